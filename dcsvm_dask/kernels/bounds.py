@@ -1,0 +1,69 @@
+"""How far kernel values and their sums from tiles are from the exact ones.
+
+The model is that of Higham and Mary (A new approach to probabilistic rounding error analysis,
+SIAM J. Sci. Comput. 41, 2019): roundings are independent with mean zero, so the error of an
+inner product of d terms grows as sqrt(d), not d, and errors of kernel values, weighted by v, add
+as squares.
+
+For rbf and laplacian the exponent's error is what counts. Two points at a distance D, seen from
+a centre at distance r from the first, have |x| |z| <= r (r + D) <= 1.5 r^2 + 0.5 D^2. With
+y = gamma D^2 and K = exp(-y), K y is at most (2 / e) sqrt(K), so the error of K is at most a
+factor times sqrt(K), the factor growing with gamma r^2 only: that is why every tile has a centre
+of its own, and why sum v^2 K, which costs one more sum over the same tile, bounds the variance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.kernel import Kernel
+
+CONFIDENCE = 5.0
+"""Standard deviations between the model and what is promised."""
+
+
+def decay_error(kernel: Kernel, dtype: Any, features: int, radius: float) -> float:
+    """Return the deviation of a kernel value divided by its square root (rbf, laplacian).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    dtype : float32 or float64
+        Precision of the tile.
+    features : int
+        Terms of a sum over features.
+    radius : float
+        Largest norm of a row of the tile as it is stored, from its centre (laplacian: L1 norm);
+        0 where distances come from differences.
+    """
+    spread = 2 * radius if kernel.name == "laplacian" else 3 * radius**2
+    return unit(dtype) * (0.5 + _terms(features) * (kernel.gamma * spread + 2 / math.e))
+
+
+def dot_error(
+    kernel: Kernel, dtype: Any, features: int, radius: float, norms: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the deviation of K(x, z_j) for every norm ||z_j||, where ||x|| <= radius.
+
+    For poly, linear and sigmoid.
+    """
+    terms = _terms(features)
+    if kernel.name == "linear":
+        return unit(dtype) * terms * radius * norms
+    size = kernel.gamma * radius * norms + abs(kernel.coef0)
+    if kernel.name == "sigmoid":
+        return unit(dtype) * (1 + terms * size)
+    return unit(dtype) * kernel.degree * (1 + terms) * size**kernel.degree
+
+
+def unit(dtype: Any) -> float:
+    """Unit roundoff of float32 or float64."""
+    return 2.0**-24 if dtype == np.float32 else 2.0**-53
+
+
+def _terms(features: int) -> float:
+    return 0.3 + 0.1 * math.sqrt(features)

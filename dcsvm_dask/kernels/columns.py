@@ -1,0 +1,194 @@
+"""Rows and columns in the form that compiled code takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.bounds import decay_error
+from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.rows import Rows, is_sparse
+from dcsvm_dask.kernels.tiles import DIFFERENCES, LN2, PRODUCTS, SPARSE
+
+Vector = NDArray[np.float64]
+
+ROWS = 512
+"""Rows of a tile where every pair is computed; fewer of very long sparse rows."""
+COMPACT_ROWS = 256
+"""Rows of a tile where far pairs are left out: smaller boxes reach less far."""
+RARE = 32
+"""A feature is rare in a tile of sparse rows if fewer than one row in so many uses it."""
+TILE_VALUES = 2**24
+"""Values that a tile of sparse rows may take up."""
+ALWAYS_DIFFERENCES = 16
+"""Features up to which differences are as fast as a BLAS product."""
+MOST_DIFFERENCES = 64
+"""Features up to which they cost a third more; above, float64 is the cheaper way to precision."""
+ERROR_WITH_FEW, ERROR_WITH_MANY = 2.0**-20, 2.0**-18
+"""Deviation of rbf and laplacian values up to which a float32 product will do, by features."""
+
+
+@dataclass(slots=True)
+class RowTile:
+    """A run of rows, feature by feature."""
+
+    kernel: tuple[Any, ...]
+    """(code, how, scale, degree, coef0), as `tile_work` takes them."""
+    F: NDArray[Any]
+    """Shape (d, rows), less the centre; for CSR (features not rare, rows)."""
+    a: NDArray[Any]
+    """What each row adds to its exponents, shape (rows,)."""
+    correction: Vector
+    """Factors that put right, to first order, the rounding of `a`."""
+    centre: NDArray[Any]
+    """What was taken from each row, shape (d,)."""
+    sparse: tuple[NDArray[Any], ...]
+    """(position, rare_start, rare_row, rare_value), as `sparse_products` takes them."""
+    radius: float
+    """Largest norm of a row as stored (laplacian: L1 norm); 0 where differences are taken."""
+    terms: int
+    """Features that a sum over features meets at most."""
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The leading arguments of `tile_work`."""
+        return *self.kernel, self.F, self.a, self.centre, *self.sparse
+
+    @property
+    def chunk(self) -> int:
+        """Columns to take at a time: half a megabyte of float32 values, 4 MB of gathered rows."""
+        features, rows = self.F.shape
+        most = 256
+        if self.kernel[1] == PRODUCTS:
+            most = min(most, max(2**20 // (features * self.F.itemsize), 16))
+        return 4 * min(max(2**15 // rows, 16), most)
+
+
+def tile_ranges(X: Rows, *, compact: bool = False) -> Iterator[tuple[int, int]]:
+    """Cut the rows into tiles: (start, stop) of each."""
+    start = 0
+    while start < X.shape[0]:
+        stop = min(start + (COMPACT_ROWS if compact else ROWS), X.shape[0])
+        if is_sparse(X):
+            # A feature that is not rare has at least one entry for every RARE values of F.
+            while stop - start > 1 and RARE * (X.indptr[stop] - X.indptr[start]) > TILE_VALUES:
+                stop = start + (stop - start) // 2
+        yield start, stop
+        start = stop
+
+
+def row_tile(kernel: Kernel, X: Rows, dtype: Any) -> RowTile:
+    """Make rows (a few hundred) into a tile of at least the given precision.
+
+    Where the exponents of a float32 product would be too far off, dense rbf rows meet by their
+    differences, or if they are long the tile is made in float64.
+    """
+    dtype = np.dtype(dtype)
+    d = X.shape[1]
+    centre = np.zeros(d, dtype)
+    if is_sparse(X):
+        how, terms = SPARSE, int(np.diff(X.indptr).max())
+        rows, sparse = _by_feature(X, dtype)
+        norms = _norms(kernel, X)
+    else:
+        sparse = _no_features(dtype)
+        how, terms = PRODUCTS, d
+        rows = X.astype(dtype, copy=False)
+        if kernel.name == "laplacian" or (kernel.name == "rbf" and _prefers_differences(d, dtype)):
+            how = DIFFERENCES
+        elif kernel.name == "rbf":
+            # Rounded to the precision of X, so that float32 differences are rounded only once.
+            centre = X.mean(axis=0, dtype=np.float64).astype(X.dtype).astype(dtype)
+            rows = rows - centre
+        norms = _norms(kernel, rows)
+    radius = 0.0 if how == DIFFERENCES else float(norms.max())
+    if kernel.is_shift_invariant and dtype == np.float32:
+        few = how == PRODUCTS and d <= MOST_DIFFERENCES
+        error = decay_error(kernel, dtype, terms, radius)
+        if error > (ERROR_WITH_FEW if few else ERROR_WITH_MANY):
+            if not few:
+                return row_tile(kernel, X, np.float64)
+            how, radius, centre = DIFFERENCES, 0.0, np.zeros(d, dtype)
+            rows = X.astype(dtype, copy=False)
+    return _tile(kernel, how, rows, norms, centre, sparse, radius, terms)
+
+
+def _prefers_differences(features: int, dtype: np.dtype[Any]) -> bool:
+    return dtype == np.float32 and features <= ALWAYS_DIFFERENCES
+
+
+def storage_arguments(Z: Rows) -> tuple[NDArray[Any], ...]:
+    """Return Z as `tile_work` takes it: (dense, data, indices, indptr), unused ones empty."""
+    if is_sparse(Z):
+        return (
+            np.empty((0, 0), Z.data.dtype),
+            Z.data,
+            Z.indices.astype(np.int32, copy=False),
+            Z.indptr.astype(np.int64, copy=False),
+        )
+    return Z, np.empty(0, Z.dtype), np.empty(0, np.int32), np.empty(0, np.int64)
+
+
+def _by_feature(X: Rows, dtype: np.dtype[Any]) -> tuple[NDArray[Any], tuple[NDArray[Any], ...]]:
+    """Return the features that are not rare, dense, as rows; and where every feature went."""
+    n = X.shape[0]
+    count = np.bincount(X.indices, minlength=X.shape[1])
+    common = np.flatnonzero(RARE * count >= n)
+    rare = np.flatnonzero((count > 0) & (RARE * count < n))
+    position = np.full(X.shape[1], -1, dtype=np.int32)
+    position[common] = np.arange(len(common), dtype=np.int32)
+    position[rare] = -2 - np.arange(len(rare), dtype=np.int32)
+    place = position[X.indices]
+    row = np.repeat(np.arange(n, dtype=np.int32), np.diff(X.indptr))
+    dense = place >= 0
+    # Stored by feature: this is the order in which the tile is used.
+    by_feature = np.zeros((len(common), n), dtype)
+    by_feature[place[dense], row[dense]] = X.data[dense]
+    order = np.flatnonzero(~dense)
+    order = order[np.argsort(X.indices[order], kind="stable")]
+    start = np.append(0, np.cumsum(count[rare]))
+    return by_feature.T, (position, start, row[order], X.data[order].astype(dtype))
+
+
+def _no_features(dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+    nothing = np.empty(0, np.int32)
+    return nothing, np.empty(0, np.int64), nothing, np.empty(0, dtype)
+
+
+def _norms(kernel: Kernel, rows: Rows) -> Vector:
+    """Norms of the rows (laplacian: L1 norms)."""
+    wide = rows.astype(np.float64)
+    if kernel.name == "laplacian":
+        return np.asarray(abs(wide).sum(axis=1))
+    return np.sqrt(np.asarray((wide * wide).sum(axis=1)))
+
+
+def _tile(
+    kernel: Kernel,
+    how: int,
+    rows: NDArray[Any],
+    norms: Vector,
+    centre: NDArray[Any],
+    sparse: tuple[NDArray[Any], ...],
+    radius: float,
+    terms: int,
+) -> RowTile:
+    to = centre.dtype.type
+    scale, coef0 = to(kernel.gamma), to(kernel.coef0)
+    exact = np.zeros(len(rows))
+    if kernel.is_shift_invariant and how == DIFFERENCES:
+        scale = to(-kernel.gamma / LN2)
+    elif kernel.is_shift_invariant:
+        # Norms are scaled by the factor as rounded: the exponent of equal rows is then 0.
+        scale = to(2 * kernel.gamma / LN2)
+        exact = -0.5 * float(scale) * (norms if kernel.name == "laplacian" else norms**2)
+    elif kernel.name == "sigmoid":
+        scale, coef0 = to(2 * kernel.gamma / LN2), to(2 * kernel.coef0 / LN2)
+    a = exact.astype(centre.dtype)
+    arguments = (kernel.code, how, scale, int(kernel.degree), coef0)
+    F = np.ascontiguousarray(rows.T)
+    return RowTile(arguments, F, a, 1 + LN2 * (exact - a), centre, sparse, radius, terms)

@@ -1,0 +1,99 @@
+"""Blocks of the kernel matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.columns import row_tile, storage_arguments, tile_ranges
+from dcsvm_dask.kernels.far import segments
+from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.rows import Rows, check_pair, check_rows, is_sparse
+from dcsvm_dask.kernels.tiles import mirror, tile_work
+
+
+def kernel_matrix(
+    kernel: Kernel,
+    X: Rows,
+    Z: Rows | None = None,
+    *,
+    dtype: Any = np.float32,
+    tile_dtype: Any = None,
+    least: float = 0.0,
+) -> NDArray[Any]:
+    """Return K(x_i, z_j) for all pairs of rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+        Finite.
+    Z : ndarray or CSR, shape (m, d), float32, optional
+        None stands for X: every pair is then computed once, the result is exactly symmetric, and
+        for rbf and laplacian its diagonal is exactly 1.
+    dtype : float32 or float64, default float32
+        Of the result.
+    tile_dtype : float32 or float64, optional
+        Precision of the computation; `dtype` by default. Errors are those of `kernel_product`:
+        in float32, for rbf and laplacian, a standard deviation of at most 2^-18 whatever gamma
+        is, mostly far less. Float64 computation with a float32 result leaves one rounding: a
+        relative error of 2^-24.
+    least : float, default 0.0
+        Pairs of tiles whose kernel values are all below this, by their bounding boxes, are left
+        at zero. For dense rows and kernels that decay (rbf, laplacian), best in `kd_order`.
+
+    Returns
+    -------
+    ndarray, shape (n, m), `dtype`
+
+    Raises
+    ------
+    InputError
+        If the shapes of X and Z do not fit.
+    """
+    X, other = (check_rows(X, "X"),) * 2 if Z is None else check_pair(X, Z)
+    storage = storage_arguments(X)
+    n, m = X.shape[0], other.shape[0]
+    everything = np.arange(n)
+    far = None
+    if least > 0 and kernel.is_shift_invariant and not is_sparse(X):
+        far = segments(X, everything, np.ones(n))
+    out = np.empty((n, m), dtype=dtype) if far is None else np.zeros((n, m), dtype=dtype)
+    nowhere = np.empty((0, 0))
+    none = np.empty(0, np.int64)
+    for start, stop in tile_ranges(other, compact=far is not None):
+        rows = other[start:stop]
+        tile = row_tile(kernel, rows, dtype if tile_dtype is None else tile_dtype)
+        first = start if Z is None else 0
+        chosen = everything[first:]
+        if far is not None:
+            gaps = far.gaps(rows, kernel.name == "laplacian")
+            near = far.columns(np.exp(-kernel.gamma * gaps) >= least)
+            chosen = near[np.searchsorted(near, first) :]
+        direct = tile.F.dtype == out.dtype
+        block = out if direct else np.empty((n, stop - start), tile.F.dtype)
+        tile_work(
+            *tile.arguments,
+            *storage,
+            chosen,
+            np.empty(0),
+            none,
+            none,
+            tile.chunk,
+            nowhere,
+            np.empty(0),
+            block,
+            start if direct else 0,
+        )
+        if not direct:
+            out[chosen, start:stop] = block[chosen]
+        if far is not None and Z is None:
+            # Only what is near needs its mirror image; it is a small part of the matrix.
+            out[start:stop, chosen] = out[chosen, start:stop].T
+    if Z is None and far is None:
+        mirror(out)
+    if Z is None and kernel.is_shift_invariant:
+        np.fill_diagonal(out, 1)
+    return out

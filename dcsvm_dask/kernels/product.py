@@ -1,0 +1,198 @@
+"""Kernel matrix times vector, fused: a kernel value lives in cache, for one use only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, dot_error, unit
+from dcsvm_dask.kernels.columns import RowTile, row_tile, storage_arguments, tile_ranges
+from dcsvm_dask.kernels.far import Segments, affordable, segments
+from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse, squared_norms
+from dcsvm_dask.kernels.tiles import tile_work
+
+Vector = NDArray[np.float64]
+
+
+def kernel_product(
+    kernel: Kernel,
+    X: Rows,
+    Z: Rows,
+    v: Vector,
+    *,
+    groups: NDArray[np.int64] | None = None,
+    dtype: Any = np.float32,
+    budget: float = 0.0,
+    tol: float | None = None,
+) -> tuple[Vector, int]:
+    """Return sum_j K(x_i, z_j) v_j for every row x_i, and the number of kernel values computed.
+
+    A tile of 512 rows (256 with a budget) meets columns by the hundred; products come from BLAS,
+    the exponential is a polynomial, sums are in float64. Columns with v_j = 0 cost nothing. Give
+    BLAS one thread.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+        Finite. Both in `kd_order` make `budget` work, and centres near the rows.
+    Z : ndarray or CSR, shape (m, d), float32
+        Finite, stored in the same way as X.
+    v : ndarray, shape (m,)
+    groups : ndarray, shape (G + 1,), optional
+        Offsets from 0 to m, not falling: one sum for each run of columns.
+    dtype : float32 or float64, default float32
+        Precision of kernel values. In float32, exponents of rbf and laplacian are computed so
+        that the error of a kernel value has a standard deviation of at most 2^-18, whatever
+        gamma is (in most tiles it is far less): tiles that are too wide for the fast way take
+        differences of rows, or float64. For the others the error is relative to the size of
+        products, as in any float32 product. In float64 errors are about 1e-14.
+    budget : float, default 0.0
+        From 0. Pairs of tiles are left out, the least important first, as long as the sum of
+        their largest kernel value (from their bounding boxes) times sum |v_j| is at most this,
+        for every row. For dense rows and kernels that decay (rbf, laplacian); others ignore it.
+    tol : float, optional
+        Above 0. Rows whose sums, by the estimate of `product_error_bound`, may be off by more
+        than this (the sum over groups together) are computed again in float64.
+
+    Returns
+    -------
+    product : ndarray, shape (n,) or, with groups, (n, G), float64
+    computed : int
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or the result is not finite.
+    """
+    X, Z = check_pair(X, Z)
+    work = _Product(kernel, Z, v, _check_groups(groups, Z.shape[0]), budget)
+    out = np.empty((X.shape[0], work.groups))
+    computed = 0
+    for start, stop in tile_ranges(X, compact=work.segments is not None):
+        rows = X[start:stop]
+        chosen = work.near(rows)
+        tile = row_tile(kernel, rows, dtype)
+        sums, bound = work.sums(tile, chosen, bounded=tol is not None)
+        computed += rows.shape[0] * len(chosen)
+        if tol is not None and tile.F.dtype == np.float32:
+            again = np.flatnonzero(bound > tol)
+            if len(again):
+                exact = row_tile(kernel, rows[again], np.float64)
+                sums[again] = work.sums(exact, chosen)[0]
+                computed += len(again) * len(chosen)
+        out[start:stop] = sums
+    if not np.isfinite(out).all():
+        raise InputError(
+            f"The {kernel.name} kernel has values that are not finite; look for such values in "
+            "the rows, scale the features, or lower gamma or degree."
+        )
+    return (out[:, 0] if groups is None else out), computed
+
+
+def product_error_bound(
+    kernel: Kernel, X: Rows, Z: Rows, v: Vector, *, dtype: Any = np.float32, budget: float = 0.0
+) -> Vector:
+    """Bound the rounding error of every row's sum in `kernel_product` with the same arguments.
+
+    Errors of kernel values, of a standard deviation that follows from the tile's radius and the
+    values themselves, add as squares, weighted by v; the bound is five standard deviations and a
+    unit of the sum itself. It is a model, not a proof (see `dcsvm_dask.kernels.bounds`): where Z
+    repeats rows many times, or distances take only a few different values, errors are alike and
+    their sum can be larger. Costs as much as the product; meant for a sample of the rows.
+
+    Returns
+    -------
+    ndarray, shape (n,), float64
+    """
+    X, Z = check_pair(X, Z)
+    work = _Product(kernel, Z, v, np.array([0, Z.shape[0]]), budget)
+    out = np.empty(X.shape[0])
+    for start, stop in tile_ranges(X, compact=work.segments is not None):
+        rows = X[start:stop]
+        tile = row_tile(kernel, rows, dtype)
+        out[start:stop] = work.sums(tile, work.near(rows), bounded=True)[1]
+    return out
+
+
+class _Product:
+    """The columns and weights of a product, and what they give with a tile of rows."""
+
+    def __init__(
+        self, kernel: Kernel, Z: Rows, v: Vector, offsets: NDArray[np.int64], budget: float
+    ) -> None:
+        self.kernel = kernel
+        self.v = np.asarray(v, dtype=np.float64)
+        if self.v.shape != (Z.shape[0],):
+            raise InputError(
+                f"v has shape {self.v.shape}; give one number for each of {Z.shape[0]} rows."
+            )
+        self.offsets = offsets
+        self.groups = len(offsets) - 1
+        self.budget = budget
+        self.columns = np.flatnonzero(self.v)
+        self.storage = storage_arguments(Z)
+        self.segments: Segments | None = None
+        if budget > 0 and kernel.is_shift_invariant and not is_sparse(Z):
+            self.segments = segments(Z, self.columns, self.v[self.columns])
+        self.norms = None if kernel.is_shift_invariant else np.sqrt(squared_norms(Z))
+
+    def near(self, rows: Rows) -> NDArray[np.int64]:
+        """Return the columns that the budget does not let a tile leave out."""
+        if self.segments is None:
+            return self.columns
+        gaps = self.segments.gaps(rows, self.kernel.name == "laplacian")
+        cost = np.exp(-self.kernel.gamma * gaps) * self.segments.mass
+        return self.columns[self.segments.columns(~affordable(cost, self.budget))]
+
+    def sums(
+        self, tile: RowTile, chosen: NDArray[np.int64], *, bounded: bool = False
+    ) -> tuple[Vector, Vector]:
+        """Return the sums over the chosen columns, (rows, groups), and if asked their bounds."""
+        rows = tile.F.shape[1]
+        stops = np.searchsorted(chosen, self.offsets[1:])
+        used = np.flatnonzero(np.diff(stops, prepend=0))
+        sums = np.zeros((self.groups, rows))
+        spread = np.zeros(rows if bounded else 0)
+        v = self.v[chosen]
+        tile_work(
+            *tile.arguments,
+            *self.storage,
+            chosen,
+            v,
+            stops[used],
+            used,
+            tile.chunk,
+            sums,
+            spread,
+            np.empty((0, 0), tile.F.dtype),
+            0,
+        )
+        sums *= tile.correction
+        if bounded:
+            if self.norms is None:
+                one = decay_error(self.kernel, tile.F.dtype, tile.terms, tile.radius)
+                spread = one * np.sqrt(spread)
+            else:
+                norms = self.norms[chosen]
+                each = dot_error(self.kernel, tile.F.dtype, tile.terms, tile.radius, norms)
+                spread = np.full(rows, np.sqrt(v**2 @ each**2))
+            # Errors that all values share (of the rounded gamma, above all) scale the sums.
+            shared = unit(tile.F.dtype) * np.abs(sums).sum(axis=0)
+            spread = CONFIDENCE * spread + shared
+        return sums.T, spread
+
+
+def _check_groups(groups: NDArray[np.int64] | None, n: int) -> NDArray[np.int64]:
+    if groups is None:
+        return np.array([0, n])
+    groups = np.asarray(groups, dtype=np.int64)
+    if groups.ndim != 1 or len(groups) < 1 or groups[0] != 0 or groups[-1] != n:
+        raise InputError(f"groups must be offsets that start at 0 and end at {n}.")
+    if np.any(np.diff(groups) < 0):
+        raise InputError("groups must be offsets that do not fall.")
+    return groups

@@ -1,0 +1,76 @@
+"""Rows of a data set as the numerics take them: dense C order or CSR, float32."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+
+Rows: TypeAlias = Any
+"""A C-contiguous float32 ndarray (n, d), or a csr_array / csr_matrix float32 (n, d)."""
+
+
+def is_sparse(X: Rows) -> bool:
+    """Whether the rows are a SciPy sparse array or matrix."""
+    return bool(sparse.issparse(X))
+
+
+def check_rows(X: Rows, name: str) -> Rows:
+    """Return X in the form that compiled code takes.
+
+    Dense rows become C-contiguous float32 or stay float64; sparse ones a csr_array with
+    sorted indices and no repeats.
+
+    Raises
+    ------
+    InputError
+        If X is not a two-dimensional array of numbers.
+    """
+    if is_sparse(X):
+        X = sparse.csr_array(X)
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float32)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise InputError(f"{name} has {X.ndim} axes; give a table of shape (rows, features).")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float32)
+    return np.ascontiguousarray(X)
+
+
+def check_pair(X: Rows, Z: Rows) -> tuple[Rows, Rows]:
+    """Check two sets of rows that are to meet in a kernel, and return them as `check_rows` does.
+
+    Raises
+    ------
+    InputError
+        If one is sparse and the other is not, or their numbers of features differ.
+    """
+    X, Z = check_rows(X, "X"), check_rows(Z, "Z")
+    if is_sparse(X) != is_sparse(Z):
+        raise InputError("One of X and Z is sparse, the other dense; store both in the same way.")
+    if X.shape[1] != Z.shape[1]:
+        raise InputError(
+            f"X has {X.shape[1]} features and Z has {Z.shape[1]}; give rows of the same kind."
+        )
+    return X, Z
+
+
+def squared_norms(X: Rows) -> NDArray[np.float64]:
+    """Return ||x_i||^2 for every row, accumulated in float64."""
+    if is_sparse(X):
+        squares = X.astype(np.float64).power(2).sum(axis=1)
+        return np.asarray(squares, dtype=np.float64).ravel()
+    out = np.empty(X.shape[0])
+    for start in range(0, X.shape[0], 4096):
+        tile = X[start : start + 4096].astype(np.float64)
+        out[start : start + 4096] = np.einsum("ij,ij->i", tile, tile)
+    return out

@@ -1,0 +1,71 @@
+"""The bound on rounding holds, is not idle, and `tol` is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Kernel, kernel_product, product_error_bound
+
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
+    "signed": lambda rng, n: rng.uniform(-32, 32, n),
+    "one sign": lambda _, n: np.full(n, 32.0),
+    "few": lambda rng, n: 32 * rng.choice([-1.0, 1.0], n) * (rng.random(n) < 0.05),
+}
+
+
+@pytest.fixture(scope="session")
+def mnist(shared_data: Callable[[str], Any]) -> NDArray[np.float32]:
+    """Raw pixels, 0 to 255."""
+    return np.asarray(shared_data("mnist")["X_train"][:3000], dtype=np.float32)
+
+
+def check(kernel: Kernel, X: Any, Z: Any, kind: str, slack: float) -> None:
+    v = WEIGHTS[kind](np.random.default_rng(5), Z.shape[0])
+    single, _ = kernel_product(kernel, X, Z, v)
+    double, _ = kernel_product(kernel, X, Z, v, dtype=np.float64)
+    bound = product_error_bound(kernel, X, Z, v)
+    error = abs(single - double)
+    assert np.all(error <= bound)
+    # Tiles that went to float64 make no error worth the name.
+    assert bound.max() <= max(slack * error.max(), 1e-9)
+    for tol in (1e-3, 1e-5):
+        held, computed = kernel_product(kernel, X, Z, v, tol=tol)
+        assert abs(held - double).max() <= tol
+        assert computed >= X.shape[0] * np.count_nonzero(v)
+
+
+@pytest.mark.parametrize("kind", list(WEIGHTS))
+@pytest.mark.parametrize("power", range(-10, 11, 4))
+def test_covtype(covtype: Any, power: int, kind: str) -> None:
+    check(Kernel("rbf", 2.0**power), covtype[2000:2512], covtype, kind, 300)
+
+
+@pytest.mark.parametrize("kind", list(WEIGHTS))
+def test_raw_pixels(mnist: Any, kind: str) -> None:
+    check(Kernel("rbf", 2.0**-21), mnist[:512], mnist, kind, 300)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "sigmoid"])
+def test_binary_sparse_rows(a9a: Any, name: str) -> None:
+    check(Kernel(name, 2.0**-7), a9a[:300], a9a, "signed", 1000)
+
+
+# Not on binary rows: their inner products are whole numbers, and exact.
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "poly"])
+def test_text(news20: Any, name: str) -> None:
+    check(Kernel(name, 0.3, coef0=1.0), news20[:100], news20, "signed", 1000)
+
+
+def test_tol_computes_again_only_what_needs_it(covtype: Any) -> None:
+    v = WEIGHTS["signed"](np.random.default_rng(1), len(covtype))
+    kernel = Kernel("rbf", 32.0)
+    bound = product_error_bound(kernel, covtype, covtype, v)
+    tol = float(np.median(bound))
+    _, computed = kernel_product(kernel, covtype, covtype, v, tol=tol)
+    again = np.count_nonzero(bound > tol)
+    assert computed == (len(covtype) + again) * len(covtype)

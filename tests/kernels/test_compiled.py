@@ -1,0 +1,83 @@
+"""What is compiled, when, and into which instructions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from llvmlite import binding
+from scipy import sparse
+
+from dcsvm_dask.kernels import (
+    Kernel,
+    far,
+    kd_order,
+    kernel_matrix,
+    kernel_product,
+    order,
+    tiles,
+    warm_up,
+)
+from dcsvm_dask.kernels.vectors import LOOP_FLAGS
+
+
+def entry_points() -> list[Any]:
+    """Functions that Python calls; the others are part of them."""
+    found = []
+    for module in (far, order, tiles):
+        for value in vars(module).values():
+            is_compiled = isinstance(value, numba.core.dispatcher.Dispatcher)
+            if is_compiled and not value.targetoptions.get("no_cpython_wrapper"):
+                found.append(value)
+    return found
+
+
+def test_after_warm_up_nothing_compiles() -> None:
+    warm_up()
+    before = {f.__name__: list(f.signatures) for f in entry_points()}
+    assert set(before) >= {"tile_work", "mirror", "_gaps", "_extremes", "_moments"}
+    X = np.random.default_rng(0).random((600, 30), dtype=np.float32)
+    kd_order(X)
+    for rows in (X, sparse.csr_array(X), sparse.csr_matrix(X)):
+        for name in ("rbf", "poly", "linear", "sigmoid", "laplacian"):
+            for dtype in (np.float32, np.float64):
+                kernel = Kernel(name, 0.1)
+                groups = np.array([0, 10, 600])
+                kernel_product(kernel, rows, rows, np.ones(600), dtype=dtype, groups=groups)
+                kernel_product(kernel, rows, rows, np.ones(600), dtype=dtype, budget=1, tol=1e-9)
+                kernel_matrix(kernel, rows, dtype=dtype)
+                kernel_matrix(kernel, rows, rows, tile_dtype=np.float64)
+    assert {f.__name__: list(f.signatures) for f in entry_points()} == before
+
+
+def test_limits_on_blas_threads_reach_the_blas_in_use() -> None:
+    program = """
+from threadpoolctl import threadpool_info
+import dcsvm_dask.kernels
+before = {library["filepath"] for library in threadpool_info()}
+dcsvm_dask.kernels.warm_up()
+assert before == {library["filepath"] for library in threadpool_info()}
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+def test_the_exponential_uses_the_widest_vectors() -> None:
+    if not binding.get_host_cpu_features().get("avx512f"):
+        pytest.skip("this CPU has no AVX-512")
+    flags = {"fastmath": LOOP_FLAGS, "error_model": "numpy"}
+    compiled = numba.njit(**flags)(tiles.to_values.py_func)
+    compiled(
+        np.zeros((4, 64), np.float32),
+        tiles.RBF,
+        np.float32(1),
+        3,
+        np.float32(0),
+        np.zeros(64, np.float32),
+        np.zeros(4, np.float32),
+    )
+    assembly = compiled.inspect_asm(compiled.signatures[0])
+    assert any("zmm" in line and "vfmadd" in line for line in assembly.splitlines())
