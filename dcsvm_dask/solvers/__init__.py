@@ -1,0 +1,32 @@
+"""Solvers for the dual quadratic programs, one a file: arrays in, arrays out.
+
+No Dask, no Zarr, no files; a solver never knows where a problem comes from.
+"""
+
+from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.decomposition import solve_decomposition
+from dcsvm_dask.solvers.optimality import (
+    bias,
+    duality_gap,
+    multiplier_interval,
+    objective,
+    violation_box,
+    violation_pair,
+)
+from dcsvm_dask.solvers.smo import solve_smo
+from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.solvers.warm import warm_up
+
+__all__ = [
+    "Solution",
+    "bias",
+    "duality_gap",
+    "multiplier_interval",
+    "objective",
+    "solve_box_qp",
+    "solve_decomposition",
+    "solve_smo",
+    "violation_box",
+    "violation_pair",
+    "warm_up",
+]

@@ -1,0 +1,109 @@
+"""The active rows of a block: the part of the problem that the inner loops see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dcsvm_dask.solvers.rows import take
+from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.smo_box import box_steps
+from dcsvm_dask.solvers.smo_loops import FAR
+from dcsvm_dask.solvers.smo_pair import pair_steps
+
+Vector = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def likely_free(G: Any, shift: Any, lo: Any, hi: Any, margin: Any) -> Any:
+    """Return the rows that are free, violate, or are within `margin` of violating."""
+    n = G.shape[0]
+    rows = np.empty(n, np.int64)
+    m = 0
+    for k in range(n):
+        g = G[k] + shift
+        if (lo[k] < 0.0 and g <= margin) or (hi[k] > 0.0 and g >= -margin):
+            rows[m] = k
+            m += 1
+    return rows[:m].copy()
+
+
+def pays(m: int, of: int, steps: int) -> bool:
+    """Whether to copy the m active of `of` rows together.
+
+    A copied value costs about as much as a step costs for each row, so the copy must cost at
+    most what it would have saved in the steps taken so far; a quarter of the rows must go, which
+    bounds the memory of the copy by 0.57 of the matrix.
+    """
+    return 4 * m <= 3 * of and m * m <= (of - m) * steps
+
+
+class ActiveSet:
+    """Some rows of a block with a gradient in float32, and their kernel matrix side by side.
+
+    The gradient is centred (with the equality its values at free variables are then near 0) and
+    good for some steps; the caller keeps the whole gradient in float64 and starts the set anew.
+    """
+
+    def __init__(
+        self, K: NDArray[np.floating], diagonal: NDArray[np.float32], problem: SignedProblem
+    ) -> None:
+        self._whole = K
+        self._whole_diagonal = diagonal
+        self._problem = problem
+        self._buffer: NDArray[np.floating] = np.empty(0, K.dtype)
+
+    def begin(self, beta: Vector, F: Vector, shift: float, margin: float, steps: int) -> None:
+        """Choose the active rows at beta, whose signed gradient is F + shift once centred."""
+        problem = self._problem
+        lo = np.where(beta < problem.upper, -FAR, np.float32(0.0))
+        hi = np.where(beta > problem.lower, FAR, np.float32(0.0))
+        n = beta.shape[0]
+        rows = likely_free(F, shift, lo, hi, margin)
+        self.rows: Rows = rows
+        if pays(rows.size, n, steps):
+            self._copy(self._whole, rows)
+        else:
+            self.rows = rows = np.arange(n)
+            self.K = self._whole
+        self.G = (F[rows] + shift).astype(np.float32)
+        self.diagonal = self._whole_diagonal[rows]
+        self.beta, self.lower, self.upper = beta[rows], problem.lower[rows], problem.upper[rows]
+        self.lo, self.hi = lo[rows], hi[rows]
+        self.shift = 0.0
+
+    def advance(self, tol: float, max_steps: int) -> tuple[int, float]:
+        """Take up to `max_steps` steps; returns their number and the violation."""
+        state = (self.K, self.G, self.diagonal, self.beta, self.lower, self.upper, self.lo, self.hi)
+        if self._problem.equality:
+            steps, violation, self.shift = pair_steps(*state, tol, max_steps)
+        else:
+            steps, violation = box_steps(*state, tol, max_steps)
+        return steps, float(violation)
+
+    def narrow(self, beta: Vector, margin: float, steps: int) -> None:
+        """Let go of rows that are clearly at their bounds; their values are stored in beta."""
+        m = self.rows.size
+        kept = likely_free(self.G, self.shift, self.lo, self.hi, margin)
+        if not pays(kept.size, m, steps):
+            return
+        self.store(beta)
+        self._copy(self.K, kept)
+        self.rows = self.rows[kept]
+        self.G, self.diagonal = self.G[kept], self.diagonal[kept]
+        self.beta, self.lower, self.upper = self.beta[kept], self.lower[kept], self.upper[kept]
+        self.lo, self.hi = self.lo[kept], self.hi[kept]
+
+    def _copy(self, K: NDArray[np.floating], rows: Rows) -> None:
+        # What is copied within the buffer always fits: only from the whole matrix it may not.
+        if self._buffer.size < rows.size**2:
+            self._buffer = np.empty(rows.size**2, K.dtype)
+        self.K = take(K, rows, self._buffer)
+
+    def store(self, beta: Vector) -> None:
+        """Write the variables of the active rows to beta."""
+        beta[self.rows] = self.beta

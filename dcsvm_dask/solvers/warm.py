@@ -1,0 +1,27 @@
+"""Compiling every solver at a known moment."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcsvm_dask.solvers.active import ActiveSet
+from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.smo import solve_smo
+
+
+def warm_up() -> None:
+    """Compile, or load from the cache, the compiled functions of all solvers.
+
+    For kernel matrices in float32 and float64.
+    """
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    for K in (np.eye(4, dtype=np.float32), np.eye(4)):
+        for equality in (False, True):
+            solve_smo(K, y, 1.0, equality=equality)
+        problem = SignedProblem.of(4, y, 1.0, None, None, None, False)
+        active = ActiveSet(K, np.ones(4, np.float32), problem)
+        # Far more steps than rows: the one row whose gradient is small is worth copying.
+        active.begin(np.zeros(4), np.array([0.0, -5.0, 5.0, -5.0]), 0.0, 1.0, 1_000)
+        active.narrow(np.zeros(4), -1.0, 1_000)
+    solve_box_qp(np.eye(1), np.zeros(1))

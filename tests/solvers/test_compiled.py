@@ -1,0 +1,91 @@
+"""What the compiled loops promise: vector instructions, and nothing left to compile."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dcsvm_dask.solvers import (
+    active,
+    box_qp,
+    rows,
+    smo_box,
+    smo_loops,
+    smo_pair,
+    solve_smo,
+    warm_up,
+)
+
+
+def _signatures() -> dict[str, int]:
+    return {
+        f"{module.__name__}.{name}": len(function.signatures)
+        for module in (active, box_qp, rows, smo_box, smo_loops, smo_pair)
+        for name, function in vars(module).items()
+        if hasattr(function, "signatures")
+    }
+
+
+def test_nothing_is_compiled_after_warm_up(blobs: Callable[..., Any]) -> None:
+    warm_up()
+    before = _signatures()
+    K, y = blobs(1500, seed=8)
+    for equality in (False, True):
+        for dtype in (np.float32, np.float64):
+            solve_smo(K.astype(dtype), y, 1.0, equality=equality, tol=1e-5)
+    assert _signatures() == before
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 assembly")
+@pytest.mark.parametrize("name", ["box_update", "box_partner", "pair_update", "pair_partner"])
+def test_inner_loops_use_vectors(name: str) -> None:
+    G, lo = np.zeros(300, np.float32), np.zeros(300, np.float32)
+    one = np.float32(1.0)
+    arguments = {
+        "box_update": (G, G, G, lo, lo, one, one),
+        "box_partner": (G, lo, lo, G + one, G, one, one),
+        "pair_update": (G, G, G, lo, lo, one, one),
+        "pair_partner": (G, lo, G + one, G, one, one),
+    }
+    function = getattr(smo_loops, name)
+    # Compiled here and now: code loaded from the cache has no assembly to read.
+    fresh = smo_loops.njit(**{**smo_loops._OPTIONS, "cache": False})(function.py_func)
+    fresh(*arguments[name])
+    assembly = "".join(fresh.inspect_asm().values())
+    assert assembly.count("ymm") + assembly.count("zmm") > 20 or "maxps" in assembly
+
+
+@pytest.mark.parametrize("n", [1, 127, 128, 129, 700])
+def test_choices_are_the_best(n: int) -> None:
+    rng = np.random.default_rng(n)
+    G = rng.standard_normal(n).astype(np.float32)
+    K = rng.random((2, n)).astype(np.float32)
+    lo = np.where(rng.random(n) < 0.7, -smo_loops.FAR, np.float32(0.0))
+    hi = np.where(rng.random(n) < 0.7, smo_loops.FAR, np.float32(0.0))
+    s, t = np.float32(0.3), np.float32(-0.2)
+    new = G + s * K[0] + t * K[1]
+    projected = np.abs(np.clip(new, lo, hi))
+    updated = G.copy()
+    i = smo_loops.box_update(updated, K[0], K[1], lo, hi, s, t)
+    np.testing.assert_allclose(updated, new, atol=1e-6)
+    assert projected[i] >= projected.max() * (1.0 - 1e-4)
+
+    updated = G.copy()
+    i, fall = smo_loops.pair_update(updated, K[0], K[1], lo, hi, s, t)
+    rise = np.where(lo < 0.0, -new, -smo_loops.FAR)
+    assert rise[i] >= rise.max() - 1e-4 * abs(rise.max())
+    assert fall == pytest.approx(np.where(hi > 0.0, new, -smo_loops.FAR).max(), abs=1e-6)
+
+    diagonal = np.ones(n, np.float32)
+    j = smo_loops.box_partner(G, lo, hi, diagonal, K[0], s, np.float32(1.0))
+    gain = np.clip(G - s * K[0], lo, hi) ** 2 / np.maximum(1.0 - K[0] ** 2, 1e-6)
+    assert gain[j] >= gain.max() * (1.0 - 1e-4)
+
+    j = smo_loops.pair_partner(G, hi, diagonal, K[0], s, np.float32(1.0))
+    slope = np.where(hi > 0.0, np.maximum(G - s, 0.0), 0.0)
+    gain = slope**2 / np.maximum(2.0 - 2.0 * K[0], 2e-6)
+    assert gain[j] >= gain.max() * (1.0 - 1e-4)
