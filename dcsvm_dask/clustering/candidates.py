@@ -1,0 +1,122 @@
+"""The ways of clustering that are tried for a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from dcsvm_dask.clustering.input_partition import InputPartition
+from dcsvm_dask.clustering.kernel_partition import KernelPartition
+from dcsvm_dask.clustering.partition import Partition
+from dcsvm_dask.clustering.rows import as_rows, at_most
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix
+
+_STARTS = 3
+
+Fit = Callable[[Rows, int, np.random.Generator], Partition]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way of clustering rows."""
+
+    name: str
+    """As the record of the choice calls it."""
+
+    fit: Fit
+    """Clusters a sample: rows, number of clusters, generator."""
+
+    n_starts: int = 1
+    """Partitions to make and measure, of which the best stands for the candidate.
+
+    In input space a start is cheap, and the sum of distances that k-means lowers says little
+    about the kernel mass between blocks, so starts are measured like candidates.
+    """
+
+
+def candidates(
+    kernel: Kernel, X: Rows, n_clusters: int, rng: np.random.Generator
+) -> list[Candidate]:
+    """Return the ways to try, those first whose labels cost least.
+
+    =================  ==============================================================
+    kernel             tried
+    =================  ==============================================================
+    rbf, laplacian     k-means in input space; kernel k-means with the kernel widened
+                       to gamma = 1 / (median distance); kernel k-means as it is
+    linear             k-means of the rows divided by their norms; of the rows
+    poly               the same two; kernel k-means of K / sqrt(K_ii K_jj)
+    sigmoid            k-means in input space; of the rows divided by their norms
+    =================  ==============================================================
+
+    A shift-invariant kernel that hardly changes over the median distance clusters as input space
+    does, and is not tried twice.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (m, d), float32
+        A sample, from which the median distance is taken.
+    n_clusters : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    list of Candidate
+    """
+    plain = Candidate("input", _input_space(X, n_clusters, cosine=False), _STARTS)
+    cosine = Candidate("cosine", _input_space(X, n_clusters, cosine=True), _STARTS)
+    own = partial(_by_kernel, kernel, normalised=not kernel.is_shift_invariant)
+    if kernel.is_shift_invariant:
+        wide = widened(kernel, at_most(X, 512, rng))
+        found = [plain]
+        if wide.gamma < 0.7 * kernel.gamma:
+            found.append(Candidate("widened kernel", partial(_by_kernel, wide, normalised=False)))
+        if wide.gamma < 10 * kernel.gamma:
+            found.append(Candidate("kernel", own))
+        return found
+    if kernel.name == "poly":
+        return [cosine, plain, Candidate("normalised kernel", own)]
+    return [cosine, plain] if kernel.name == "linear" else [plain, cosine]
+
+
+def widened(kernel: Kernel, X: Rows) -> Kernel:
+    """Return a shift-invariant kernel with gamma = 1 / (median distance between rows).
+
+    The distance is the one in the kernel's exponent. A kernel on rows that are all equal stays
+    as it is.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        rbf or laplacian.
+    X : ndarray or CSR, shape (m, d), float32
+        A few hundred rows; the cost is m^2.
+    """
+    X = as_rows(X)
+    magnitude = abs(X) if kernel.name == "laplacian" else X.multiply(X) if is_sparse(X) else X * X
+    reach = 4 * float(np.max(magnitude.sum(axis=1), initial=0.0))
+    if reach == 0:
+        return kernel
+    # So wide that no value underflows: the distance is then read off the logarithm.
+    flat = kernel_matrix(replace(kernel, gamma=1 / reach), X, dtype=np.float64)
+    distances = -np.log(flat[np.triu_indices(X.shape[0], 1)]) * reach
+    apart = distances[distances > 1e-9 * reach]
+    return replace(kernel, gamma=1 / float(np.median(apart))) if apart.size else kernel
+
+
+def _by_kernel(
+    kernel: Kernel, X: Rows, n_clusters: int, rng: np.random.Generator, *, normalised: bool
+) -> Partition:
+    return KernelPartition.fit(kernel, X, n_clusters, rng, normalised=normalised)
+
+
+def _input_space(X: Rows, n_clusters: int, *, cosine: bool) -> Fit:
+    # Twice the clusters, since the size cap may split some.
+    if InputPartition.fits(2 * n_clusters, X.shape[1]):
+        return partial(InputPartition.fit, cosine=cosine, n_starts=1)
+    # The same clusters with centres that are means of rows, not dense vectors.
+    return partial(_by_kernel, Kernel("linear"), normalised=cosine)

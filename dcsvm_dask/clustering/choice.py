@@ -1,0 +1,162 @@
+"""The choice between partitions: none is used unmeasured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dcsvm_dask.clustering.candidates import Candidate, candidates
+from dcsvm_dask.clustering.grow import grow
+from dcsvm_dask.clustering.partition import Partition
+from dcsvm_dask.clustering.rows import as_rows
+from dcsvm_dask.clustering.trial import Measure, Trial
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel, Rows
+
+_MEASURED = 2048
+"""Rows set aside to measure the candidates on."""
+
+
+def sample_size(n_clusters: int, n_rows: int) -> int:
+    """Return how many sampled rows `choose_partition` makes good use of.
+
+    40 rows a centre, at least 2,000, and the rows to measure on.
+    """
+    return min(n_rows, max(2000, 40 * n_clusters) + _MEASURED)
+
+
+def choose_partition(
+    kernel: Kernel,
+    X_sample: Rows,
+    *,
+    n_clusters: int,
+    n_rows: int,
+    cap: int,
+    seed: int,
+    X_balance: Rows | None = None,
+) -> tuple[Partition, dict[str, Any]]:
+    """Cluster a sample in several ways, measure each partition, and return the best.
+
+    Each candidate is split until its blocks keep the cap, and only then measured, on rows that it
+    was not clustered on: kernel k-means on few rows under a sharp kernel looks good on its own
+    sample and sends most other rows to one block. The cost is 0.05 + D(pi) / sum_i K_ii times the
+    share of pairs of rows that lie in one block: the first bounds the error of the level
+    (Theorem 1; mass between blocks that is small beside the rows' own kernel values does not
+    count), the second is the work of solving the blocks. The smallest cost is taken; of those that
+    the sample cannot tell from it (two standard errors, and at most 10 %) the one whose labels
+    cost least.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X_sample : ndarray or CSR, shape (s, d), float32
+        Rows drawn at random from all rows, or from the support vectors of the level below; see
+        `sample_size`.
+    n_clusters : int
+        Clusters to make, at least 1; the cap may make more blocks, equal rows fewer.
+    n_rows : int
+        Rows that will be assigned. A sample of as many rows or more counts as all of them: it is
+        clustered and measured whole.
+    cap : int
+        Most rows of a block, at least 1. A block stays above it where rows cannot be told apart
+        (the record counts these), or by chance since the shares come from a sample; `split_block`
+        mends the latter once all rows are assigned.
+    seed : int
+    X_balance : ndarray or CSR, shape (b, d), float32, optional
+        Rows drawn at random from all rows, that tell the shares of the blocks, where X_sample is
+        drawn from support vectors; by default the rows of X_sample set aside to measure on.
+
+    Returns
+    -------
+    Partition
+    dict
+        Fit for JSON: `chosen`, `reason` (a sentence), `n_blocks`, the sizes that went in, and
+        `candidates`, the figures of each one.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range or the sample has no rows.
+    """
+    X = as_rows(X_sample)
+    _check(X, n_clusters, cap)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(X.shape[0])
+    if X.shape[0] >= n_rows:
+        measured = X[order[: 2 * _MEASURED]]
+    else:
+        n_measured = max(1, min(_MEASURED, X.shape[0] // 2))
+        measured, X = X[order[:n_measured]], X[order[n_measured:]]
+    if X_balance is not None:
+        X_balance = as_rows(X_balance, X.shape[1])
+    measure = Measure(kernel, measured, X_balance, n_rows=n_rows, cap=cap)
+
+    def start(candidate: Candidate) -> Trial:
+        partition, labels = grow(
+            candidate.fit,
+            X,
+            measure.rows_for_balance,
+            n_clusters=n_clusters,
+            limit=measure.limit,
+            rng=rng,
+        )
+        return measure(candidate.name, partition, labels)
+
+    trials = [
+        min(
+            (start(candidate) for _ in range(candidate.n_starts)),
+            key=lambda trial: (trial.over_cap, trial.cost),
+        )
+        for candidate in candidates(kernel, X, n_clusters, rng)
+    ]
+    chosen = _best(trials)
+    record = {
+        "chosen": chosen.name,
+        "reason": _reason(chosen, trials),
+        "n_blocks": chosen.partition.n_blocks,
+        "n_clusters": n_clusters,
+        "n_rows": n_rows,
+        "cap": cap,
+        "rows_clustered": int(X.shape[0]),
+        "rows_measured": int(measured.shape[0]),
+        "candidates": [trial.figures() for trial in trials],
+    }
+    return chosen.partition, record
+
+
+def _check(X: Rows, n_clusters: int, cap: int) -> None:
+    if X.shape[0] == 0:
+        raise InputError("the sample to cluster has no rows; draw at least one.")
+    if n_clusters < 1:
+        raise InputError(f"n_clusters is {n_clusters}; give a whole number from 1.")
+    if cap < 1:
+        raise InputError(f"cap is {cap}; give the most rows of a block, at least 1.")
+
+
+def _best(trials: list[Trial]) -> Trial:
+    fewest = min(trial.over_cap for trial in trials)
+    able = [trial for trial in trials if trial.over_cap == fewest]
+    least = min(able, key=lambda trial: trial.cost)
+    for trial in able:  # from the cheapest labels on
+        if trial.cost <= 1.1 * least.cost and not trial.is_told_from(least):
+            return trial
+    return least
+
+
+def _reason(chosen: Trial, trials: list[Trial]) -> str:
+    others = [trial for trial in trials if trial is not chosen]
+    text = (
+        f"{chosen.name}: {chosen.mass.share:.1%} of the kernel mass lies between its"
+        f" {chosen.partition.n_blocks} blocks and {chosen.balance.pairs_within:.1%} of the pairs"
+        f" inside them, cost {chosen.cost:.3g}"
+    )
+    if not others:
+        return text + "; nothing else fits this kernel."
+    beside = ", ".join(f"{trial.cost:.3g} for {trial.name}" for trial in others)
+    least = min(others, key=lambda trial: trial.cost)
+    if least.cost < chosen.cost and least.over_cap > chosen.over_cap:
+        return f"{text} against {beside}, where more blocks stay above the cap."
+    if least.cost < chosen.cost:
+        return f"{text} against {beside}, which the sample cannot tell apart; its labels cost less."
+    return f"{text}, the smallest, against {beside}."

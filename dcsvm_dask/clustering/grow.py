@@ -1,0 +1,134 @@
+"""From one clustering of a sample to a partition whose blocks keep a size cap."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.clustering.candidates import Fit
+from dcsvm_dask.clustering.partition import Partition
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Rows
+
+_FLAT = 150
+"""Most clusters of one node: its sample (20 rows a centre) fits a kernel matrix in memory."""
+
+
+def grow(
+    fit: Fit,
+    X: Rows,
+    X_balance: Rows,
+    *,
+    n_clusters: int,
+    limit: float,
+    rng: np.random.Generator,
+) -> tuple[Partition, NDArray[np.int32]]:
+    """Cluster a sample, in two steps where the clusters are many, then split by the size cap.
+
+    Parameters
+    ----------
+    fit : Candidate.fit
+    X : ndarray or CSR, shape (m, d), float32
+        Rows to cluster.
+    X_balance : ndarray or CSR, shape (e, d), float32
+        Rows that tell each block's share; not among X unless X is all there is.
+    n_clusters : int
+    limit : float
+        Most rows of X_balance that a block may have.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Partition
+    ndarray, shape (e,), int32
+        Blocks of X_balance.
+    """
+    if n_clusters <= _FLAT:
+        return hold_cap(fit(X, n_clusters, rng), X, X_balance, limit=limit, rng=rng)
+    partition = fit(X, math.ceil(math.sqrt(n_clusters)), rng)
+    labels = partition.assign(X)
+    counts = np.bincount(partition.assign(X_balance), minlength=partition.n_blocks)
+    for block in range(partition.n_blocks):
+        pieces = round(n_clusters * counts[block] / X_balance.shape[0])
+        rows = np.flatnonzero(labels == block)
+        if pieces > 1 and rows.size > 1:
+            partition = partition.split(block, X[rows], pieces, rng) or partition
+    return hold_cap(partition, X, X_balance, limit=limit, rng=rng)
+
+
+def hold_cap(
+    partition: Partition,
+    X: Rows,
+    X_balance: Rows,
+    *,
+    limit: float,
+    rng: np.random.Generator,
+) -> tuple[Partition, NDArray[np.int32]]:
+    """Cluster every block again that has more than `limit` rows of X_balance, until none has.
+
+    Where a split leaves three quarters of the rows together (far rows were peeled off), the next
+    one makes eight times as many clusters; after that the block stays as it is. Returns what
+    `grow` does.
+    """
+    others = partition.assign(X_balance)
+    counts = np.bincount(others, minlength=partition.n_blocks)
+    waiting = [(int(block), 0) for block in np.flatnonzero(counts > limit)]
+    labels = partition.assign(X) if waiting else others
+    while waiting:
+        block, futile = waiting.pop(0)
+        rows, measured = np.flatnonzero(labels == block), np.flatnonzero(others == block)
+        pieces = math.ceil(measured.size / max(limit, 1.0)) * 8**futile
+        if rows.size < 2:
+            continue
+        finer = partition.cluster_again(X[rows], min(_FLAT, max(2, pieces)), rng)
+        if finer is None:
+            continue
+        numbers = np.arange(finer.n_blocks, dtype=np.int32) + np.int32(partition.n_blocks - 1)
+        numbers[0] = block
+        labels[rows] = numbers[finer.assign(X[rows])]
+        others[measured] = numbers[finer.assign(X_balance[measured])]
+        partition = partition.graft(block, finer)
+        counts = np.bincount(others[measured], minlength=partition.n_blocks)
+        futile = futile + 1 if counts.max() > 0.75 * measured.size else 0
+        if futile < 2:
+            waiting += [(int(block), futile) for block in np.flatnonzero(counts > limit)]
+    return partition, others
+
+
+def split_block(
+    partition: Partition, block: int, X: Rows, *, n_rows: int, cap: int, seed: int
+) -> Partition:
+    """Split a block that turned out larger than the cap once all rows were assigned.
+
+    Only this block's rows get new labels: its own number, or numbers from the old n_blocks on.
+
+    Parameters
+    ----------
+    partition : Partition
+    block : int
+    X : ndarray or CSR, shape (m, d), float32
+        Rows of the block: a random sample of them, or all, which makes the cap exact.
+    n_rows : int
+        Rows that the block has.
+    cap : int
+        Most rows of a block, at least 1.
+    seed : int
+
+    Returns
+    -------
+    Partition
+        Still with a block above the cap where rows cannot be told apart.
+
+    Raises
+    ------
+    InputError
+        If the block does not exist or the cap is below 1.
+    """
+    if not 0 <= block < partition.n_blocks:
+        raise InputError(f"block {block} is not among 0 to {partition.n_blocks - 1}.")
+    if cap < 1:
+        raise InputError(f"cap is {cap}; give the most rows of a block, at least 1.")
+    rng = np.random.default_rng(seed)
+    return hold_cap(partition, X, X, limit=cap * X.shape[0] / n_rows, rng=rng)[0]
