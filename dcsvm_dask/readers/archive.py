@@ -1,0 +1,62 @@
+"""What the arrays of an archive or a Zarr group are called."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from dcsvm_dask.errors import InputError
+
+
+@dataclass(frozen=True)
+class ArchiveNames:
+    """Names of the arrays of one part."""
+
+    rows: str
+    """The table, or what stands before ``_data, _indices, _indptr, _shape`` of CSR parts."""
+    is_sparse: bool
+    labels: str | None
+
+
+def archive_names(
+    path: str, names: Collection[str], part: str, label: str | int | None, *, needs_labels: bool
+) -> ArchiveNames:
+    """Return the names of the rows and labels of a part.
+
+    Parameters
+    ----------
+    path : str
+        For messages.
+    names : collection of str
+        Arrays that are there.
+    part : {"train", "test"}
+    label : str, int or None
+        Name of the labels, without or with ``_train`` at its end.
+    needs_labels : bool
+        Whether rows without labels are refused.
+
+    Raises
+    ------
+    InputError
+        If they are not there.
+    """
+    shown = ", ".join(sorted(names)[:20]) or "no arrays"
+    bases = [f"X_{part}", f"x_{part}"] + (["X", "x"] if part == "train" else [])
+    for base in bases:
+        if base in names:
+            rows, is_sparse = base, False
+            break
+        if all(f"{base}_{p}" in names for p in ("data", "indices", "indptr", "shape")):
+            rows, is_sparse = base, True
+            break
+    else:
+        raise InputError(f"{path}: no array {bases[0]}; there are: {shown}")
+    if label is not None:
+        text = str(label).removesuffix("_train")
+        tried = [f"{text}_{part}"] + ([str(label)] if part == "train" else [])
+    else:
+        tried = [f"y_{part}"] + (["y"] if part == "train" else [])
+    found = [t for t in tried if t in names]
+    if not found and (needs_labels or label is not None):
+        raise InputError(f"{path}: no labels {tried[0]}; there are: {shown}")
+    return ArchiveNames(rows, is_sparse, found[0] if found else None)

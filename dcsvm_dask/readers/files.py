@@ -1,0 +1,145 @@
+"""Opening foreign files: local paths and URLs, plain or compressed, with plain errors."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any, cast
+
+import fsspec
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+
+TEXT_BYTES = 8 << 20
+"""Bytes of text that are parsed at a time."""
+
+_PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+@contextlib.contextmanager
+def plain_errors(path: str) -> Iterator[None]:
+    """Turn what goes wrong while a file is opened or read into one sentence."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such file") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: is a folder; a file is needed") from error
+    except PermissionError as error:
+        raise InputError(f"{path}: may not be read (permission denied)") from error
+    except _DAMAGED as error:
+        raise InputError(f"{path}: damaged or cut off: cannot be decompressed ({error})") from error
+    except (ValueError, ImportError) as error:
+        if isinstance(error, InputError) or "rotocol" not in str(error):
+            raise
+        raise InputError(f"{path}: cannot be opened: {error}") from error
+    except OSError as error:
+        # bz2 has no error of its own.
+        if "data stream" not in str(error):
+            raise
+        raise InputError(f"{path}: damaged or cut off: cannot be decompressed ({error})") from error
+
+
+def open_raw(path: str) -> Any:
+    """Open a file for reading bytes, as it is, with random access."""
+    if "://" in path:
+        return fsspec.open(path, "rb").open()
+    return open(os.path.expanduser(path), "rb")  # noqa: PTH123, PTH111 - closed by callers
+
+
+@contextlib.contextmanager
+def open_bytes(path: str) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, decompressed if its first bytes say gzip, bzip2 or xz."""
+    with plain_errors(path), open_raw(path) as file:
+        head = file.read(6)
+        file.seek(0)
+        for magic, reader in _PACKED:
+            if head.startswith(magic):
+                with reader(file) as unpacked:
+                    yield cast("IO[bytes]", unpacked)
+                return
+        yield file
+
+
+def read_head(path: str, size: int) -> bytes:
+    """Return the first bytes of a file, decompressed."""
+    with open_bytes(path) as file:
+        head = b""
+        while len(head) < size:
+            piece = file.read(size - len(head))
+            if not piece:
+                break
+            head += piece
+        return head
+
+
+def text_blocks(path: str, size: int = TEXT_BYTES) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    """Return a text file in blocks of whole lines.
+
+    Yields
+    ------
+    text : uint8 array
+        Whole lines, the last one with a newline; 16 newlines follow that end it, so that a parser
+        may look ahead.
+    first_line : int
+        Number of the first of them, from 1.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged.
+    """
+    line = 1
+    buffer = bytearray(size + 16)
+    held = 0
+    with open_bytes(path) as file:
+        while True:
+            if held >= len(buffer) - 16 - size // 2:
+                buffer.extend(bytes(size))
+            with memoryview(buffer) as view:
+                got = file.readinto(view[held : len(buffer) - 16])  # type: ignore[attr-defined]
+            end = held + got
+            if got:
+                cut = buffer.rfind(b"\n", held, end) + 1
+                if cut == 0:
+                    held = end
+                    continue
+            elif held == 0:
+                return
+            else:
+                buffer[end : end + 1] = b"\n"
+                cut = end = end + 1
+            rest = bytes(memoryview(buffer)[cut:end])
+            buffer[cut : cut + 16] = b"\n" * 16
+            if line == 1 and buffer.startswith(b"\xef\xbb\xbf"):
+                buffer[:3] = b"   "  # a byte order mark
+            text = np.frombuffer(buffer, np.uint8, cut + 16)
+            yield text, line
+            line += count_lines(text, cut)
+            # The block may still be in use by the caller, so its buffer is left to it.
+            buffer = bytearray(max(size, 2 * len(rest)) + 16)
+            buffer[: len(rest)] = rest
+            held = len(rest)
+            if not got:
+                return
+
+
+def count_lines(text: NDArray[np.uint8], end: int) -> int:
+    """Return the number of newlines before a position."""
+    return int(np.count_nonzero(text[:end] == 10))
+
+
+def show(text: NDArray[np.uint8], start: int, stops: bytes = b" \t\r\n") -> str:
+    """Return the word at a position for a message, cut to 40 characters."""
+    word = bytes(text[start : start + 60])
+    ends = [k for k in (word.find(bytes([s])) for s in stops) if k >= 0]
+    shown = word[: min(ends)] if ends else word
+    return repr(shown[:40].decode("utf-8", "replace"))

@@ -1,0 +1,190 @@
+"""Labels of any kind as codes into a sorted list of classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+
+Label: TypeAlias = int | float | str
+"""A class as it was named in the source; numbers that are whole are int."""
+
+MAX_CLASSES = 1000
+
+
+class LabelTable:
+    """Gives labels provisional codes in the order in which they appear.
+
+    Parameters
+    ----------
+    name : str
+        The source, for messages.
+
+    Attributes
+    ----------
+    labels : list of int, float or str
+        Distinct labels by code.
+    counts : list of int
+        Rows of each.
+    first_rows : list of int
+        The first row that has it, from 0.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.labels: list[Label] = []
+        self.counts: list[int] = []
+        self.first_rows: list[int] = []
+        self.n_rows = 0
+        self._codes: dict[Label, int] = {}
+
+    def add(self, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the codes of the labels of the next rows.
+
+        Parameters
+        ----------
+        labels : array, shape (n,)
+            Of numbers, booleans or strings. Strings that are numbers are taken as numbers.
+
+        Raises
+        ------
+        InputError
+            If a label is missing or not a number, or there are too many distinct ones.
+        """
+        labels = _plain(np.asarray(labels))
+        if labels.dtype.kind not in "biufU":
+            raise InputError(
+                f"{self.name}: labels of type {labels.dtype} are neither numbers nor strings"
+            )
+        distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        if len(self.labels) + distinct.size > 3 * MAX_CLASSES:
+            self._refuse(distinct.size)
+        translate = np.empty(distinct.size, np.int32)
+        for k, value in enumerate(distinct.tolist()):
+            row = self.n_rows + int(first[k])
+            label = canonical(value)
+            if label in ("", "?") or (isinstance(label, float) and not math.isfinite(label)):
+                raise InputError(f"{self.name}: row {row} (counted from 0) has no label: {value!r}")
+            translate[k] = self._code(label, row)
+        if len(self.labels) > MAX_CLASSES:
+            self._refuse(len(self.labels))
+        out = translate[codes.reshape(-1)]
+        for code, count in enumerate(np.bincount(out, minlength=len(self.labels)).tolist()):
+            self.counts[code] += count
+        self.n_rows += labels.size
+        return out
+
+    def check_classes(self) -> None:
+        """Refuse a training part whose labels are one class, or no classes.
+
+        Raises
+        ------
+        InputError
+            If there is one label only, or a label for more than half of the rows.
+        """
+        if len(self.labels) == 1:
+            raise InputError(
+                f"{self.name}: every row has the label {self.labels[0]!r}; a classifier needs two "
+                "classes (is the label in another column? see --label)"
+            )
+        if len(self.labels) > max(2, self.n_rows // 2):
+            self._refuse(len(self.labels))
+
+    def _code(self, label: Label, row: int) -> int:
+        code = self._codes.get(label)
+        if code is None:
+            code = self._codes[label] = len(self.labels)
+            self.labels.append(label)
+            self.counts.append(0)
+            self.first_rows.append(row)
+        return code
+
+    def _refuse(self, found: int) -> None:
+        raise InputError(
+            f"{self.name}: the labels are no classes: {found} or more distinct values in "
+            f"{max(self.n_rows, found)} rows (is the label in another column? see --label)"
+        )
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return strings in any of NumPy's forms in the usual one."""
+    if labels.dtype.kind == "S":
+        return np.char.decode(labels, "utf-8", "replace")
+    if labels.dtype.kind in "OT":
+        values = labels.tolist()
+        if all(isinstance(v, str) for v in values):
+            return np.array(values, dtype=np.str_)
+    return labels
+
+
+def canonical(value: Any) -> Label:
+    """Return a label in its one form: int if whole, else float, else the string.
+
+    ``"+1"``, ``"1.0"``, ``1.0`` and ``True`` are all 1.
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            number = float(text)
+        except ValueError:
+            return text
+        if "_" in text:  # float() takes 1_000, which nobody writes for a number in data
+            return text
+        try:
+            return int(text)
+        except ValueError:
+            value = number
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return int(value)
+    number = float(value)
+    return int(number) if number.is_integer() else number
+
+
+def choose_classes(
+    table: LabelTable, positive: Sequence[Label] | None
+) -> tuple[list[Label], dict[Label, int]]:
+    """Return the sorted classes of training labels and the code of every label.
+
+    Parameters
+    ----------
+    table : LabelTable
+        Of the training part.
+    positive : sequence, optional
+        Labels that make the class +1; all others are -1. Classes are then [-1, 1].
+
+    Returns
+    -------
+    classes : list
+        Numbers in their order, or strings in theirs; of two, the last is the positive one.
+    codes : dict
+        Label of the table -> index into classes.
+
+    Raises
+    ------
+    InputError
+        If a positive label does not occur, or if they leave one class only.
+    """
+    labels = table.labels
+    if positive is not None:
+        wanted = {canonical(p) for p in positive}
+        absent = sorted(wanted - set(labels), key=str)
+        if absent:
+            known = ", ".join(str(c) for c in sort_labels(labels)[:20])
+            raise InputError(f"--positive {absent[0]}: {table.name} has no such label, but {known}")
+        if wanted >= set(labels):
+            raise InputError(f"--positive takes every label of {table.name}: one class is left")
+        return [-1, 1], {label: int(label in wanted) for label in labels}
+    classes = sort_labels(labels)
+    return classes, {label: code for code, label in enumerate(classes)}
+
+
+def sort_labels(labels: Sequence[Label]) -> list[Label]:
+    """Return labels in order: numbers by value, then strings."""
+    return sorted(
+        labels, key=lambda v: (isinstance(v, str), v if not isinstance(v, str) else 0, str(v))
+    )

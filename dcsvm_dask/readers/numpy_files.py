@@ -1,0 +1,178 @@
+"""NumPy files as sources: a matrix in .npy, parts of an archive in .npz (dense or CSR)."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.archive import ArchiveNames, archive_names
+from dcsvm_dask.readers.columns import place_label
+from dcsvm_dask.readers.csr import csr_blocks
+from dcsvm_dask.readers.files import open_bytes, open_raw, plain_errors
+from dcsvm_dask.readers.npy import NpyStream
+from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_block
+
+
+class NpySource:
+    """Rows of a matrix in a .npy file; one of its columns is the label.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    label : int, optional
+        Column of the label, negative from the end; by default the last one.
+    n_features : int, optional
+        Number of features, if it is known. A matrix of just so many columns has no labels then.
+    """
+
+    parses = False
+    is_sparse = False
+    feature_names: list[str] | None = None
+
+    def __init__(
+        self, path: str, *, label: str | int | None = None, n_features: int | None = None
+    ) -> None:
+        self.name = path
+        with open_bytes(path) as file:
+            stream = NpyStream(file, path)
+        check_shape(stream.shape, stream.dtype, path)
+        columns = stream.shape[1]
+        self._label = place_label(path, columns, None, label, n_features)
+        self.n_features: int | None = columns - (self._label is not None)
+        if self.n_features == 0:
+            raise InputError(f"{path}: one column only: no features beside the label")
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the blocks in order."""
+        with open_bytes(self.name) as file:
+            stream = NpyStream(file, self.name)
+            step = max(1, BLOCK_BYTES // (4 * stream.shape[1]))
+            for start in range(0, stream.shape[0], step):
+                table = stream.read(step)
+                labels = None
+                if self._label is not None:
+                    labels = np.array(table[:, self._label])
+                    table = np.delete(table, self._label, axis=1)
+                yield finish_block(table, self.name, start), labels
+
+
+class NpzSource:
+    """One part of a NumPy archive: ``X_train, y_train`` and so on, dense or CSR.
+
+    Arrays of more than two axes (images) are taken row by row as one vector each.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    part : {"train", "test"}
+    label : str, optional
+        The array that holds the labels, without or with ``_train`` at its end; by default y.
+    n_features : int, optional
+        Number of features, if it is known. Labels may be absent then.
+    """
+
+    parses = False
+    feature_names: list[str] | None = None
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        part: str = "train",
+        label: str | int | None = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.name = f"{path} ({part} part)" if part != "train" else path
+        self._path = path
+        with _open_archive(path) as archive:
+            self._names: ArchiveNames = archive_names(
+                path, _members(archive), part, label, needs_labels=n_features is None
+            )
+            self.is_sparse = self._names.is_sparse
+            if self.is_sparse:
+                shape = self._whole(archive, f"{self._names.rows}_shape")
+                if shape.shape != (2,) or shape.dtype.kind not in "iu":
+                    raise InputError(f"{path}: {self._names.rows}_shape has to hold two integers")
+                self._shape = (int(shape[0]), int(shape[1]))
+            else:
+                with self._open(archive, self._names.rows) as stream:
+                    check_shape(stream.shape, stream.dtype, f"{path}, {self._names.rows}", 99)
+                    self._shape = (stream.shape[0], math.prod(stream.shape[1:]))
+            if self._names.labels is not None:
+                with self._open(archive, self._names.labels) as stream:
+                    if math.prod(stream.shape) != self._shape[0]:
+                        raise InputError(
+                            f"{path}: {self._shape[0]} rows in {self._names.rows}, but "
+                            f"{math.prod(stream.shape)} labels in {self._names.labels}"
+                        )
+        self.n_features: int | None = self._shape[1]
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the blocks in order."""
+        with contextlib.ExitStack() as stack:
+            archive = stack.enter_context(_open_archive(self._path))
+            labels = None
+            if self._names.labels is not None:
+                labels = stack.enter_context(self._open(archive, self._names.labels))
+            start = 0
+            for rows in self._rows(archive, stack):
+                found = None if labels is None else labels.read(rows.shape[0]).reshape(-1)
+                yield finish_block(rows, self.name, start), found
+                start += rows.shape[0]
+
+    def _rows(self, archive: zipfile.ZipFile, stack: contextlib.ExitStack) -> Iterator[Any]:
+        name = self._names.rows
+        if self.is_sparse:
+            parts = [
+                stack.enter_context(self._open(archive, f"{name}_{part}"))
+                for part in ("data", "indices", "indptr")
+            ]
+            yield from csr_blocks(*parts, shape=self._shape, name=f"{self._path}, {name}")
+            return
+        stream = stack.enter_context(self._open(archive, name))
+        step = max(1, BLOCK_BYTES // (4 * self._shape[1]))
+        for _ in range(0, self._shape[0], step):
+            rows = stream.read(step)
+            yield rows.reshape(rows.shape[0], -1)
+
+    @contextlib.contextmanager
+    def _open(self, archive: zipfile.ZipFile, name: str) -> Iterator[NpyStream]:
+        with archive.open(f"{name}.npy") as file:
+            yield NpyStream(file, f"{self._path}, {name}")
+
+    def _whole(self, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+        with self._open(archive, name) as stream:
+            if len(stream.shape) != 1:
+                raise InputError(f"{self._path}: {name} has to have one axis")
+            return stream.read(stream.shape[0])
+
+
+def npz_parts(path: str) -> list[str]:
+    """Return which of train and test an archive holds."""
+    with _open_archive(path) as archive:
+        names = _members(archive)
+    found = {n.removesuffix("_data") for n in names}
+    return ["train", "test"] if found & {"X_test", "x_test"} else ["train"]
+
+
+@contextlib.contextmanager
+def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
+    try:
+        with plain_errors(path), open_raw(path) as file, zipfile.ZipFile(file) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise InputError(f"{path}: damaged archive ({error})") from error
+
+
+def _members(archive: zipfile.ZipFile) -> list[str]:
+    return [n.removesuffix(".npy") for n in archive.namelist() if n.endswith(".npy")]

@@ -1,0 +1,123 @@
+"""Parquet files as a source of dense rows, through pyarrow."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.columns import place_label
+from dcsvm_dask.readers.files import open_raw, plain_errors
+from dcsvm_dask.readers.source import BLOCK_BYTES, Block, finish_block
+
+
+class ParquetSource:
+    """Rows of a Parquet file; one of its columns is the label.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    label : str or int, optional
+        Name or position of the label column; by default one named label, target, class or y,
+        else the last one.
+    n_features : int, optional
+        Number of features, if it is known. A file of just so many columns has no labels then.
+    """
+
+    parses = False
+    is_sparse = False
+
+    def __init__(
+        self, path: str, *, label: str | int | None = None, n_features: int | None = None
+    ) -> None:
+        self.name = path
+        with _open(path) as file:
+            schema = file.schema_arrow
+            names = list(schema.names)
+            self._label = place_label(path, len(names), names, label, n_features)
+            self.feature_names: list[str] | None = [
+                n for k, n in enumerate(names) if k != self._label
+            ]
+            for name in self.feature_names:
+                self._check(name, schema.field(name).type)
+            rows = file.metadata.num_rows
+        self.n_features: int | None = len(self.feature_names)
+        if rows == 0 or self.n_features == 0:
+            raise InputError(f"{path}: empty: {rows} rows, {self.n_features} features")
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the blocks in order."""
+        assert self.n_features is not None
+        assert self.feature_names is not None
+        step = max(1, BLOCK_BYTES // (4 * self.n_features))
+        start = 0
+        with _open(self.name) as file:
+            for batch in file.iter_batches(batch_size=step, use_threads=False):
+                rows = np.empty((batch.num_rows, self.n_features))
+                target = 0
+                labels = None
+                for k, column in enumerate(batch.columns):
+                    if k == self._label:
+                        labels = self._labels(column, start)
+                    else:
+                        # Missing cells become NaN, which is refused with its place.
+                        rows[:, target] = _numbers(column)
+                        target += 1
+                yield finish_block(rows, self.name, start, self.feature_names), labels
+                start += batch.num_rows
+
+    def _check(self, name: str, kind: Any) -> None:
+        import pyarrow as pa
+
+        if not (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        ):
+            raise InputError(f"{self.name}: the column {name!r} holds {kind}, which are no numbers")
+
+    def _labels(self, column: Any, start: int) -> NDArray[Any]:
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if column.null_count:
+            row = start + int(np.flatnonzero(np.asarray(column.is_null()))[0])
+            raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            return np.array(column.to_pylist(), dtype=np.str_)
+        values = np.asarray(column.to_numpy(zero_copy_only=False))
+        if values.dtype.kind not in "biuf":
+            raise InputError(f"{self.name}: labels of type {column.type} are not supported")
+        return values
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    import pyarrow as pa
+
+    if column.null_count or pa.types.is_boolean(column.type):
+        column = column.cast(pa.float64())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+@contextlib.contextmanager
+def _open(path: str) -> Iterator[Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise InputError(
+            f"{path}: reading Parquet needs pyarrow: pip install 'dcsvm-dask[parquet]'"
+        ) from error
+    try:
+        with plain_errors(path), open_raw(path) as raw, pq.ParquetFile(raw) as file:
+            yield file
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(f"{path}: damaged or no Parquet file ({error})") from error
+    except OSError as error:
+        if type(error) is not OSError:
+            raise
+        raise InputError(f"{path}: damaged Parquet file ({error})") from error

@@ -1,0 +1,107 @@
+"""Scaling of features: learned once on training rows, applied to all that come later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import Rows
+
+KINDS = ("none", "minmax", "standard", "unit")
+LEARNED = ("minmax", "standard")
+"""Kinds that depend on the training rows."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What is done to rows before a kernel sees them.
+
+    Parameters
+    ----------
+    kind : {"minmax", "standard", "unit"}
+        ``minmax`` takes the training rows to [0, 1], or to [-1, 1] without a shift when the
+        rows are sparse; ``standard`` divides by the standard deviation, after subtracting the
+        mean when the rows are dense; ``unit`` divides every row by its Euclidean length.
+    offset : float64 array, shape (n_features,), optional
+        Subtracted first. None: nothing is, and zeros stay zeros.
+    factor : float64 array, shape (n_features,), optional
+        Multiplied then. A feature that was constant in the training rows has factor 0.
+    """
+
+    kind: str
+    offset: NDArray[np.float64] | None = None
+    factor: NDArray[np.float64] | None = None
+
+    def apply(self, rows: Rows) -> Rows:
+        """Return scaled rows, float32; the arithmetic is float64.
+
+        What float32 cannot hold becomes infinite.
+
+        Parameters
+        ----------
+        rows : ndarray or csr_array, shape (n, n_features)
+
+        Raises
+        ------
+        InputError
+            If the number of features differs, or if sparse rows would be shifted.
+        """
+        if self.factor is not None and rows.shape[1] != self.factor.size:
+            raise InputError(
+                f"rows of {rows.shape[1]} features: the scaling was learned on {self.factor.size}"
+            )
+        if sparse.issparse(rows):
+            return self._apply_sparse(rows)
+        out = np.array(rows, dtype=np.float64)
+        if self.offset is not None:
+            out -= self.offset
+        if self.factor is not None:
+            out *= self.factor
+        if self.kind == "unit":
+            length = np.sqrt(np.einsum("ij,ij->i", out, out))
+            out /= np.where(length > 0, length, 1.0)[:, None]
+        with np.errstate(over="ignore"):
+            return out.astype(np.float32)
+
+    def equals(self, other: Scaling) -> bool:
+        """Whether another scaling does the same."""
+        if self.kind != other.kind:
+            return False
+        mine, theirs = self.to_arrays()[0], other.to_arrays()[0]
+        return mine.keys() == theirs.keys() and all(
+            np.array_equal(v, theirs[k]) for k, v in mine.items()
+        )
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
+        """Return arrays and a JSON-able description, which `from_arrays` takes."""
+        arrays = {"offset": self.offset, "factor": self.factor}
+        return {k: v for k, v in arrays.items() if v is not None}, {"kind": self.kind}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[np.float64]], meta: dict[str, Any]) -> Scaling:
+        """Return the scaling that `to_arrays` took apart."""
+        return cls(str(meta["kind"]), arrays.get("offset"), arrays.get("factor"))
+
+    def _apply_sparse(self, rows: Rows) -> Rows:
+        if self.offset is not None and self.offset.any():
+            raise InputError(
+                "the scaling was learned on dense rows and shifts features, which would fill "
+                "sparse rows: give dense rows"
+            )
+        rows = sparse.csr_array(rows)
+        data = rows.data.astype(np.float64)
+        if self.factor is not None:
+            data *= self.factor[rows.indices]
+        if self.kind == "unit":
+            per_row = np.diff(rows.indptr)
+            owner = np.repeat(np.arange(rows.shape[0]), per_row)
+            length = np.sqrt(np.bincount(owner, weights=data * data, minlength=rows.shape[0]))
+            data /= np.repeat(np.where(length > 0, length, 1.0), per_row)
+        with np.errstate(over="ignore"):
+            values = data.astype(np.float32)
+        return sparse.csr_array((values, rows.indices, rows.indptr), rows.shape)

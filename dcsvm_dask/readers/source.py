@@ -1,0 +1,165 @@
+"""What a reader gives: blocks of rows with their labels, and checks that all readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import Rows
+
+Block: TypeAlias = "tuple[Rows, NDArray[Any] | None]"
+"""Rows float32 and their labels (numbers or strings), None where the source has none."""
+
+BLOCK_BYTES = 8 << 20
+"""Size of blocks that readers aim at."""
+
+
+class Source(Protocol):
+    """A table of rows from somewhere, which can be read more than once."""
+
+    name: str
+    """What messages call it: the file, and the part of it."""
+
+    n_features: int | None
+    """Number of features, None if that takes reading all of it."""
+
+    is_sparse: bool
+    """Whether blocks are CSR."""
+
+    parses: bool
+    """Whether reading costs so much that a second time is better done from a copy."""
+
+    feature_names: list[str] | None
+    """Names of the features, where the source has them."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the blocks in order, each about `BLOCK_BYTES`."""
+
+
+class ArraySource:
+    """Rows that are in memory already.
+
+    Parameters
+    ----------
+    X : array or sparse matrix, shape (n, d)
+        Of numbers.
+    y : array, shape (n,), optional
+        Labels.
+    name : str
+        What messages call it.
+    """
+
+    parses = False
+    feature_names: list[str] | None = None
+
+    def __init__(self, X: Any, y: Any = None, name: str = "X, y") -> None:
+        self.name = name
+        self.is_sparse = bool(sparse.issparse(X))
+        X = sparse.csr_array(X) if self.is_sparse else np.asarray(X)
+        check_shape(X.shape, X.dtype, name)
+        self.n_features: int | None = int(X.shape[1])
+        self._X = X
+        self._y = None if y is None else np.asarray(y)
+        if self._y is not None and self._y.shape != (X.shape[0],):
+            raise InputError(f"{name}: {X.shape[0]} rows, but labels of shape {self._y.shape}")
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the blocks in order."""
+        n = self._X.shape[0]
+        for start, stop in spans(n, row_bytes(self._X)):
+            rows = finish_block(self._X[start:stop], self.name, start)
+            yield rows, None if self._y is None else self._y[start:stop]
+
+
+def check_shape(shape: tuple[int, ...], kind: Any, name: str, max_axes: int = 2) -> None:
+    """Refuse what is no table of numbers, given its shape and dtype."""
+    if not 2 <= len(shape) <= max_axes:
+        raise InputError(
+            f"{name}: an array of {len(shape)} axes; a table (rows, features) is needed"
+        )
+    if kind.kind not in "biuf":
+        raise InputError(f"{name}: features of type {kind}, which are no real numbers")
+    if 0 in shape:
+        raise InputError(f"{name}: empty: {shape[0]} rows, {shape[1]} features")
+
+
+def row_bytes(X: Any) -> int:
+    """Return about how many bytes of float32 rows one row takes."""
+    if sparse.issparse(X):
+        return 8 + 8 * int(X.nnz / max(1, X.shape[0]))
+    return 4 * int(X.shape[1])
+
+
+def spans(n: int, bytes_per_row: int) -> Iterator[tuple[int, int]]:
+    """Return (start, stop) of blocks of about `BLOCK_BYTES`."""
+    step = max(1, BLOCK_BYTES // max(1, bytes_per_row))
+    for start in range(0, n, step):
+        yield start, min(start + step, n)
+
+
+def finish_block(
+    rows: Any, name: str, first_row: int, feature_names: Sequence[str] | None = None
+) -> Rows:
+    """Return rows as float32 in the one form that is stored, after checks.
+
+    Sparse rows get sorted indices, without repeats and without stored zeros; -0.0 becomes 0.0.
+
+    Parameters
+    ----------
+    rows : ndarray or sparse matrix
+    name : str
+        The source, for messages.
+    first_row : int
+        Number of the block's first row, from 0, for messages.
+    feature_names : sequence of str, optional
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If a value is NaN, infinite, or too large for float32.
+    """
+    if sparse.issparse(rows):
+        rows = sparse.csr_array(rows)
+        with np.errstate(over="ignore"):
+            rows = sparse.csr_array(
+                (rows.data.astype(np.float32), rows.indices.copy(), rows.indptr.copy()), rows.shape
+            )
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        values = rows.data
+    else:
+        with np.errstate(over="ignore"):
+            values = rows = np.array(rows, dtype=np.float32, order="C")
+        values += 0.0
+    # A sum is not finite if a value is not, and costs one pass without a temporary.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum(dtype=np.float64))
+    if suspicious:
+        bad = np.flatnonzero(~np.isfinite(values.reshape(-1)))[0]
+        if sparse.issparse(rows):
+            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+            column = int(rows.indices[bad])
+        else:
+            row, column = divmod(int(bad), values.shape[1])
+        value = values.reshape(-1)[bad]
+        refuse_value(name, first_row + row, column, float(value), feature_names)
+    return rows
+
+
+def refuse_value(
+    name: str, row: int, column: int, value: float, feature_names: Sequence[str] | None = None
+) -> None:
+    """Raise the error for a NaN or infinite value."""
+    what = "NaN" if np.isnan(value) else "infinite or too large for float32"
+    where = f"column {column}"
+    if feature_names is not None and column < len(feature_names):
+        where += f" ({feature_names[column]!r})"
+    raise InputError(
+        f"{name}: row {row}, {where} (both counted from 0) is {what}; fill in or drop such rows"
+    )

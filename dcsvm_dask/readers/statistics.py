@@ -1,0 +1,142 @@
+"""What a scaling has to know of the training rows, collected block by block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.readers.scaling import KINDS, LEARNED, Scaling
+
+
+class ScalingStatistics:
+    """Collects what a scaling needs from blocks of training rows.
+
+    Parameters
+    ----------
+    kind : {"none", "minmax", "standard", "unit"}
+
+    Notes
+    -----
+    Means and sums of squares of blocks are merged as in Chan, Golub, LeVeque, "Updating formulae
+    and a pairwise algorithm for computing sample variances", 1979. Features may grow in number
+    from block to block; what a sparse row does not store is a zero.
+    """
+
+    def __init__(self, kind: str) -> None:
+        if kind not in KINDS:
+            raise InputError(f"scale = {kind!r}: give one of {', '.join(KINDS)}")
+        self.kind = kind
+        self.n_rows = 0
+        self._count = np.zeros(0)
+        self._mean = np.zeros(0)
+        self._squares = np.zeros(0)
+        self._low = np.zeros(0)
+        self._high = np.zeros(0)
+
+    def update(self, rows: Rows) -> None:
+        """Take a block of rows in."""
+        self.n_rows += rows.shape[0]
+        if self.kind not in LEARNED or rows.shape[0] == 0:
+            return
+        self._grow(rows.shape[1])
+        if self.kind == "minmax":
+            self._update_range(rows)
+        else:
+            self._update_moments(rows)
+
+    def finish(self, n_features: int, is_sparse: bool, first: int = 0) -> Scaling | None:
+        """Return the scaling for rows stored dense or sparse; None for "none".
+
+        The features are the columns from ``first`` on of the blocks that were taken in.
+        """
+        if self.kind == "none":
+            return None
+        if self.kind == "unit":
+            return Scaling("unit")
+        self._grow(first + n_features)
+        for name in ("_count", "_mean", "_squares", "_low", "_high"):
+            setattr(self, name, getattr(self, name)[first : first + n_features])
+        zeros = self._count < self.n_rows
+        if self.kind == "minmax":
+            low = np.where(zeros, np.minimum(self._low, 0.0), self._low)
+            high = np.where(zeros, np.maximum(self._high, 0.0), self._high)
+            if is_sparse:
+                return Scaling("minmax", None, _inverse(np.maximum(np.abs(low), np.abs(high))))
+            return Scaling("minmax", low, _inverse(high - low))
+        # The rows that store nothing are a block with mean 0 and no spread.
+        rest = self.n_rows - self._count
+        total = max(1, self.n_rows)
+        squares = self._squares + self._mean**2 * self._count * rest / total
+        mean = self._mean * self._count / total
+        deviation = np.sqrt(squares / total)
+        # Rounding leaves a little spread in a constant column of large values.
+        deviation[deviation <= 1e-9 * np.abs(mean)] = 0.0
+        return Scaling("standard", None if is_sparse else mean, _inverse(deviation))
+
+    def _grow(self, n_features: int) -> None:
+        extra = n_features - self._count.size
+        if extra <= 0:
+            return
+        for name, value in (("_count", 0), ("_mean", 0), ("_squares", 0)):
+            setattr(self, name, np.pad(getattr(self, name), (0, extra), constant_values=value))
+        self._low = np.pad(self._low, (0, extra), constant_values=np.inf)
+        self._high = np.pad(self._high, (0, extra), constant_values=-np.inf)
+
+    def _update_range(self, rows: Rows) -> None:
+        width = rows.shape[1]
+        if not sparse.issparse(rows):
+            self._count[:width] += rows.shape[0]
+            _range_dense(rows, self._low, self._high)
+            return
+        self._count[:width] += np.bincount(rows.indices, minlength=width)
+        _range_sparse(rows.indices, rows.data, self._low, self._high)
+
+    def _update_moments(self, rows: Rows) -> None:
+        width = rows.shape[1]
+        if not sparse.issparse(rows):
+            count: NDArray[np.float64] | float = float(rows.shape[0])
+            mean = rows.mean(axis=0, dtype=np.float64)
+            centred = rows - mean
+            squares = np.einsum("ij,ij->j", centred, centred)
+        else:
+            count = np.bincount(rows.indices, minlength=width).astype(np.float64)
+            data = rows.data.astype(np.float64)
+            sums = np.bincount(rows.indices, weights=data, minlength=width)
+            mean = sums / np.maximum(count, 1)
+            centred = data - mean[rows.indices]
+            squares = np.bincount(rows.indices, weights=centred**2, minlength=width)
+        old = self._count[:width].copy()
+        total = old + count
+        safe = np.maximum(total, 1)
+        step = mean - self._mean[:width]
+        self._squares[:width] += squares + step**2 * old * count / safe
+        self._mean[:width] += step * count / safe
+        self._count[:width] = total
+
+
+def _inverse(width: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / width, 0 for features without any width (or never seen)."""
+    usable = np.isfinite(width) & (width > 0)
+    return np.where(usable, 1.0 / np.where(usable, width, 1.0), 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _range_dense(rows: Any, low: Any, high: Any) -> None:
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            low[j] = min(low[j], rows[i, j])
+            high[j] = max(high[j], rows[i, j])
+
+
+@njit(cache=True, nogil=True)
+def _range_sparse(indices: Any, data: Any, low: Any, high: Any) -> None:
+    for k in range(indices.size):
+        j = indices[k]
+        low[j] = min(low[j], data[k])
+        high[j] = max(high[j], data[k])

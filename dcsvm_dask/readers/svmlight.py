@@ -1,0 +1,129 @@
+"""svmlight / LIBSVM text as a source of sparse rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.readers import svmlight_parse as parse
+from dcsvm_dask.readers.files import count_lines, show, text_blocks
+from dcsvm_dask.readers.source import Block
+
+_SAYS = {
+    parse.BAD_LABEL: "the label is not a number: {word}",
+    parse.BAD_PAIR: "index:value was expected, but here stands {word}",
+    parse.BAD_INDEX: "the index is not in 0..2147483646: {word}",
+    parse.BAD_VALUE: "the value is not a number: {word}",
+    parse.NOT_ASCENDING: "indices have to ascend within a line: {word}",
+    parse.TWO_LABELS: "several labels a row are not supported: {word}",
+    parse.NOT_FINITE: "the value is NaN, infinite or too large for float32: {word}",
+}
+
+
+class SvmlightSource:
+    """Rows of a text file in svmlight / LIBSVM format, plain or compressed.
+
+    Indices count from 1, as LIBSVM writes them, unless an index 0 occurs anywhere in the file:
+    then they count from 0 (the rule of scikit-learn's ``load_svmlight_file``).
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    n_features : int, optional
+        Number of features, if it is known; by default what the greatest index says.
+    first_feature : int, optional
+        Index of the first feature, 0 or 1, if it is known.
+
+    Attributes
+    ----------
+    first_feature : int
+        Column of the blocks that is feature 0. Blocks have raw indices as columns, so this is 1
+        or 0; it is final after a pass over the file. Always 0 if both parameters are given: then
+        blocks are final.
+    """
+
+    parses = True
+    is_sparse = True
+    feature_names: list[str] | None = None
+
+    def __init__(
+        self, path: str, *, n_features: int | None = None, first_feature: int | None = None
+    ) -> None:
+        self.name = path
+        self.n_features = n_features
+        self._final = n_features is not None and first_feature is not None
+        self._base = first_feature
+        self.first_feature = 0 if self._final else 1
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the blocks in order; their width is the greatest index so far."""
+        widest = 0
+        base = 1 if self._base is None else self._base
+        rows_read = 0
+        for text, line in text_blocks(self.name):
+            labels, rows, low, high = self._parse(text, line)
+            rows_read += labels.size
+            widest = max(widest, high + 1)
+            if self._final:
+                yield self._finish(rows, low, high, base), labels
+                continue
+            if low == 0:
+                if self._base == 1:
+                    raise InputError(f"{self.name}: index 0 occurs, but indices count from 1")
+                base = 0
+            self.first_feature = base
+            yield (
+                sparse.csr_array((rows.data, rows.indices, rows.indptr), (labels.size, widest)),
+                labels,
+            )
+        if rows_read == 0:
+            raise InputError(f"{self.name}: empty: it holds no rows")
+
+    def _finish(self, rows: Rows, low: int, high: int, base: int) -> Rows:
+        assert self.n_features is not None
+        if low < base or high - base >= self.n_features:
+            wrong = low if low < base else high
+            raise InputError(
+                f"{self.name}: index {wrong} occurs, but the {self.n_features} features are "
+                f"{base}..{self.n_features - 1 + base}"
+            )
+        return sparse.csr_array(
+            (rows.data, rows.indices - np.int32(base), rows.indptr),
+            (rows.shape[0], self.n_features),
+        )
+
+    def _parse(self, text: NDArray[np.uint8], line: int) -> tuple[NDArray[Any], Rows, int, int]:
+        end = text.size - 16
+        lines = count_lines(text, end)
+        room = int(np.count_nonzero(text == 58))
+        labels = np.empty(lines)
+        indptr = np.empty(lines + 1, np.int64)
+        indices, data = np.empty(room, np.int32), np.empty(room, np.float32)
+        slow = np.empty((64, 3), np.int64)
+        while True:
+            found = parse.parse_lines(text, end, labels, indptr, indices, data, slow)
+            n, pairs, n_slow, low, high, status, where = found
+            if n_slow <= len(slow):
+                break
+            slow = np.empty((n_slow, 3), np.int64)
+        if status != parse.OK:
+            said = _SAYS[status].format(word=show(text, where))
+            raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {said}")
+        for target, start, stop in slow[:n_slow].tolist():
+            value = float(bytes(text[start:stop]))
+            if target < 0:
+                labels[-1 - target] = value
+            else:
+                data[target] = value
+        rows = sparse.csr_array(
+            (data[:pairs], indices[:pairs], indptr[: n + 1].astype(np.int32)),
+            (n, max(0, high) + 1),
+        )
+        return labels[:n], rows, low, high

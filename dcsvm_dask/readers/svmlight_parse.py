@@ -1,0 +1,166 @@
+"""Compiled parsing of svmlight / LIBSVM lines into CSR parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from dcsvm_dask.readers.numbers import BAD, GOOD, SLOW, parse_number, scaled
+
+OK, BAD_LABEL, BAD_PAIR, BAD_INDEX, BAD_VALUE, NOT_ASCENDING, TWO_LABELS, NOT_FINITE = range(8)
+"""What `parse_lines` says."""
+
+_SPACE, _TAB, _CR, _LF, _HASH, _COLON = 32, 9, 13, 10, 35, 58
+_MAX_INDEX = 2**31 - 2
+_MAX_FLOAT32 = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
+
+
+@njit(cache=True, nogil=True)
+def _skip(text: Any, pos: int) -> int:
+    while text[pos] == _SPACE or text[pos] == _TAB or text[pos] == _CR:
+        pos += 1
+    return pos
+
+
+@njit(cache=True, nogil=True)
+def parse_lines(
+    text: Any, end: int, labels: Any, indptr: Any, indices: Any, data: Any, slow: Any
+) -> Any:
+    """Parse whole lines ``label index:value index:value ... # comment``.
+
+    Parameters
+    ----------
+    text : uint8 array
+        Lines up to ``end`` and a few newlines after it.
+    end : int
+    labels : float64 array
+        Room for a label a line.
+    indptr : int64 array
+        Room for one more.
+    indices, data : int32 and float32 arrays
+        Room for a pair a colon. Values that are zero are left out.
+    slow : int64 array, shape (k, 3)
+        Room for numbers to be parsed by ``float()``: where the number goes (a pair's number, or
+        -1 - row for a label), where it starts and ends in the text. Beyond k, they are counted.
+
+    Returns
+    -------
+    rows, pairs, n_slow : int
+    low, high : int
+        Least and greatest index, values of zero included; 2^31 and -1 if there is none.
+    status, where : int
+        OK, or what is wrong at which position.
+    """
+    pos = 0
+    rows = 0
+    pairs = 0
+    n_slow = 0
+    low = 2**31
+    high = -1
+    indptr[0] = 0
+    while pos < end:
+        pos = _skip(text, pos)
+        if text[pos] == _LF:
+            pos += 1
+            continue
+        if text[pos] != _HASH:
+            start = pos
+            value, pos, status = parse_number(text, pos)
+            if text[pos] == 44:
+                return rows, pairs, n_slow, low, high, TWO_LABELS, start
+            after = _skip(text, pos)
+            if status == BAD or (after == pos and text[pos] != _LF and text[pos] != _HASH):
+                return rows, pairs, n_slow, low, high, BAD_LABEL, start
+            if status == SLOW:
+                if n_slow < slow.shape[0]:
+                    slow[n_slow, 0] = -1 - rows
+                    slow[n_slow, 1] = start
+                    slow[n_slow, 2] = pos
+                n_slow += 1
+            labels[rows] = value
+            pos = after
+            if text[pos] == 113 and text[pos + 1] == 105 and text[pos + 2] == 100:
+                # qid:N groups queries for ranking; it is no feature.
+                while text[pos] > _SPACE:
+                    pos += 1
+                pos = _skip(text, pos)
+            last = -1
+            while text[pos] != _LF and text[pos] != _HASH:
+                start = pos
+                d = text[pos] - 48
+                index = 0
+                while 0 <= d <= 9:
+                    index = min(index * 10 + d, 2**40)
+                    pos += 1
+                    d = text[pos] - 48
+                if pos == start or text[pos] != _COLON:
+                    minus = text[start] == 45 and 0 <= text[start + 1] - 48 <= 9
+                    status = BAD_INDEX if minus else BAD_PAIR
+                    return rows, pairs, n_slow, low, high, status, start
+                if index > _MAX_INDEX:
+                    return rows, pairs, n_slow, low, high, BAD_INDEX, start
+                if index <= last:
+                    return rows, pairs, n_slow, low, high, NOT_ASCENDING, start
+                last = index
+                first = pos + 1
+                # Plain numbers of up to 18 digits are parsed on the spot: a call costs as much as
+                # the parsing. All others go to parse_number.
+                pos = first
+                negative = text[pos] == 45
+                if negative:
+                    pos += 1
+                w = 0
+                digits = -pos
+                d = text[pos] - 48
+                while 0 <= d <= 9:
+                    w = w * 10 + d
+                    pos += 1
+                    d = text[pos] - 48
+                digits += pos
+                fraction = 0
+                if d == -2:
+                    pos += 1
+                    fraction = -pos
+                    d = text[pos] - 48
+                    while 0 <= d <= 9:
+                        w = w * 10 + d
+                        pos += 1
+                        d = text[pos] - 48
+                    fraction += pos
+                    digits += fraction
+                status = GOOD
+                if digits < 1 or digits > 18 or d > -16:
+                    value, pos, status = parse_number(text, first)
+                else:
+                    value = float(w) if fraction == 0 else scaled(w, fraction)
+                    if negative:
+                        value = -value
+                after = pos
+                while text[after] == _SPACE or text[after] == _TAB or text[after] == _CR:
+                    after += 1
+                if status == BAD or (after == pos and text[pos] != _LF and text[pos] != _HASH):
+                    return rows, pairs, n_slow, low, high, BAD_VALUE, start
+                if not abs(value) < _MAX_FLOAT32:
+                    return rows, pairs, n_slow, low, high, NOT_FINITE, start
+                low = min(low, index)
+                high = max(high, index)
+                pos = after
+                single = np.float32(value)
+                if status == SLOW:
+                    if n_slow < slow.shape[0]:
+                        slow[n_slow, 0] = pairs
+                        slow[n_slow, 1] = first
+                        slow[n_slow, 2] = after
+                    n_slow += 1
+                if single != 0:
+                    indices[pairs] = index
+                    data[pairs] = single
+                    pairs += 1
+            rows += 1
+            indptr[rows] = pairs
+        while text[pos] != _LF:
+            pos += 1
+        pos += 1
+    return rows, pairs, n_slow, low, high, OK, 0

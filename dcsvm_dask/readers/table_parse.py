@@ -1,0 +1,198 @@
+"""Compiled parsing of delimited text (CSV, TSV, columns apart by blanks) into dense rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from dcsvm_dask.readers.numbers import BAD, GOOD, SLOW, parse_number, scaled
+
+OK, TOO_FEW, TOO_MANY, MISSING, NOT_A_NUMBER, NOT_FINITE, OPEN_QUOTE, NO_LABEL = range(8)
+"""What `parse_table` says."""
+
+_SPACE, _TAB, _CR, _LF, _QUOTE = 32, 9, 13, 10, 34
+_MAX_FLOAT32 = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
+_FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+
+
+@njit(cache=True, nogil=True)
+def _text_label(text: Any, pos: int, delimiter: int) -> Any:
+    """Find the end of a label that is no number; return start, end, next position and hash."""
+    quoted = text[pos] == _QUOTE
+    blanks = delimiter == _SPACE
+    if quoted:
+        pos += 1
+    start = pos
+    key = _FNV_START
+    while text[pos] != _LF:
+        byte = text[pos]
+        if quoted and byte == _QUOTE:
+            break
+        if not quoted and (byte in (delimiter, _CR) or (byte == _TAB and blanks)):
+            break
+        key = (key ^ np.uint64(byte)) * _FNV_PRIME
+        pos += 1
+    stop = pos
+    if quoted:
+        if text[pos] == _LF:
+            return start, stop, -1, key
+        pos += 1
+    return start, stop, pos, key
+
+
+@njit(cache=True, nogil=True)
+def parse_table(
+    text: Any,
+    end: int,
+    delimiter: int,
+    columns: int,
+    label: int,
+    rows: Any,
+    labels: Any,
+    keys: Any,
+    spans: Any,
+    slow: Any,
+) -> Any:
+    """Parse whole lines of cells.
+
+    Parameters
+    ----------
+    text : uint8 array
+        Lines up to ``end`` and a few newlines after it. Empty lines are left out.
+    end : int
+    delimiter : int
+        Byte between cells; a blank stands for any run of blanks and tabs.
+    columns : int
+        Cells a line.
+    label : int
+        Which cell is the label, -1 for none.
+    rows : float32 array, shape (room, columns or columns - 1)
+    labels : float64 array, shape (room,)
+        Labels that are numbers; NaN for those that are none.
+    keys : uint64 array, shape (room,)
+        Hashes of the text of labels that are no numbers.
+    spans : int64 array, shape (room, 2)
+        Where the text of these stands.
+    slow : int64 array, shape (k, 4)
+        Room for numbers to be parsed by ``float()``: row, feature (-1 for the label), start and
+        end in the text. Beyond k, they are counted.
+
+    Returns
+    -------
+    n, n_text, n_slow : int
+        Rows, labels that are no numbers, numbers for ``float()``.
+    status, where, column : int
+        OK, or what is wrong at which position, in which column.
+    """
+    pos = 0
+    n = 0
+    n_text = 0
+    n_slow = 0
+    blanks = delimiter == _SPACE
+    while pos < end:
+        while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and delimiter != _TAB):
+            pos += 1
+        if text[pos] == _LF:
+            pos += 1
+            continue
+        line = pos
+        feature = 0
+        for column in range(columns):
+            while text[pos] == _SPACE or (text[pos] == _TAB and delimiter != _TAB):
+                pos += 1
+            start = pos
+            quoted = text[pos] == _QUOTE
+            if quoted:
+                pos += 1
+                while text[pos] == _SPACE:
+                    pos += 1
+            # Plain numbers of up to 18 digits are parsed on the spot, all others by a call.
+            first = pos
+            negative = text[pos] == 45
+            if negative:
+                pos += 1
+            w = 0
+            digits = -pos
+            d = text[pos] - 48
+            while 0 <= d <= 9:
+                w = w * 10 + d
+                pos += 1
+                d = text[pos] - 48
+            digits += pos
+            fraction = 0
+            if d == -2:
+                pos += 1
+                fraction = -pos
+                d = text[pos] - 48
+                while 0 <= d <= 9:
+                    w = w * 10 + d
+                    pos += 1
+                    d = text[pos] - 48
+                fraction += pos
+                digits += fraction
+            status = GOOD
+            if digits < 1 or digits > 18 or text[pos] | 32 == 101:
+                value, pos, status = parse_number(text, first)
+            else:
+                value = float(w) if fraction == 0 else scaled(w, fraction)
+                if negative:
+                    value = -value
+            stop = pos
+            if quoted and status != BAD:
+                if text[pos] == _QUOTE:
+                    pos += 1
+                else:
+                    status = BAD
+            while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and blanks):
+                pos += 1
+            byte = text[pos]
+            if byte != delimiter and byte != _LF and not (blanks and pos > stop):
+                status = BAD
+            if column == label:
+                if status == BAD or np.isnan(value):
+                    low, high, pos, keys[n] = _text_label(text, start, delimiter)
+                    if pos < 0:
+                        return n, n_text, n_slow, OPEN_QUOTE, start, column
+                    if low == high:
+                        return n, n_text, n_slow, NO_LABEL, start, column
+                    spans[n, 0] = low
+                    spans[n, 1] = high
+                    labels[n] = np.nan
+                    n_text += 1
+                    while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and blanks):
+                        pos += 1
+                    byte = text[pos]
+                    if byte != delimiter and byte != _LF and not blanks:
+                        return n, n_text, n_slow, OPEN_QUOTE, start, column
+                else:
+                    labels[n] = value
+            else:
+                if status == BAD:
+                    byte = text[first]
+                    empty = byte in (delimiter, _LF, _CR)
+                    empty = empty or (quoted and byte == _QUOTE)
+                    status = MISSING if empty else NOT_A_NUMBER
+                    return n, n_text, n_slow, status, start, column
+                if not abs(value) < _MAX_FLOAT32:
+                    return n, n_text, n_slow, NOT_FINITE, start, column
+                rows[n, feature] = value
+                feature += 1
+            if status == SLOW:
+                if n_slow < slow.shape[0]:
+                    slow[n_slow, 0] = n
+                    slow[n_slow, 1] = -1 if column == label else feature - 1
+                    slow[n_slow, 2] = first
+                    slow[n_slow, 3] = stop
+                n_slow += 1
+            if column + 1 < columns:
+                if byte == _LF:
+                    return n, n_text, n_slow, TOO_FEW, line, column + 1
+                if not blanks:
+                    pos += 1
+        if text[pos] != _LF:
+            return n, n_text, n_slow, TOO_MANY, line, columns
+        pos += 1
+        n += 1
+    return n, n_text, n_slow, OK, 0, 0

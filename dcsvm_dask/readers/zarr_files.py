@@ -1,0 +1,143 @@
+"""Foreign Zarr groups as sources: arrays named as in a NumPy archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+from zarr.errors import NodeNotFoundError
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.archive import archive_names
+from dcsvm_dask.readers.csr import csr_blocks
+from dcsvm_dask.readers.files import plain_errors
+from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_block
+
+
+class ZarrSource:
+    """One part of a Zarr group: ``X_train, y_train`` or ``X, y`` and so on, dense or CSR parts.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL of the group.
+    part : {"train", "test"}
+    label : str, optional
+        The array that holds the labels, without or with ``_train`` at its end; by default y.
+    n_features : int, optional
+        Number of features, if it is known. Labels may be absent then.
+    """
+
+    parses = False
+    feature_names: list[str] | None = None
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        part: str = "train",
+        label: str | int | None = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.name = f"{path} ({part} part)" if part != "train" else path
+        self._path = path
+        group = _open_group(path)
+        self._names = archive_names(
+            path, list(group.array_keys()), part, label, needs_labels=n_features is None
+        )
+        self.is_sparse = self._names.is_sparse
+        if self.is_sparse:
+            shape = np.asarray(_array(group, f"{self._names.rows}_shape")[...])
+            if shape.shape != (2,):
+                raise InputError(f"{path}: {self._names.rows}_shape has to hold two integers")
+            self._shape = (int(shape[0]), int(shape[1]))
+        else:
+            X = _array(group, self._names.rows)
+            check_shape(X.shape, X.dtype, f"{path}, {self._names.rows}")
+            self._shape = (X.shape[0], X.shape[1])
+        if self._names.labels is not None:
+            y = _array(group, self._names.labels)
+            if y.shape != (self._shape[0],):
+                raise InputError(
+                    f"{path}: {self._shape[0]} rows in {self._names.rows}, but labels of shape "
+                    f"{y.shape} in {self._names.labels}"
+                )
+        self.n_features: int | None = self._shape[1]
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the blocks in order."""
+        group = _open_group(self._path)
+        labels = None
+        if self._names.labels is not None:
+            labels = ZarrStream(_array(group, self._names.labels), self._path)
+        start = 0
+        for rows in self._rows(group):
+            found = None if labels is None else labels.read(rows.shape[0])
+            yield finish_block(rows, self.name, start), found
+            start += rows.shape[0]
+
+    def _rows(self, group: zarr.Group) -> Iterator[Any]:
+        name = self._names.rows
+        if self.is_sparse:
+            parts = [
+                ZarrStream(_array(group, f"{name}_{part}"), self._path)
+                for part in ("data", "indices", "indptr")
+            ]
+            yield from csr_blocks(*parts, shape=self._shape, name=f"{self._path}, {name}")
+            return
+        stream = ZarrStream(_array(group, name), self._path)
+        step = max(1, BLOCK_BYTES // (4 * self._shape[1]))
+        for _ in range(0, self._shape[0], step):
+            yield stream.read(step)
+
+
+class ZarrStream:
+    """An array that is read from the front, each chunk of rows once."""
+
+    def __init__(self, array: zarr.Array[Any], path: str) -> None:
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self._array = array
+        self._path = path
+        self._held = np.empty((0, *array.shape[1:]), array.dtype)
+        self._next = 0
+
+    def read(self, rows: int) -> NDArray[Any]:
+        """Return the next rows, fewer at the end."""
+        if self._held.shape[0] < rows and self._next < self.shape[0]:
+            chunk = self._array.chunks[0]
+            stop = self._next + max(rows - self._held.shape[0], 1)
+            stop = min(-(-stop // chunk) * chunk, self.shape[0])
+            try:
+                piece = np.asarray(self._array[self._next : stop])
+            except (ValueError, RuntimeError) as error:
+                raise InputError(
+                    f"{self._path}: damaged: rows {self._next}:{stop} cannot be read ({error})"
+                ) from error
+            self._held = np.concatenate([self._held, piece]) if self._held.size else piece
+            self._next = stop
+        out, self._held = self._held[:rows], self._held[rows:]
+        return out
+
+
+def zarr_parts(path: str) -> list[str]:
+    """Return which of train and test a group holds."""
+    found = {n.removesuffix("_data") for n in _open_group(path).array_keys()}
+    return ["train", "test"] if found & {"X_test", "x_test"} else ["train"]
+
+
+def _open_group(path: str) -> zarr.Group:
+    with plain_errors(path):
+        try:
+            return zarr.open_group(path, mode="r")
+        except (NodeNotFoundError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: no Zarr group there ({error})") from error
+
+
+def _array(group: zarr.Group, name: str) -> zarr.Array[Any]:
+    found = group[name]
+    assert isinstance(found, zarr.Array)
+    return found
