@@ -1,0 +1,207 @@
+"""A labelled data set in Zarr: its parts, classes, scaling and fingerprint.
+
+Layout below ``DATA.zarr``::
+
+    dataset.json                     written last: what has none is no data set
+    parts-ATTEMPT/train/rows/...     rows, see rows_read.py
+    parts-ATTEMPT/train/codes        int32 (n,): index into the classes
+    parts-ATTEMPT/train/hashes       uint64 (n, 2): see hashing.py
+    parts-ATTEMPT/test/...           the same, where there is a test part
+    parts-ATTEMPT/scaling/...        float64 (d,): offset, factor
+
+Arrays lie under the name of the attempt that wrote them, so that an overwritten data set stays
+whole until the new one is.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.labels import Label
+from dcsvm_dask.readers.scaling import Scaling
+from dcsvm_dask.storage.arrays import read_array
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.rows_read import RowArray, open_rows
+
+FORMAT = "dcsvm-dataset"
+VERSION = 1
+COMMIT = "dataset.json"
+PARTS = ("train", "test")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One part of a data set, opened by `DataSet.open`.
+
+    Attributes
+    ----------
+    place : Location
+        The data set.
+    part : str
+        "train" or "test".
+    parts : list of str
+        Parts that the data set has.
+    rows : RowArray
+        Scaled rows.
+    n_rows, n_features, chunk_rows : int
+    is_sparse : bool
+    classes : list of int, float or str
+        Original labels in order; of two, the last is the positive class (+1).
+    counts : list of int
+        Rows of each class in this part.
+    n_distinct : int
+        Rows that differ in x or in y.
+    fingerprint : str
+        Hash over rows, codes, classes and number of features; not of the chunks.
+    scaling : Scaling or None
+        What was done to the rows, and has to be done to rows that come later.
+    source : str
+        Where the part came from.
+    positive : list or None
+        Labels of the source that were joined into the class +1.
+    feature_names : list of str or None
+    reading : dict
+        How the source was read, for raw files of the same kind: label, index_base.
+    """
+
+    place: Location
+    part: str
+    parts: list[str]
+    rows: RowArray
+    classes: list[Label]
+    counts: list[int]
+    n_distinct: int
+    fingerprint: str
+    scaling: Scaling | None
+    source: str
+    positive: list[Label] | None
+    feature_names: list[str] | None
+    reading: dict[str, Any]
+    attempt: str
+
+    @classmethod
+    def open(cls, place: str | os.PathLike[str] | Location) -> DataSet:
+        """Open a data set, or one part of it.
+
+        Parameters
+        ----------
+        place : str, path or Location
+            ``DATA.zarr`` (its training part), ``DATA.zarr/train`` or ``DATA.zarr/test``; local
+            or an fsspec URL.
+
+        Raises
+        ------
+        InputError
+            If there is no such data set or part, or it is damaged or foreign.
+        """
+        root, part, meta = _find(Location.of(place))
+        try:
+            if meta["version"] != VERSION:
+                raise InputError(
+                    f"{root}: a data set of version {meta['version']}; this dcsvm reads {VERSION}"
+                )
+            if part not in meta["parts"]:
+                raise InputError(f"{root}: this data set has no part {part!r}")
+            held = root / meta["attempt"]
+            about = meta["parts"][part]
+            scaling = None
+            if meta["scaling"] is not None:
+                names = meta["scaling"]["arrays"]
+                arrays = {name: read_array(held / "scaling" / name) for name in names}
+                scaling = Scaling.from_arrays(arrays, meta["scaling"])
+            return cls(
+                place=root,
+                part=part,
+                parts=[p for p in PARTS if p in meta["parts"]],
+                rows=open_rows(held / part / "rows"),
+                classes=list(meta["classes"]),
+                counts=[int(c) for c in about["counts"]],
+                n_distinct=int(about["n_distinct"]),
+                fingerprint=str(about["fingerprint"]),
+                scaling=scaling,
+                source=str(about["source"]),
+                positive=meta["positive"],
+                feature_names=meta["feature_names"],
+                reading=dict(meta["reading"]),
+                attempt=str(meta["attempt"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{root}: damaged: {COMMIT} lacks what it needs ({error!r})"
+            ) from error
+
+    @property
+    def url(self) -> str:
+        """Address of this part, which `open` takes."""
+        return f"{self.place}/{self.part}"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of this part."""
+        return self.rows.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.rows.n_features
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are stored, and read, as CSR."""
+        return self.rows.is_sparse
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows a chunk."""
+        return self.rows.chunk_rows
+
+    def read_codes(self, start: int, stop: int) -> NDArray[np.int32]:
+        """Return the codes of the rows start:stop: int32 indices into `classes`.
+
+        With two classes, code 1 is +1 and code 0 is -1.
+        """
+        return read_array(self._held / "codes", slice(start, stop))
+
+    def read_hashes(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """Return the hashes of the rows start:stop, uint64 (stop - start, 2)."""
+        return read_array(self._held / "hashes", slice(start, stop))
+
+    def open_part(self, part: str) -> DataSet:
+        """Return another part of the same data set."""
+        return DataSet.open(self.place / part)
+
+    @property
+    def _held(self) -> Location:
+        return self.place / self.attempt / self.part
+
+
+def read_commit(root: Location) -> dict[str, Any] | None:
+    """Return the JSON object that makes a place a data set, None if there is none."""
+    try:
+        meta = (root / COMMIT).read_json()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if meta.get("format") != FORMAT:
+        raise InputError(f"{root}: {COMMIT} is not that of a data set")
+    return meta
+
+
+def _find(place: Location) -> tuple[Location, str, dict[str, Any]]:
+    meta = read_commit(place)
+    if meta is not None:
+        return place, "train", meta
+    if place.name in PARTS:
+        meta = read_commit(place.parent)
+        if meta is not None:
+            return place.parent, place.name, meta
+    if place.exists() or (place.parent.exists() and place.name in PARTS):
+        raise InputError(
+            f"{place}: not a data set (or its ingest did not end); make one with dcsvm ingest"
+        )
+    raise InputError(f"{place}: no data set there; make one with dcsvm ingest")

@@ -1,0 +1,153 @@
+"""128-bit hashes of rows, the number of distinct ones, and the fingerprint of a data set.
+
+A row's hash is the sum over its non-zero features of a mix of (feature, value), mixed with its
+code: two independent sums of 64 bits. So it is the same for dense and sparse rows and for any
+chunking. The mixing function is the 64-bit finaliser of MurmurHash3 (A. Appleby, public domain).
+It finds repeats and accidents; it is no protection against forgery.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.kernels.rows import Rows
+
+_SEED = np.uint64(0x9E3779B97F4A7C15)
+_OTHER = np.uint64(0xD6E8FEB86659FD93)
+_M1 = np.uint64(0xFF51AFD7ED558CCD)
+_M2 = np.uint64(0xC4CEB9FE1A85EC53)
+_S33 = np.uint64(33)
+_S32 = np.uint64(32)
+
+DISTINCT_BATCH = 1 << 21
+"""Rows that `count_distinct` holds at a time."""
+
+
+def row_hashes(rows: Rows, codes: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return the 128-bit hashes of rows with their class codes.
+
+    Parameters
+    ----------
+    rows : float32 ndarray or csr_array, shape (n, d)
+    codes : int32 array, shape (n,)
+
+    Returns
+    -------
+    uint64 array, shape (n, 2)
+    """
+    out = np.empty((rows.shape[0], 2), np.uint64)
+    if sparse.issparse(rows):
+        _hash_sparse(rows.data.view(np.uint32), rows.indices, rows.indptr, codes, out)
+    else:
+        _hash_dense(np.ascontiguousarray(rows).view(np.uint32), codes, out)
+    return out
+
+
+def count_distinct(read: Any, n: int) -> int:
+    """Return the number of distinct hashes, in bounded memory.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(start, stop)`` gives hashes as uint64 (m, 2); called several times for large n.
+    n : int
+        Number of hashes.
+    """
+    rounds = max(1, -(-n // DISTINCT_BATCH))
+    total = 0
+    for number in range(rounds):
+        kept = []
+        for start in range(0, n, DISTINCT_BATCH // 4):
+            hashes = read(start, min(n, start + DISTINCT_BATCH // 4))
+            if rounds > 1:
+                hashes = hashes[hashes[:, 1] % np.uint64(rounds) == number]
+            kept.append(hashes)
+        total += _count(np.concatenate(kept)) if kept else 0
+    return total
+
+
+def fingerprint(hashes: Iterable[NDArray[np.uint64]], heading: str) -> str:
+    """Return 32 hexadecimal digits over hashes in row order.
+
+    Parameters
+    ----------
+    hashes : iterable of uint64 (m, 2)
+        In pieces of any size.
+    heading : str
+        What else the data are, such as the number of features and the classes.
+    """
+    digest = hashlib.sha256(heading.encode())
+    for piece in hashes:
+        digest.update(np.ascontiguousarray(piece, dtype="<u8").data)
+    return digest.hexdigest()[:32]
+
+
+@njit(cache=True, nogil=True)
+def _mix(key: np.uint64) -> np.uint64:
+    key ^= key >> _S33
+    key *= _M1
+    key ^= key >> _S33
+    key *= _M2
+    return key ^ (key >> _S33)
+
+
+@njit(cache=True, nogil=True)
+def _close(first: np.uint64, second: np.uint64, code: int, out: Any) -> None:
+    y = np.uint64(code) + _SEED
+    out[0] = _mix(first ^ _mix(y))
+    out[1] = _mix(second ^ _mix(y * _OTHER) ^ out[0])
+
+
+@njit(cache=True, nogil=True)
+def _hash_dense(bits: Any, codes: Any, out: Any) -> None:
+    for i in range(bits.shape[0]):
+        first = np.uint64(0)
+        second = np.uint64(0)
+        for j in range(bits.shape[1]):
+            if bits[i, j] != 0:
+                key = (np.uint64(j) << _S32) | np.uint64(bits[i, j])
+                first += _mix(key ^ _SEED)
+                second += _mix(key * _OTHER)
+        _close(first, second, codes[i], out[i])
+
+
+@njit(cache=True, nogil=True)
+def _hash_sparse(bits: Any, indices: Any, indptr: Any, codes: Any, out: Any) -> None:
+    for i in range(indptr.size - 1):
+        first = np.uint64(0)
+        second = np.uint64(0)
+        for k in range(indptr[i], indptr[i + 1]):
+            if bits[k] != 0:
+                key = (np.uint64(indices[k]) << _S32) | np.uint64(bits[k])
+                first += _mix(key ^ _SEED)
+                second += _mix(key * _OTHER)
+        _close(first, second, codes[i], out[i])
+
+
+@njit(cache=True, nogil=True)
+def _count(hashes: Any) -> int:
+    """Count distinct pairs with an open-addressing table that is at most half full."""
+    size = 16
+    while size < 2 * hashes.shape[0]:
+        size *= 2
+    table = np.zeros(size, np.int32)
+    mask = size - 1
+    found = 0
+    for i in range(hashes.shape[0]):
+        slot = np.int64(hashes[i, 0] >> np.uint64(1)) & mask
+        while table[slot] != 0:
+            k = table[slot] - 1
+            if hashes[k, 0] == hashes[i, 0] and hashes[k, 1] == hashes[i, 1]:
+                break
+            slot = (slot + 1) & mask
+        if table[slot] == 0:
+            table[slot] = i + 1
+            found += 1
+    return found

@@ -1,0 +1,225 @@
+"""Takes any source into a data set."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import zarr
+
+import dcsvm_dask
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.labels import Label, canonical, choose_classes
+from dcsvm_dask.readers.scaling import KINDS, LEARNED
+from dcsvm_dask.readers.statistics import ScalingStatistics
+from dcsvm_dask.storage.arrays import write_array
+from dcsvm_dask.storage.dataset import COMMIT, FORMAT, VERSION, DataSet, read_commit
+from dcsvm_dask.storage.ingest_form import Form, choose_form, split_order, test_codes
+from dcsvm_dask.storage.ingest_scan import Report, Scan
+from dcsvm_dask.storage.ingest_sources import check_names, resolve_sources
+from dcsvm_dask.storage.ingest_write import write_part
+from dcsvm_dask.storage.location import Location
+
+PREFIX = "parts-"
+"""Attempts to write a data set are named so."""
+
+
+def ingest(
+    source: Any,
+    out: str | os.PathLike[str] | Location,
+    *,
+    test: Any = None,
+    label: str | int | None = None,
+    header: bool | None = None,
+    scale: str = "none",
+    test_fraction: float | None = None,
+    shuffle: bool = False,
+    seed: int = 0,
+    positive: Sequence[Label] | None = None,
+    chunk_rows: int | None = None,
+    sparse: bool | None = None,
+    rows: tuple[int | None, int | None] = (None, None),
+    overwrite: bool = False,
+    report: Report | None = None,
+) -> DataSet:
+    """Take a source into a data set and return its training part.
+
+    Memory stays bounded whatever the size of the source; text is copied in binary form to the
+    folder for temporary files (``TMPDIR``) between the two passes.
+
+    Parameters
+    ----------
+    source : str, path, Source or tuple (X, y)
+        A file (svmlight, CSV, NumPy, Parquet, Zarr; plain or compressed; local or a URL) or
+        arrays. An archive with ``X_test`` and ``y_test`` gives the test part, too.
+    out : str, path or Location
+        Where the data set goes, local or an fsspec URL.
+    test : like source, optional
+        Rows of the test part.
+    label : str or int, optional
+        Name or position of the label: a column of a table, an array of an archive.
+    header : bool, optional
+        Whether the first line of a CSV file holds names; found out by default.
+    scale : {"none", "minmax", "standard", "unit"}, default "none"
+        Learned on the training part and applied to both; see `Scaling`.
+    test_fraction : float, optional
+        Share in (0, 1) of the rows that become the test part: the rows are put in the order
+        ``numpy.random.default_rng(seed).permutation(n)`` and the last of them taken off.
+    shuffle : bool, default False
+        Put the training rows in that order even without a test fraction.
+    seed : int, default 0
+        Seed >= 0 of that order.
+    positive : sequence of labels, optional
+        Make two classes: these are +1, all others -1.
+    chunk_rows : int, optional
+        Rows a chunk; by default about 4 MB and at most 8,192.
+    sparse : bool, optional
+        Store CSR parts or dense rows. By default as the source is; svmlight is stored sparse
+        when less than a quarter of its cells are non-zero.
+    rows : tuple (start, stop), optional
+        Take these rows of the source only.
+    overwrite : bool, default False
+        Replace a data set that is there, once the new one is whole.
+    report : callable, optional
+        Is told about progress, a line at a time.
+
+    Returns
+    -------
+    DataSet
+
+    Raises
+    ------
+    InputError
+        If the source cannot be taken, with the file and the place in it; nothing that opens as
+        a data set is left then.
+    """
+    _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
+    place = Location.of(out)
+    if read_commit(place) is not None and not overwrite:
+        raise InputError(f"{place}: a data set exists there; remove it or give --overwrite")
+    train_source, test_source = resolve_sources(
+        source, test, label=label, header=header, own_test=test_fraction is None
+    )
+    if test_source is not None:
+        check_names(train_source, test_source)
+    tell = report or (lambda _: None)
+    attempt = f"{PREFIX}{uuid.uuid4().hex[:12]}"
+    with contextlib.ExitStack() as stack:
+        statistics = ScalingStatistics(scale)
+        split = test_fraction is not None or shuffle
+        # With a split the training rows are not known yet: statistics wait for them.
+        train = Scan(
+            train_source, rows, copy=split, statistics=None if split else statistics, report=tell
+        )
+        stack.callback(train.close)
+        train.labels.check_classes()
+        classes, code_of = choose_classes(train.labels, positive)
+        held_out = train
+        if test_source is not None:
+            held_out = Scan(test_source, (None, None), copy=False, statistics=None, report=tell)
+            stack.callback(held_out.close)
+        order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed)
+        if order is not None and scale in LEARNED:
+            train.update_statistics(statistics, order)
+        form = choose_form(train, held_out, classes, statistics, sparse, chunk_rows)
+        held = place / attempt
+        try:
+            translate = np.array([code_of[v] for v in train.labels.labels], np.int32)
+            parts = {"train": write_part(held / "train", train, order, translate, form, tell)}
+            if sum(1 for count in parts["train"]["counts"] if count) < 2:
+                raise InputError(f"{train_source.name}: the split leaves one class to train on")
+            if test_source is not None or test_fraction is not None:
+                translate = test_codes(held_out.labels, train.labels, code_of, positive)
+                parts["test"] = write_part(
+                    held / "test", held_out, test_order, translate, form, tell
+                )
+            about = {
+                "positive": None,
+                "feature_names": train_source.feature_names,
+                "reading": {"label": label, "first_feature": form.first_feature},
+                # A data set as the source hands on what it knows of its own source.
+                **getattr(train_source, "about", {}),
+                "made_with": {
+                    "scale": scale,
+                    "test_fraction": test_fraction,
+                    "shuffle": shuffle,
+                    "seed": seed,
+                    "rows": list(rows),
+                },
+            }
+            if positive is not None:
+                about["positive"] = [canonical(p) for p in positive]
+            _commit(place, attempt, form, parts, about)
+        except BaseException:
+            held.delete()
+            place.delete_if_empty()
+            raise
+    for name in place.list():
+        # What an overwritten data set or a killed ingest left.
+        if name.startswith(PREFIX) and name != attempt:
+            (place / name).delete()
+    return DataSet.open(place)
+
+
+def _commit(
+    place: Location,
+    attempt: str,
+    form: Form,
+    parts: dict[str, dict[str, Any]],
+    more: dict[str, Any],
+) -> None:
+    """Write what is left and then the object that makes the data set exist."""
+    held = place / attempt
+    scaling = None
+    if form.scaling is not None:
+        arrays, scaling = form.scaling.to_arrays()
+        scaling["arrays"] = sorted(arrays)
+        for name, values in arrays.items():
+            write_array(held / "scaling" / name, values)
+    for folder in (held, *(held / part for part in parts)):
+        zarr.create_group(folder.store())
+    if not (place / "zarr.json").exists():
+        zarr.create_group(place.store())
+    held.sync()
+    (place / COMMIT).write_json(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
+            "attempt": attempt,
+            "n_features": form.n_features,
+            "sparse": form.is_sparse,
+            "chunk_rows": form.chunk_rows,
+            "classes": form.classes,
+            "scaling": scaling,
+            "parts": parts,
+            **more,
+        }
+    )
+
+
+def _check_parameters(
+    scale: str,
+    test: Any,
+    test_fraction: float | None,
+    seed: int,
+    chunk_rows: int | None,
+    rows: tuple[int | None, int | None],
+) -> None:
+    if scale not in KINDS:
+        raise InputError(f"scale = {scale!r}: give one of {', '.join(KINDS)}")
+    if test is not None and test_fraction is not None:
+        raise InputError("give test rows or a test fraction, not both")
+    if test_fraction is not None and not 0 < test_fraction < 1:
+        raise InputError(f"test_fraction = {test_fraction}: give a share between 0 and 1")
+    if seed < 0:
+        raise InputError(f"seed = {seed}: give 0 or more")
+    if chunk_rows is not None and chunk_rows < 1:
+        raise InputError(f"chunk_rows = {chunk_rows}: give 1 or more")
+    start, stop = rows
+    if (start or 0) < 0 or (stop is not None and stop <= (start or 0)):
+        raise InputError(f"rows = {start}:{stop}: give START:STOP with 0 <= START < STOP")

@@ -1,0 +1,139 @@
+"""Second pass of an ingest: one part of a data set is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.readers.ahead import ahead
+from dcsvm_dask.readers.scaling import Scaling
+from dcsvm_dask.readers.source import finish_block
+from dcsvm_dask.storage.hashing import count_distinct, fingerprint, row_hashes
+from dcsvm_dask.storage.ingest_form import Form
+from dcsvm_dask.storage.ingest_scan import Report, Scan
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.rows_write import ArrayWriter, RowWriter
+from dcsvm_dask.storage.spool import Column
+
+SMALL_CHUNK = 1 << 16
+"""Least number of rows in a chunk of codes or hashes."""
+
+
+def write_part(
+    place: Location,
+    scan: Scan,
+    order: NDArray[np.int64] | None,
+    codes_of: NDArray[np.int32],
+    form: Form,
+    report: Report,
+) -> dict[str, Any]:
+    """Write rows, codes and hashes of one part and return its entry for the commit.
+
+    Parameters
+    ----------
+    place : Location
+        Folder of the part.
+    scan : Scan
+        The source.
+    order : int64 array or None
+        Rows of the scan to write, in order; None: all.
+    codes_of : int32 array
+        Provisional code of the scan -> index into classes.
+    form : Form
+    report : callable
+        Is told about progress.
+    """
+    scaling = _scaling_left(scan, form)
+    rows_out = RowWriter(
+        place / "rows",
+        n_features=form.n_features,
+        sparse=form.is_sparse,
+        chunk_rows=form.chunk_rows,
+        nnz_per_row=scan.nnz / max(1, scan.n_rows),
+    )
+    small = max(form.chunk_rows, SMALL_CHUNK)
+    codes_out = ArrayWriter(place / "codes", (), np.int32, small)
+    hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small)
+    counts = np.zeros(len(form.classes), np.int64)
+    kept = Column(np.uint64, 2)
+    done = 0
+    try:
+        for stored, codes, hashes in ahead(_stored_blocks(scan, order, codes_of, form, scaling)):
+            rows_out.append(stored)
+            codes_out.append(codes)
+            hashes_out.append(hashes)
+            kept.append(hashes)
+            counts += np.bincount(codes, minlength=counts.size)
+            done += codes.size
+            report(f"{place.name}: {done:,} rows written")
+        codes_out.close()
+        hashes_out.close()
+        written = rows_out.close()
+        heading = json.dumps([form.n_features, form.classes])
+        return {
+            "n_rows": done,
+            "nnz": written.nnz,
+            "counts": counts.tolist(),
+            "n_distinct": count_distinct(kept.read, done),
+            "fingerprint": fingerprint(_pieces(kept), heading),
+            "source": scan.source.name,
+        }
+    finally:
+        kept.close()
+
+
+def _stored_blocks(
+    scan: Scan,
+    order: NDArray[np.int64] | None,
+    codes_of: NDArray[np.int32],
+    form: Form,
+    scaling: Scaling | None,
+) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.uint64]]]:
+    """Return rows as they are stored, their codes and their hashes."""
+    done = 0
+    for rows, raw in scan.blocks(order):
+        codes = codes_of[raw]
+        stored = _store_form(rows, scan, form, scaling, done)
+        yield stored, codes, row_hashes(stored, codes)
+        done += codes.size
+
+
+def _scaling_left(scan: Scan, form: Form) -> Scaling | None:
+    """Return what is still to be done to rows of a source."""
+    done = getattr(scan.source, "scaling", None)
+    if done is None:
+        return form.scaling
+    same = form.scaling is not None and done.equals(form.scaling)
+    if not same:
+        raise InputError(f"{scan.source.name}: is scaled already, and not as the training part is")
+    return None
+
+
+def _store_form(
+    rows: Rows, scan: Scan, form: Form, scaling: Scaling | None, first_row: int
+) -> Rows:
+    """Return a block with the stored features, form and scaling."""
+    if sparse.issparse(rows):
+        rows = sparse.csr_array(
+            (rows.data, rows.indices - np.int32(form.shift(scan)), rows.indptr),
+            (rows.shape[0], form.n_features),
+        )
+        if not form.is_sparse:
+            rows = rows.toarray()
+    elif form.is_sparse:
+        rows = sparse.csr_array(rows)
+    if scaling is not None:
+        rows = finish_block(scaling.apply(rows), f"{scan.source.name} after scaling", first_row)
+    return rows
+
+
+def _pieces(kept: Column) -> Iterator[NDArray[np.uint64]]:
+    for start in range(0, kept.length, SMALL_CHUNK):
+        yield kept.read(start, min(kept.length, start + SMALL_CHUNK))

@@ -1,0 +1,267 @@
+"""A place for arrays and JSON objects: a local folder or an fsspec URL (s3://, gs://, memory://).
+
+A key is written whole or not at all: locally by a temporary file, fsync and rename, on object
+stores by one PUT. Folders are never renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import fsspec
+from zarr.abc.store import Store
+from zarr.storage import FsspecStore, LocalStore
+
+from dcsvm_dask.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One folder or key prefix.
+
+    Parameters
+    ----------
+    url : str
+        A local path or an fsspec URL, without a trailing slash.
+    """
+
+    url: str
+
+    @classmethod
+    def of(cls, place: str | os.PathLike[str] | Location) -> Location:
+        """Return the location of a path or URL; local paths become absolute."""
+        if isinstance(place, Location):
+            return place
+        text = os.fspath(place)
+        if text.startswith("file://"):
+            text = text.removeprefix("file://")
+        if "://" in text:
+            return cls(text.rstrip("/"))
+        return cls(str(Path(text).expanduser().resolve()))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is a folder of the local file system."""
+        return "://" not in self.url
+
+    @property
+    def is_process_local(self) -> bool:
+        """Whether only this process can see what is stored (memory://)."""
+        return self.url.startswith("memory://")
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.url.rsplit("/", 1)[-1]
+
+    @property
+    def parent(self) -> Location:
+        """The folder that holds this one."""
+        return Location(self.url.rsplit("/", 1)[0])
+
+    def __truediv__(self, part: str) -> Location:
+        return Location(f"{self.url}/{part}")
+
+    def __str__(self) -> str:
+        return self.url
+
+    def store(self) -> Store:
+        """Return a Zarr store rooted here.
+
+        Raises
+        ------
+        InputError
+            If the URL's protocol is unknown or its package is not installed.
+        """
+        if self.is_local:
+            return LocalStore(self.url)
+        self._filesystem()
+        return FsspecStore.from_url(self.url)
+
+    def exists(self) -> bool:
+        """Whether a key or a folder with this name exists."""
+        if self.is_local:
+            return Path(self.url).exists()
+        fs, path = self._filesystem()
+        # Zarr writes through a client of its own, so what this one remembers may be old.
+        fs.invalidate_cache(path)
+        return bool(fs.exists(path))
+
+    def read_bytes(self) -> bytes:
+        """Return the object's bytes; ``FileNotFoundError`` if there is none."""
+        if self.is_local:
+            return Path(self.url).read_bytes()
+        fs, path = self._filesystem()
+        return cast(bytes, fs.cat_file(path))
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write the object whole or not at all, durable when this returns."""
+        if not self.is_local:
+            fs, path = self._filesystem()
+            fs.pipe_file(path, data)
+            return
+        target = Path(self.url)
+        temporary = write_beside(target, data)
+        try:
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(target.parent)
+
+    def write_new(self, data: bytes) -> bool:
+        """Write the object whole if there is none; return whether this call wrote it."""
+        if not self.is_local:
+            fs, path = self._filesystem()
+            try:
+                fs.pipe_file(path, data, mode="create")
+            except FileExistsError:
+                return False
+            return True
+        target = Path(self.url)
+        temporary = write_beside(target, data)
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links: still exclusive, but not at once whole
+            try:
+                with target.open("xb") as file:
+                    file.write(data)
+            except FileExistsError:
+                return False
+        finally:
+            temporary.unlink()
+        return True
+
+    def read_json(self) -> dict[str, Any]:
+        """Return the JSON object stored here; ``FileNotFoundError`` if there is none.
+
+        Raises
+        ------
+        InputError
+            If what is stored is not a JSON object.
+        """
+        try:
+            value = json.loads(self.read_bytes())
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+            raise InputError(f"{self}: damaged: not a JSON object ({error})") from error
+        if not isinstance(value, dict):
+            raise InputError(f"{self}: damaged: a JSON object was expected")
+        return value
+
+    def write_json(self, value: dict[str, Any]) -> None:
+        """Write a JSON object whole or not at all."""
+        self.write_bytes(json.dumps(value, indent=1, allow_nan=False).encode())
+
+    def list(self) -> list[str]:
+        """Return the sorted names directly below this folder; empty if there is none."""
+        if self.is_local:
+            folder = Path(self.url)
+            return sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
+        fs, path = self._filesystem()
+        fs.invalidate_cache(path)
+        try:
+            found = fs.ls(path, detail=False)
+        except FileNotFoundError:
+            return []
+        names = {name.rstrip("/").rsplit("/", 1)[-1] for name in found}
+        return sorted(names - {path.rstrip("/").rsplit("/", 1)[-1]})
+
+    def keys(self) -> dict[str, int]:
+        """Return every object below this folder, as relative key -> size in bytes."""
+        if self.is_local:
+            root = Path(self.url)
+            return {
+                p.relative_to(root).as_posix(): p.stat().st_size
+                for p in sorted(root.rglob("*"))
+                if p.is_file()
+            }
+        fs, path = self._filesystem()
+        fs.invalidate_cache(path)
+        try:
+            found = fs.find(path, detail=True)
+        except FileNotFoundError:
+            return {}
+        prefix = path.rstrip("/") + "/"
+        return {
+            key[len(prefix) :]: int(info["size"])
+            for key, info in sorted(found.items())
+            if key.startswith(prefix)
+        }
+
+    def delete(self) -> None:
+        """Delete this object or everything below this folder; nothing happens if it is absent."""
+        if self.is_local:
+            target = Path(self.url)
+            if target.is_dir():
+                shutil.rmtree(target, ignore_errors=True)
+            else:
+                target.unlink(missing_ok=True)
+            return
+        fs, path = self._filesystem()
+        fs.invalidate_cache(path)
+        if fs.exists(path):
+            fs.rm(path, recursive=True)
+
+    def delete_if_empty(self) -> None:
+        """Delete this folder if nothing is in it; object stores have no empty folders."""
+        if self.is_local:
+            with contextlib.suppress(OSError):
+                Path(self.url).rmdir()
+
+    def sync(self) -> None:
+        """Make every file below this local folder durable; object stores already are."""
+        root = Path(self.url)
+        if not self.is_local or not root.is_dir():
+            return
+        # A disk takes several at a time in little more time than one.
+        with ThreadPoolExecutor(8) as pool:
+            for folder, _, files in os.walk(root):
+                list(pool.map(sync_file, [Path(folder) / name for name in files]))
+                sync_folder(Path(folder))
+        sync_folder(root.parent)
+
+    def _filesystem(self) -> tuple[Any, str]:
+        try:
+            return cast("tuple[Any, str]", fsspec.core.url_to_fs(self.url))
+        except (ValueError, ImportError) as error:
+            raise InputError(f"{self}: cannot be opened: {error}") from error
+
+
+def write_beside(target: Path, data: bytes) -> Path:
+    """Write a temporary file in the folder of a target, durable, and return its path."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def sync_file(path: Path) -> None:
+    """Make a local file durable."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a local folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

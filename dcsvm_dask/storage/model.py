@@ -1,0 +1,73 @@
+"""Saved models: arrays and the record of the node that wrote them, never code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.clustering import Partition
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.storage.arrays import write_array
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.rows import open_rows, write_rows
+from dcsvm_dask.storage.run import Attempt, Committed, Record
+
+MODEL = "model"
+
+
+def write_model(
+    attempt: Attempt,
+    support: Iterable[Rows],
+    coef: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    bias: NDArray[np.float64],
+    *,
+    n_features: int,
+    sparse: bool,
+    partition: Partition | None = None,
+    block_of_label: NDArray[np.int64] | None = None,
+) -> Record:
+    """Write a model among a node's arrays; return what belongs into the node's record."""
+    place = attempt.place / MODEL
+    write_rows(place / "support", support, n_features=n_features, sparse=sparse, chunk_rows=4096)
+    write_array(place / "coef", coef)
+    write_array(place / "offsets", offsets)
+    write_array(place / "bias", bias)
+    record: Record = {"n_support": len(coef)}
+    if partition is not None and block_of_label is not None:
+        write_array(place / "block_of_label", block_of_label)
+        record["rule"] = write_partition(place / "rule", partition)
+    return {"model": record}
+
+
+def read_model(node: Committed, kernel: Kernel) -> Model:
+    """Read the model that a node wrote."""
+    place = node.place / MODEL
+    rule = node.record["model"].get("rule")
+    rows = open_rows(place / "support")
+    return Model(
+        kernel=kernel,
+        support=rows.read(0, rows.n_rows),
+        coef=node.read(f"{MODEL}/coef"),
+        offsets=node.read(f"{MODEL}/offsets"),
+        bias=node.read(f"{MODEL}/bias"),
+        partition=None if rule is None else read_partition(node, f"{MODEL}/rule", rule),
+        block_of_label=None if rule is None else node.read(f"{MODEL}/block_of_label"),
+    )
+
+
+def write_partition(place: Location, partition: Partition) -> Record:
+    """Write a partition's arrays below a place; return what belongs into the record."""
+    arrays, meta = partition.to_arrays()
+    for name, array in arrays.items():
+        write_array(place / name, array)
+    return {"meta": meta, "arrays": sorted(arrays)}
+
+
+def read_partition(node: Committed, folder: str, record: Record) -> Partition:
+    """Read a partition that a node wrote below a folder of its arrays."""
+    arrays = {name: node.read(f"{folder}/{name}") for name in record["arrays"]}
+    return Partition.from_arrays(arrays, record["meta"])

@@ -1,0 +1,74 @@
+"""Rows of a spool in any order, in bounded memory: an external permutation by buckets."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.storage.spool import Column, RowSpool
+
+BUCKET_BYTES = 48 << 20
+"""Rows that are put in order in memory."""
+
+MOST_BUCKETS = 32
+
+
+def permuted(
+    spool: RowSpool, codes: Column, order: NDArray[np.int64]
+) -> Iterator[tuple[Rows, NDArray[np.int32]]]:
+    """Return rows and codes in an order.
+
+    Rows go to buckets by their place in the order, in one sequential pass; each bucket is then
+    put in order in memory, or by buckets again.
+
+    Parameters
+    ----------
+    spool : RowSpool
+    codes : Column
+        A code for every row of the spool.
+    order : int64 array, shape (m,)
+        Distinct row numbers; rows that are not among them are left out.
+
+    Yields
+    ------
+    rows : ndarray or csr_array
+    codes : int32 array
+    """
+    count = min(MOST_BUCKETS, -(-spool.nbytes // BUCKET_BYTES))
+    if count <= 1:
+        rows, found = spool.read(0, spool.n_rows), codes.read(0, spool.n_rows)
+        for start, stop in spool.spans():
+            index = order[start : min(stop, order.size)]
+            if index.size:
+                yield rows[index], found[index]
+        return
+    place = np.full(spool.n_rows, -1, np.int64)
+    place[order] = np.arange(order.size)
+    with contextlib.ExitStack() as stack:
+        buckets = []
+        for _ in range(count):
+            bucket = (RowSpool(spool.is_sparse), Column(np.int32), Column(np.int64))
+            buckets.append(bucket)
+            for part in bucket:
+                stack.callback(part.close)
+        for start, stop in spool.spans():
+            rows, found = spool.read(start, stop), codes.read(start, stop)
+            goal = place[start:stop]
+            for number, (held, held_codes, held_places) in enumerate(buckets):
+                low, high = (order.size * (number + k) // count for k in (0, 1))
+                chosen = np.flatnonzero((goal >= low) & (goal < high))
+                if chosen.size:
+                    held.append(rows[chosen])
+                    held_codes.append(found[chosen])
+                    held_places.append(goal[chosen])
+        del place
+        for held, held_codes, held_places in buckets:
+            held.n_features = spool.n_features
+            again = np.argsort(held_places.read(0, held.n_rows))
+            yield from permuted(held, held_codes, again)
+            for part in (held, held_codes, held_places):
+                part.close()

@@ -1,0 +1,336 @@
+"""Predictions as a file: CSV, NumPy, Parquet or Zarr, streamed, written whole or not at all.
+
+Rows go to a temporary name beside the target, which takes its place at the end; for an object
+store, to a temporary local file that is uploaded by one PUT. A Zarr group on an object store gets
+its metadata last: without it there is no group.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import os
+import shutil
+import tempfile
+import uuid
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import fsspec
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.labels import Label
+from dcsvm_dask.storage.location import Location, sync_folder
+from dcsvm_dask.storage.rows_write import ArrayWriter
+
+Codes = NDArray[np.int32]
+Vector = NDArray[np.float64]
+
+ZARR_CHUNK_ROWS = 1 << 17
+
+
+class PredictionWriter(ABC):
+    """Takes labels and decision values block after block; a context that publishes at its end.
+
+    Parameters
+    ----------
+    target : Location
+        Where the predictions go; something older there is replaced.
+    classes : list of labels
+        What the codes mean.
+    """
+
+    def __init__(self, target: Location, classes: list[Label]) -> None:
+        self.target = target
+        self.labels = label_array(classes)
+
+    @abstractmethod
+    def open(self) -> None:
+        """Begin under a temporary name."""
+
+    @abstractmethod
+    def append(self, codes: Codes, values: Vector) -> None:
+        """Add rows at the end."""
+
+    @abstractmethod
+    def publish(self) -> None:
+        """Finish, and put what was written in the target's place."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Remove what was written so far."""
+
+    def __enter__(self) -> PredictionWriter:
+        try:
+            self.open()
+        except BaseException:
+            self.discard()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.discard()
+            return
+        try:
+            self.publish()
+        except BaseException:
+            self.discard()
+            raise
+
+
+class FileWriter(PredictionWriter):
+    """Predictions in one file."""
+
+    _file: Any = None
+    _path: Path
+
+    def open(self) -> None:
+        """Open the temporary file."""
+        if self.target.is_local:
+            target = Path(self.target.url)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._path = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+        else:
+            self._path = Path(tempfile.gettempdir()) / f"dcsvm-{uuid.uuid4().hex}"
+        self._file = self._path.open("xb")
+        self.begin(self._file)
+
+    def begin(self, file: Any) -> None:
+        """Write what stands before the rows."""
+
+    def end(self, file: Any) -> None:
+        """Write what stands after the rows."""
+
+    def publish(self) -> None:
+        """Rename, or upload."""
+        self.end(self._file)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        if self.target.is_local:
+            self._path.replace(self.target.url)
+            sync_folder(self._path.parent)
+            return
+        fs, path = fsspec.core.url_to_fs(self.target.url)
+        fs.put_file(str(self._path), path)
+        self._path.unlink()
+
+    def discard(self) -> None:
+        """Remove the temporary file."""
+        if self._file is None:
+            return
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+class CsvWriter(FileWriter):
+    """``label,decision``; the shortest decimals that restore the decision values."""
+
+    def begin(self, file: Any) -> None:
+        """Write the header."""
+        file.write(b"label,decision\n")
+        self._names = [_csv_cell(label) for label in self.labels.tolist()]
+
+    def append(self, codes: Codes, values: Vector) -> None:
+        """Add rows at the end."""
+        names = self._names
+        lines = [
+            f"{names[code]},{value!r}\n"
+            for code, value in zip(codes.tolist(), values.tolist(), strict=True)
+        ]
+        self._file.write("".join(lines).encode())
+
+
+class NpyWriter(FileWriter):
+    """A structured array with the fields ``label`` and ``decision``."""
+
+    def begin(self, file: Any) -> None:
+        """Write a header that leaves room for the number of rows."""
+        self._dtype = np.dtype([("label", self.labels.dtype), ("decision", np.float64)])
+        self._n_rows = 0
+        self._write_header(file)
+
+    def append(self, codes: Codes, values: Vector) -> None:
+        """Add rows at the end."""
+        rows = np.empty(len(codes), self._dtype)
+        rows["label"], rows["decision"] = self.labels[codes], values
+        self._file.write(rows.tobytes())
+        self._n_rows += len(codes)
+
+    def end(self, file: Any) -> None:
+        """Write the header again; NumPy pads it so that its length does not change."""
+        file.seek(0)
+        self._write_header(file)
+
+    def _write_header(self, file: Any) -> None:
+        np.lib.format.write_array_header_1_0(
+            file,
+            {
+                "descr": np.lib.format.dtype_to_descr(self._dtype),
+                "fortran_order": False,
+                "shape": (self._n_rows,),
+            },
+        )
+
+
+class ParquetWriter(FileWriter):
+    """Columns ``label`` and ``decision``; needs pyarrow."""
+
+    _parquet: Any = None
+
+    def begin(self, file: Any) -> None:
+        """Write the schema."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        self._pa = pa
+        kind = (
+            pa.string() if self.labels.dtype.kind == "U" else pa.from_numpy_dtype(self.labels.dtype)
+        )
+        self._schema = pa.schema([("label", kind), ("decision", pa.float64())])
+        self._parquet = parquet.ParquetWriter(file, self._schema)
+
+    def append(self, codes: Codes, values: Vector) -> None:
+        """Add a row group."""
+        pa = self._pa
+        labels = pa.array(self.labels.tolist(), self._schema.field("label").type)
+        columns = [labels.take(pa.array(codes)), pa.array(values)]
+        self._parquet.write_batch(pa.record_batch(columns, schema=self._schema))
+
+    def end(self, file: Any) -> None:  # noqa: ARG002 - pyarrow has it
+        """Write the footer."""
+        self._parquet.close()
+
+    def discard(self) -> None:
+        """Remove the temporary file."""
+        if self._parquet is not None:
+            self._parquet.close()
+        super().discard()
+
+
+class ZarrWriter(PredictionWriter):
+    """A Zarr group with the arrays ``label`` and ``decision``."""
+
+    _held: Location | None = None
+
+    def open(self) -> None:
+        """Begin the arrays."""
+        held = self.target
+        if held.is_local:
+            held = held.parent / f".{held.name}.{uuid.uuid4().hex}"
+        elif self.target.exists():
+            # The group's metadata first, so that no mixture of old and new opens.
+            (self.target / "zarr.json").delete()
+            self.target.delete()
+        self._held = held
+        chunk = ZARR_CHUNK_ROWS
+        if self.labels.dtype.kind == "U":  # Zarr 3 has no stable type of fixed-width strings
+            self.labels = self.labels.astype(np.dtypes.StringDType())
+        self._label = ArrayWriter(held / "label", (), self.labels.dtype, chunk)
+        self._decision = ArrayWriter(held / "decision", (), np.float64, chunk)
+
+    def append(self, codes: Codes, values: Vector) -> None:
+        """Add rows at the end."""
+        self._label.append(self.labels[codes])
+        self._decision.append(values)
+
+    def publish(self) -> None:
+        """Make it a group, in its place."""
+        assert self._held is not None
+        self._label.close()
+        self._decision.close()
+        zarr.create_group(self._held.store())
+        if not self.target.is_local:
+            return
+        self._held.sync()
+        target, held = Path(self.target.url), Path(self._held.url)
+        old = held.with_name(f"{held.name}-old")
+        if target.exists():
+            target.rename(old)
+        held.rename(target)
+        sync_folder(target.parent)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        if self._held is not None:
+            self._held.delete()
+
+
+_WRITERS: dict[str, type[PredictionWriter]] = {
+    ".csv": CsvWriter,
+    ".npy": NpyWriter,
+    ".parquet": ParquetWriter,
+    ".zarr": ZarrWriter,
+}
+
+
+def open_predictions(
+    out: str | os.PathLike[str] | Location, classes: list[Label]
+) -> PredictionWriter:
+    """Return a writer of predictions; nothing is written before its context is entered.
+
+    Parameters
+    ----------
+    out : str, path or Location
+        Its extension says how predictions are written: ``.csv`` (header ``label,decision``),
+        ``.npy`` (a structured array), ``.parquet`` or ``.zarr`` (a group of two arrays).
+    classes : list of labels
+        What the codes mean.
+
+    Raises
+    ------
+    InputError
+        If the extension is none of these, what it needs is not installed, or the place holds
+        something that is no file of predictions.
+    """
+    target = Location.of(out)
+    extension = os.path.splitext(target.name)[1].lower()  # noqa: PTH122 - may be a URL
+    writer = _WRITERS.get(extension)
+    if writer is None:
+        raise InputError(
+            f"out: {target.name!r} has the extension {extension!r}; "
+            f"give one of {', '.join(_WRITERS)}"
+        )
+    if writer is ParquetWriter and importlib.util.find_spec("pyarrow") is None:
+        raise InputError("out: .parquet needs pyarrow: pip install 'dcsvm-dask[parquet]'")
+    if target.is_local:
+        path = Path(target.url)
+        if writer is not ZarrWriter and path.is_dir():
+            raise InputError(f"out: {target} is a folder; give the name of a file")
+        if writer is ZarrWriter and path.exists() and not _is_predictions(target):
+            raise InputError(f"out: {target} holds something that is not predictions; remove it")
+    elif writer is ZarrWriter and target.exists() and not _is_predictions(target):
+        raise InputError(f"out: {target} holds something that is not predictions; remove it")
+    return writer(target, classes)
+
+
+def label_array(classes: list[Label]) -> NDArray[Any]:
+    """Return class labels as an array: int64, float64 or strings."""
+    if all(isinstance(c, int) for c in classes):
+        return np.array(classes, dtype=np.int64)
+    if any(isinstance(c, str) for c in classes):
+        return np.array([str(c) for c in classes])
+    return np.array(classes, dtype=np.float64)
+
+
+def _is_predictions(place: Location) -> bool:
+    return {"label", "decision"} <= set(place.list()) <= {"label", "decision", "zarr.json"}
+
+
+def _csv_cell(label: Any) -> str:
+    cell = io.StringIO()
+    csv.writer(cell, lineterminator="").writerow([label])
+    return cell.getvalue()

@@ -1,0 +1,180 @@
+"""What a run has to know of its training data to take rows in later, kept beside its stages.
+
+``preparation.json`` holds classes, scaling and how the source was read, so that a run predicts
+from raw files when its data set has gone elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.labels import Label, canonical
+from dcsvm_dask.readers.scaling import Scaling
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import RunFolder
+
+NAME = "preparation.json"
+FORMAT = "dcsvm-preparation-1"
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How rows and labels that come later are brought into the form of the training data.
+
+    Attributes
+    ----------
+    classes : list of two labels
+        The second one is the positive class.
+    positive : list of labels or None
+        Labels of the source that were joined into the class 1; all others are -1.
+    n_features : int
+    is_sparse : bool
+        Whether the training rows are CSR.
+    scaling : Scaling or None
+    n_rows : int
+        Rows of the training data.
+    reading : dict
+        How the source was read: ``label``, ``first_feature``.
+    feature_names : list of str or None
+    """
+
+    classes: list[Label]
+    positive: list[Label] | None
+    n_features: int
+    is_sparse: bool
+    scaling: Scaling | None
+    n_rows: int
+    reading: dict[str, Any] = field(default_factory=dict)
+    feature_names: list[str] | None = None
+
+    @classmethod
+    def of(cls, data: DataSet) -> Preparation:
+        """Return the preparation of a training part."""
+        return cls(
+            classes=list(data.classes),
+            positive=data.positive,
+            n_features=data.n_features,
+            is_sparse=data.is_sparse,
+            scaling=data.scaling,
+            n_rows=data.n_rows,
+            reading=dict(data.reading),
+            feature_names=data.feature_names,
+        )
+
+    def write(self, run: Location) -> None:
+        """Keep it in a run's folder."""
+        scaling = None
+        if self.scaling is not None:
+            arrays, scaling = self.scaling.to_arrays()
+            # Python writes the shortest text that restores a float64.
+            scaling["arrays"] = {name: values.tolist() for name, values in arrays.items()}
+        (run / NAME).write_json(
+            {
+                "format": FORMAT,
+                "classes": self.classes,
+                "positive": self.positive,
+                "n_features": self.n_features,
+                "sparse": self.is_sparse,
+                "scaling": scaling,
+                "n_rows": self.n_rows,
+                "reading": self.reading,
+                "feature_names": self.feature_names,
+            }
+        )
+
+    @classmethod
+    def read(cls, run: RunFolder) -> Preparation:
+        """Return what `write` kept; where that is missing, what the run's data set says.
+
+        Raises
+        ------
+        InputError
+            If it is damaged, or neither it nor the data set is there.
+        """
+        place = run.place / NAME
+        try:
+            value = place.read_json()
+        except FileNotFoundError:
+            return cls.of(DataSet.open(run.header["data"]["url"]))
+        try:
+            if value["format"] != FORMAT:
+                raise InputError(f"{place}: has the format {value['format']!r}, not {FORMAT!r}")
+            scaling = value["scaling"]
+            if scaling is not None:
+                arrays = {
+                    name: np.array(values, dtype=np.float64)
+                    for name, values in scaling["arrays"].items()
+                }
+                scaling = Scaling.from_arrays(arrays, scaling)
+            return cls(
+                classes=list(value["classes"]),
+                positive=value["positive"],
+                n_features=int(value["n_features"]),
+                is_sparse=bool(value["sparse"]),
+                scaling=scaling,
+                n_rows=int(value["n_rows"]),
+                reading=dict(value["reading"]),
+                feature_names=value["feature_names"],
+            )
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{place}: damaged: {error!r}") from error
+
+    def scales_like(self, data: DataSet) -> bool:
+        """Whether a data set's rows were scaled as the training rows were."""
+        mine, other = self.scaling, data.scaling
+        if mine is None or other is None:
+            return mine is other
+        return mine.kind == other.kind and all(
+            (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
+            for a, b in ((mine.offset, other.offset), (mine.factor, other.factor))
+        )
+
+    def codes(self, labels: NDArray[Any], name: str, first_row: int) -> NDArray[np.int32]:
+        """Return the codes of labels as a source names them: 0 negative, 1 positive.
+
+        Raises
+        ------
+        InputError
+            If a label is no class of the training data.
+        """
+        distinct, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        table = np.empty(distinct.size, np.int32)
+        for k, value in enumerate(distinct.tolist()):
+            where = f"row {first_row + int(first[k])} (counted from 0)"
+            table[k] = self._code(canonical(value), f"{name}: {where}", joined=False)
+        return table[inverse.reshape(-1)]
+
+    def codes_of_classes(self, data: DataSet) -> NDArray[np.int32]:
+        """Return the code of each class of another data set.
+
+        Raises
+        ------
+        InputError
+            If the training data do not have such a class.
+        """
+        joined = data.positive is not None
+        return np.array([self._code(c, data.url, joined=joined) for c in data.classes], np.int32)
+
+    def _code(self, label: Label, where: str, *, joined: bool) -> int:
+        if self.positive is not None and not joined:
+            return int(label in self.positive)
+        if label not in self.classes:
+            known = ", ".join(repr(c) for c in self.classes)
+            raise InputError(
+                f"{where}: the label {label!r} does not occur in the training data ({known})"
+            )
+        return self.classes.index(label)
+
+
+def keep_preparation(run: RunFolder, data: DataSet) -> None:
+    """Keep a run's preparation in its folder, unless it is there."""
+    if not (run.place / NAME).exists():
+        Preparation.of(data).write(run.place)

@@ -1,0 +1,69 @@
+"""Rows that are read again and again: their last chunks stay decompressed in memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.storage.rows_read import RowReader, stack_rows, take_rows
+
+
+class CachedRows:
+    """A reader of rows that keeps the chunks used last, up to a number of bytes.
+
+    Parameters
+    ----------
+    rows : RowArray or ConcatRows
+    limit : int
+        Most bytes of chunks that stay in memory.
+    """
+
+    def __init__(self, rows: RowReader, limit: int) -> None:
+        self._rows = rows
+        self._limit = limit
+        self._held: OrderedDict[int, Rows] = OrderedDict()
+        self._bytes = 0
+        self._chunks = rows.chunks()
+        self._starts = np.array([start for start, _ in self._chunks], dtype=np.int64)
+        self.n_rows = rows.n_rows
+        self.n_features = rows.n_features
+        self.is_sparse = rows.is_sparse
+        self.chunk_rows = rows.chunk_rows
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start:stop; see `RowArray.read`."""
+        if start >= stop:
+            return self._rows.read(start, stop)
+        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+        last = int(np.searchsorted(self._starts, stop, side="left"))
+        parts = []
+        for chunk in range(first, last):
+            low, high = self._chunks[chunk]
+            parts.append(self._chunk(chunk)[max(start, low) - low : min(stop, high) - low])
+        return stack_rows(parts, self.n_features, self.is_sparse)
+
+    def take(self, index: NDArray[np.int64]) -> Rows:
+        """Return rows in the order of an index; see `RowArray.take`."""
+        return take_rows(self, np.asarray(index))
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Return the (start, stop) of every chunk of rows."""
+        return self._chunks
+
+    def nbytes_of(self, start: int, stop: int) -> int:
+        """Return about how many bytes the rows start:stop take in memory."""
+        return self._rows.nbytes_of(start, stop)
+
+    def _chunk(self, chunk: int) -> Rows:
+        held = self._held.pop(chunk, None)
+        if held is None:
+            held = self._rows.read(*self._chunks[chunk])
+            self._bytes += self._rows.nbytes_of(*self._chunks[chunk])
+        self._held[chunk] = held
+        while self._bytes > self._limit and len(self._held) > 1:
+            oldest, _ = self._held.popitem(last=False)
+            self._bytes -= self._rows.nbytes_of(*self._chunks[oldest])
+        return held

@@ -1,0 +1,308 @@
+"""Rows of a data set on disk: reading, dense or CSR.
+
+A place of rows is a Zarr group. Dense rows are one array ``X`` (n, d) float32 in chunks of rows;
+CSR rows are ``data`` float32, ``indices`` int32 and ``indptr`` int64. The group's attributes are
+written last, so rows whose writer died do not open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import zarr
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.storage.arrays import open_array, read_rows
+from dcsvm_dask.storage.location import Location
+
+FORMAT = "dcsvm-rows"
+VERSION = 1
+
+
+class RowReader(Protocol):
+    """What `RowArray` and `ConcatRows` have in common."""
+
+    n_rows: int
+    n_features: int
+    is_sparse: bool
+    chunk_rows: int
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start:stop."""
+
+    def take(self, index: NDArray[np.int64]) -> Rows:
+        """Return rows in the order of an index."""
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Return the (start, stop) of every chunk of rows."""
+
+    def nbytes_of(self, start: int, stop: int) -> int:
+        """Return about how many bytes the rows start:stop take in memory."""
+
+
+class RowArray:
+    """Rows at a place, opened by `open_rows`. Pickles as its address.
+
+    Attributes
+    ----------
+    place : Location
+    n_rows, n_features : int
+    is_sparse : bool
+        Whether `read` gives csr_array instead of ndarray.
+    chunk_rows : int
+        Rows that are read together at least cost.
+    nnz : int
+        Stored values: n_rows * n_features when dense.
+    """
+
+    def __init__(self, place: Location, meta: dict[str, Any]) -> None:
+        self.place = place
+        self._meta = meta
+        self.n_rows = int(meta["n_rows"])
+        self.n_features = int(meta["n_features"])
+        self.is_sparse = bool(meta["sparse"])
+        self.chunk_rows = int(meta["chunk_rows"])
+        self.nnz = int(meta["nnz"])
+        self._arrays: dict[str, zarr.Array[Any]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowArray, (self.place, self._meta)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        kind = "CSR" if self.is_sparse else "dense"
+        return f"RowArray({self.place}, {self.n_rows} x {self.n_features} {kind})"
+
+    @property
+    def density(self) -> float:
+        """Share of the table's cells that are stored: 1 when dense."""
+        return self.nnz / max(1, self.n_rows * self.n_features)
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start:stop.
+
+        Parameters
+        ----------
+        start, stop : int
+            0 <= start <= stop <= n_rows.
+
+        Returns
+        -------
+        ndarray or csr_array, shape (stop - start, n_features), float32
+
+        Raises
+        ------
+        InputError
+            If a chunk is missing or its checksum does not match.
+        """
+        if not 0 <= start <= stop <= self.n_rows:
+            raise IndexError(f"rows {start}:{stop} of {self.n_rows}")
+        if not self.is_sparse:
+            if start == stop:
+                return np.empty((0, self.n_features), np.float32)
+            return self._read("X", start, stop)
+        indptr = self._read("indptr", start, stop + 1)
+        first, last = int(indptr[0]), int(indptr[-1])
+        if last > first:
+            data, indices = self._read("data", first, last), self._read("indices", first, last)
+        else:
+            data, indices = np.empty(0, np.float32), np.empty(0, np.int32)
+        return as_csr(data, indices, indptr - first, self.n_features)
+
+    def take(self, index: NDArray[np.int64]) -> Rows:
+        """Return rows in the order of an index, which may repeat.
+
+        Each chunk that is touched is read once; memory is the result and one chunk.
+
+        Parameters
+        ----------
+        index : int64 array, shape (m,)
+            Row numbers in 0..n_rows - 1, in any order.
+
+        Returns
+        -------
+        ndarray or csr_array, shape (m, n_features), float32
+        """
+        return take_rows(self, np.asarray(index))
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Return the (start, stop) of every chunk of rows."""
+        step = self.chunk_rows
+        return [(s, min(s + step, self.n_rows)) for s in range(0, self.n_rows, step)]
+
+    def nbytes_of(self, start: int, stop: int) -> int:
+        """Return about how many bytes the rows start:stop take in memory.
+
+        Exact for dense rows; from the mean number of values a row for sparse ones.
+        """
+        rows = stop - start
+        if not self.is_sparse:
+            return rows * self.n_features * 4
+        return int(rows * self.nnz / max(1, self.n_rows)) * 8 + (rows + 1) * 8
+
+    def _read(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        array = self._arrays.get(name)
+        if array is None:
+            array = self._arrays[name] = open_array(self.place / name)
+        return read_rows(array, self.place / name, start, stop)
+
+
+class ConcatRows:
+    """Consecutive parts read as one table.
+
+    Parameters
+    ----------
+    parts : sequence of RowArray or ConcatRows
+        All dense or all sparse, with the same number of features.
+
+    Raises
+    ------
+    InputError
+        If the parts differ in features or in form, or there is none.
+    """
+
+    def __init__(self, parts: Sequence[RowReader]) -> None:
+        if not parts:
+            raise InputError("no parts to read rows from")
+        self.parts = list(parts)
+        head = self.parts[0]
+        for part in self.parts:
+            if part.n_features != head.n_features or part.is_sparse != head.is_sparse:
+                raise InputError(f"{part} does not fit to {head}: features or form differ")
+        self.offsets = np.cumsum([0, *(p.n_rows for p in self.parts)])
+        self.n_rows = int(self.offsets[-1])
+        self.n_features = head.n_features
+        self.is_sparse = head.is_sparse
+        self.chunk_rows = max(p.chunk_rows for p in self.parts)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the rows start:stop; see `RowArray.read`."""
+        if not 0 <= start <= stop <= self.n_rows:
+            raise IndexError(f"rows {start}:{stop} of {self.n_rows}")
+        found = []
+        for part, low in zip(self.parts, self.offsets, strict=False):
+            a, b = max(start, int(low)), min(stop, int(low) + part.n_rows)
+            if a < b:
+                found.append(part.read(a - int(low), b - int(low)))
+        return stack_rows(found, self.n_features, self.is_sparse)
+
+    def take(self, index: NDArray[np.int64]) -> Rows:
+        """Return rows in the order of an index; see `RowArray.take`."""
+        return take_rows(self, np.asarray(index))
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Return the (start, stop) of every chunk of every part."""
+        return [
+            (a + int(low), b + int(low))
+            for part, low in zip(self.parts, self.offsets, strict=False)
+            for a, b in part.chunks()
+        ]
+
+    def nbytes_of(self, start: int, stop: int) -> int:
+        """Return about how many bytes the rows start:stop take in memory."""
+        total = 0
+        for part, low in zip(self.parts, self.offsets, strict=False):
+            a, b = max(start, int(low)), min(stop, int(low) + part.n_rows)
+            if a < b:
+                total += part.nbytes_of(a - int(low), b - int(low))
+        return total
+
+
+def open_rows(place: Location) -> RowArray:
+    """Return the rows that `write_rows` put at a place.
+
+    Raises
+    ------
+    InputError
+        If there are none, the write did not end, or the place holds something else.
+    """
+    try:
+        described = (place / "zarr.json").read_json()
+    except FileNotFoundError as error:
+        raise InputError(f"{place}: no rows there") from error
+    meta = described.get("attributes")
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise InputError(f"{place}: holds no rows of a data set")
+    if meta.get("version") != VERSION:
+        raise InputError(f"{place}: rows of version {meta.get('version')}, which is not known here")
+    try:
+        return RowArray(place, meta)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{place}: damaged description of rows ({error!r})") from error
+
+
+def as_csr(
+    data: NDArray[np.float32], indices: NDArray[Any], indptr: NDArray[Any], n_features: int
+) -> sparse.csr_array:
+    """Return a csr_array of canonical parts without checking them again."""
+    kind = np.int32 if int(indptr[-1]) <= np.iinfo(np.int32).max else np.int64
+    shape = (indptr.size - 1, n_features)
+    rows = sparse.csr_array(
+        (data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)), shape=shape
+    )
+    rows.has_sorted_indices = True
+    rows.has_canonical_format = True
+    return rows
+
+
+def stack_rows(parts: list[Rows], n_features: int, is_sparse: bool) -> Rows:
+    """Return blocks of rows as one block."""
+    if len(parts) == 1:
+        return parts[0]
+    if not is_sparse:
+        return np.concatenate(parts) if parts else np.empty((0, n_features), np.float32)
+    if not parts:
+        return as_csr(
+            np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(1, np.int64), n_features
+        )
+    starts = np.cumsum([0, *(int(p.indptr[-1]) for p in parts)])
+    indptr = [np.zeros(1, np.int64)]
+    indptr += [p.indptr[1:].astype(np.int64) + s for p, s in zip(parts, starts, strict=False)]
+    return as_csr(
+        np.concatenate([p.data for p in parts]),
+        np.concatenate([p.indices for p in parts]),
+        np.concatenate(indptr),
+        n_features,
+    )
+
+
+def take_rows(rows: RowReader, index: NDArray[Any]) -> Rows:
+    """Gather rows chunk by chunk; see `RowArray.take`."""
+    index = index.astype(np.int64, copy=False)
+    if index.ndim != 1:
+        raise IndexError("an index of rows has one axis")
+    if index.size and not (index.min() >= 0 and index.max() < rows.n_rows):
+        raise IndexError(f"row numbers {index.min()}..{index.max()} of {rows.n_rows}")
+    order = np.argsort(index, kind="stable")
+    ordered = index[order]
+    dense = None if rows.is_sparse else np.empty((index.size, rows.n_features), np.float32)
+    found: list[Rows] = []
+    for start, stop in rows.chunks():
+        low, high = np.searchsorted(ordered, (start, stop))
+        if low == high:
+            continue
+        wanted = ordered[low:high]
+        first = int(wanted[0])
+        block = rows.read(first, int(wanted[-1]) + 1)
+        if dense is not None:
+            dense[order[low:high]] = block[wanted - first]
+        else:
+            found.append(block[wanted - first])
+    if dense is not None:
+        return dense
+    gathered = stack_rows(found, rows.n_features, is_sparse=True)
+    if np.array_equal(order, np.arange(order.size)):
+        return gathered
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(order.size)
+    return gathered[inverse]

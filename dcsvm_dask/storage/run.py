@@ -1,0 +1,261 @@
+"""A run folder: parameters, and what its stages committed.
+
+Layout, below the run's place::
+
+    run.json                        parameters, data, versions; written before anything runs
+    state.json                      how the last process that carried the run left it
+    lock.json                       who carries the run now
+    stages/STAGE/commit.json        the stage exists; its record
+    stages/STAGE/NODE.json          the node exists; attempt, checksums, record
+    stages/STAGE/NODE.ATTEMPT/...   the arrays of one attempt
+
+A node writes its arrays under an attempt of its own and its JSON object last. What has no such
+object does not exist. So a node can run twice at once or die at any moment.
+"""
+
+from __future__ import annotations
+
+import uuid
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.storage.arrays import read_array, write_array
+from dcsvm_dask.storage.location import Location
+
+FORMAT = "dcsvm-run-1"
+Record = dict[str, Any]
+
+LEFT_BY_A_KILL = ("lock.json", ".lock.json.", ".run.json.")
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The outcome of a node: arrays below ``place`` and a small record."""
+
+    place: Location
+    record: Record
+    attempt: str
+    keys: dict[str, tuple[int, int]] = field(repr=False)
+    released: bool = False
+    """Whether the arrays were deleted because nobody needs them any more."""
+
+    def read(self, name: str, rows: slice | None = None) -> np.ndarray:
+        """Return one array, or some of its rows."""
+        return read_array(self.place / name, rows)
+
+    def verify(self) -> bool:
+        """Whether every object is there with the checksum that was committed."""
+        return self.released or _checksums(self.place) == self.keys
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The arrays that a node is writing; invisible until committed."""
+
+    place: Location
+    commit_object: Location
+    digest: str
+
+    def write(self, name: str, array: np.ndarray) -> None:
+        """Write one array."""
+        write_array(self.place / name, array)
+
+    def commit(self, record: Record) -> None:
+        """Make the node exist."""
+        self.place.sync()
+        self.commit_object.write_json(
+            {
+                "attempt": self.place.name,
+                "parameters": self.digest,
+                "keys": _checksums(self.place),
+                "record": record,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """One training's folder.
+
+    Parameters
+    ----------
+    place : Location
+        Where the run lives.
+    header : dict
+        What ``run.json`` holds: ``settings`` (they shape committed stages), ``goals`` (may change
+        between resumes), ``data`` and ``versions``.
+    """
+
+    place: Location
+    header: dict[str, Any]
+
+    @classmethod
+    def create(cls, place: Location, header: dict[str, Any]) -> RunFolder:
+        """Commit the parameters of a new run.
+
+        Raises
+        ------
+        InputError
+            If there is a run already, or a folder with other things in it.
+        """
+        if (place / "run.json").exists():
+            raise InputError(
+                f"{place}: a run lives there already: go on with it by `dcsvm resume {place}`, "
+                "or name another folder"
+            )
+        # What a process left that was killed before it committed the parameters is no obstacle.
+        if [name for name in place.list() if not name.startswith(LEFT_BY_A_KILL)]:
+            raise InputError(f"{place}: is not empty and is no run; name another folder")
+        header = {"format": FORMAT, **header}
+        (place / "run.json").write_json(header)
+        return cls(place, header)
+
+    @classmethod
+    def open(cls, place: Location | str) -> RunFolder:
+        """Open an existing run.
+
+        Raises
+        ------
+        InputError
+            If there is none, or what is there is damaged or of another format.
+        """
+        place = Location.of(place)
+        try:
+            header = (place / "run.json").read_json()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise InputError(f"{place}: there is no run (no run.json)") from error
+        if header.get("format") != FORMAT:
+            raise InputError(
+                f"{place}: run.json has the format {header.get('format')!r}, "
+                f"this version reads {FORMAT!r}"
+            )
+        for key in ("settings", "goals", "data", "versions"):
+            if not isinstance(header.get(key), dict):
+                raise InputError(f"{place}: run.json is damaged: {key!r} is missing")
+        return cls(place, header)
+
+    def with_goals(self, goals: dict[str, Any]) -> RunFolder:
+        """Commit other goals (tolerance, level to stop at): they shape no committed stage."""
+        header = {**self.header, "goals": goals}
+        (self.place / "run.json").write_json(header)
+        return RunFolder(self.place, header)
+
+    @property
+    def digest(self) -> str:
+        """A short hash of what shapes committed stages."""
+        shaping = repr(sorted(self.header["settings"].items())) + self.header["data"]["fingerprint"]
+        return f"{zlib.crc32(shaping.encode()):08x}"
+
+    def stage(self, stage: str) -> Location:
+        """Return the place of a stage."""
+        return self.place / "stages" / stage
+
+    def attempt(self, stage: str, node: str) -> Attempt:
+        """Begin a node's output under a fresh name."""
+        home = self.stage(stage)
+        return Attempt(home / f"{node}.{uuid.uuid4().hex[:12]}", home / f"{node}.json", self.digest)
+
+    def find(self, stage: str, node: str) -> Committed | None:
+        """Return a node's outcome, or None if it has not been committed.
+
+        Raises
+        ------
+        InputError
+            If the commit object is damaged or belongs to other parameters or data.
+        """
+        home = self.stage(stage)
+        place = home / f"{node}.json"
+        try:
+            value = place.read_json()
+        except FileNotFoundError:
+            return None
+        try:
+            digest, attempt, record = value["parameters"], value["attempt"], value["record"]
+            keys = {key: (int(size), int(crc)) for key, (size, crc) in value["keys"].items()}
+            # Arrays are deleted by this name, so it must not lead out of the stage.
+            if "/" in attempt or not attempt.startswith(f"{node}.") or not isinstance(record, dict):
+                raise ValueError(attempt)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"{place}: damaged commit object; delete it to do that step again"
+            ) from error
+        if digest != self.digest:
+            raise InputError(f"{place}: was committed with other parameters or other data")
+        return Committed(home / attempt, record, attempt, keys, value.get("released", False))
+
+    def node(self, stage: str, node: str) -> Committed:
+        """Return a node's outcome, which must exist and have all of its objects."""
+        found = self.find(stage, node)
+        if found is None:
+            raise RunError(f"{self.place}: stage {stage}: {node} has not been committed")
+        if found.released:
+            raise RunError(f"{self.place}: stage {stage}: the arrays of {node} were released")
+        sizes = found.place.keys()
+        for key, (size, _) in found.keys.items():
+            if sizes.get(key) != size:
+                raise RunError(
+                    f"{found.place}/{key}: is missing or cut short; "
+                    f"delete {found.place}.json and resume"
+                )
+        return found
+
+    def stages(self) -> list[str]:
+        """Return the names of the stages that have begun, sorted."""
+        return (self.place / "stages").list()
+
+    def release(self, stage: str, node: str) -> None:
+        """Delete a node's arrays and keep its record: nobody needs them any more."""
+        found = self.find(stage, node)
+        if found is None or found.released or not found.keys:
+            return
+        # The mark first: a kill in between leaves arrays to sweep, never arrays that look damaged.
+        commit_object = self.stage(stage) / f"{node}.json"
+        commit_object.write_json({**commit_object.read_json(), "released": True})
+        found.place.delete()
+
+    def reopen(self, stage: str) -> None:
+        """Make a stage run again where its arrays were released; what was kept is used again."""
+        home = self.stage(stage)
+        (home / "commit.json").delete()
+        for node in self.nodes(stage):
+            found = self.find(stage, node)
+            if found is not None and found.released:
+                (home / f"{node}.json").delete()
+
+    def nodes(self, stage: str) -> list[str]:
+        """Return the names of a stage's committed nodes, sorted."""
+        names = self.stage(stage).list()
+        return [name.removesuffix(".json") for name in names if name.endswith(".json")]
+
+    def damaged(self) -> list[Location]:
+        """Return the places whose objects are not what was committed."""
+        return [
+            found.place
+            for stage in self.stages()
+            for node in self.nodes(stage)
+            if (found := self.find(stage, node)) is not None and not found.verify()
+        ]
+
+    def sweep(self, stage: str) -> None:
+        """Delete the arrays of attempts that no commit object names, or names as released."""
+        home = self.stage(stage)
+        names = home.list()
+        committed = set()
+        for name in names:
+            if name.endswith(".json"):
+                found = (home / name).read_json()
+                if not found.get("released", False):
+                    committed.add(found.get("attempt"))
+        for name in names:
+            if not name.endswith(".json") and name not in committed:
+                (home / name).delete()
+
+
+def _checksums(place: Location) -> dict[str, tuple[int, int]]:
+    return {
+        key: (size, zlib.crc32((place / key).read_bytes())) for key, size in place.keys().items()
+    }

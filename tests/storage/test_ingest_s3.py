@@ -1,0 +1,151 @@
+"""The same on an object store: an S3 server on this machine."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import pytest
+import s3fs
+import zarr
+from moto.server import ThreadedMotoServer
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.arrays import write_array
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.storage.location import Location
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(500, 6)).astype(np.float32)
+Y = np.arange(500) % 3
+
+
+# Sessions of the client are closed by the garbage collector, with a warning.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    moto.start()
+    host, port = moto.get_host_and_port()
+    none = str(tmp_path_factory.mktemp("aws") / "none")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_CONFIG_FILE": none,
+            "AWS_SHARED_CREDENTIALS_FILE": none,
+        }.items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        fsspec.filesystem("s3").mkdir("s3://rows")
+        yield "s3://rows"
+    s3fs.S3FileSystem.clear_instance_cache()
+    gc.collect()
+    moto.stop()
+
+
+def rows_of(data: DataSet) -> Any:
+    rows = data.rows.read(0, data.n_rows)
+    return rows.toarray() if sparse.issparse(rows) else rows
+
+
+@pytest.mark.parametrize("form", ["svmlight", "npz"])
+def test_from_and_to_s3(form: str, bucket: str, tmp_path: Path) -> None:
+    source = f"{bucket}/in/rows.{form}"
+    if form == "svmlight":
+        lines = [
+            f"{y} " + " ".join(f"{k + 1}:{v!r}" for k, v in enumerate(row)) + "\n"
+            for row, y in zip(X.tolist(), Y, strict=True)
+        ]
+        Location(source).write_bytes("".join(lines).encode())
+    else:
+        np.savez(tmp_path / "rows.npz", X_train=X, y_train=Y, X_test=X[:9], y_test=Y[:9])
+        Location(source).write_bytes((tmp_path / "rows.npz").read_bytes())
+    out = f"{bucket}/out/{form}.zarr"
+    data = ingest(source, out, chunk_rows=100)
+    local = ingest((X, Y), tmp_path / "local.zarr")
+    assert data.fingerprint == local.fingerprint
+    again = DataSet.open(f"{out}/train")
+    np.testing.assert_array_equal(rows_of(again), X)
+    np.testing.assert_array_equal(np.array(again.classes)[again.read_codes(100, 300)], Y[100:300])
+    index = RNG.permutation(500)[:50]
+    taken = again.rows.take(index)
+    np.testing.assert_array_equal(taken.toarray() if again.is_sparse else taken, X[index])
+
+
+def test_a_zarr_group_on_s3(bucket: str, tmp_path: Path) -> None:
+    group = zarr.open_group(f"{bucket}/foreign.zarr", mode="w")
+    group.create_array("X", data=X, chunks=(70, 6))
+    group.create_array("y", data=Y)
+    data = ingest(f"{bucket}/foreign.zarr", tmp_path / "a.zarr", rows=(100, 400))
+    np.testing.assert_array_equal(rows_of(data), X[100:400])
+
+
+def test_overwriting(bucket: str) -> None:
+    out = f"{bucket}/a.zarr"
+    with pytest.raises(InputError, match="no data set there"):
+        DataSet.open(out)
+    ingest((X, Y), out, scale="minmax")
+    with pytest.raises(InputError, match="a data set exists there"):
+        ingest((X, Y), out)
+    second = ingest((X[:100], Y[:100]), out, overwrite=True)
+    np.testing.assert_array_equal(rows_of(DataSet.open(out)), X[:100])
+    names = [n for n in Location(out).list() if n.startswith("parts-")]
+    assert names == [second.attempt]
+
+
+def test_a_failed_ingest_leaves_nothing(bucket: str) -> None:
+    bad = X.copy()
+    bad[499, 5] = np.inf
+    with pytest.raises(InputError, match="row 499, column 5"):
+        ingest((bad, Y), f"{bucket}/bad.zarr")
+    assert Location(f"{bucket}/bad.zarr").keys() == {}
+
+
+def test_damage_is_noticed(bucket: str) -> None:
+    out = f"{bucket}/damaged.zarr"
+    data = ingest((X, Y), out, chunk_rows=100)
+    chunk = Location(out) / data.attempt / "train" / "rows" / "X" / "c" / "2" / "0"
+    kept = bytearray(chunk.read_bytes())
+    kept[40] ^= 1
+    chunk.write_bytes(bytes(kept))
+    with pytest.raises(InputError, match="damaged"):
+        data.rows.read(0, 500)
+    chunk.delete()
+    with pytest.raises(InputError, match="the chunk c/2/0 is missing"):
+        data.rows.read(0, 500)
+    np.testing.assert_array_equal(data.rows.read(0, 200), X[:200])
+
+
+def test_a_listing_that_is_remembered_hides_nothing(bucket: str) -> None:
+    folder = Location(f"{bucket}/listed")
+    write_array(folder / "a", np.arange(3))
+    assert folder.list() == ["a"]
+    assert set((folder / "a").keys()) == {"c/0", "zarr.json"}
+    write_array(folder / "b", np.arange(3))
+    assert (folder / "b").exists()
+    assert folder.list() == ["a", "b"]
+    folder.delete()
+    assert folder.list() == []
+    assert not (folder / "b" / "zarr.json").exists()
+
+
+def test_missing_files(bucket: str) -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        ingest(f"{bucket}/none.svm", "memory://out.zarr")
+    with pytest.raises(InputError, match=r"there is no such file|cannot be opened"):
+        ingest(f"{bucket}-absent/none.svm", "memory://out.zarr")
+    with pytest.raises(InputError, match="cannot be opened"):
+        ingest("nosuch://place/none.svm", "memory://out.zarr")
+    with pytest.raises(InputError, match="cannot be opened"):
+        ingest((X, Y), "nosuch://place/out.zarr")

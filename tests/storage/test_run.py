@@ -1,0 +1,322 @@
+"""Run folders: what is committed is visible and whole, everything else does not exist."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import RunFolder
+
+HEADER = {
+    "settings": {"C": 1.0, "clusters": [4]},
+    "goals": {"tol": 1e-3},
+    "data": {"url": "data.zarr/train", "fingerprint": "abc"},
+    "versions": {},
+}
+VALUES = np.arange(12, dtype=np.float64).reshape(3, 4)
+
+
+@pytest.fixture(params=["folder", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
+    """Give a place for a run: a folder, and an object store."""
+    if request.param == "folder":
+        yield Location.of(tmp_path / "run")
+        return
+    name = f"memory://{uuid.uuid4().hex}/run"
+    yield Location.of(name)
+    Location(name).delete()
+
+
+@pytest.fixture
+def run(place: Location) -> RunFolder:
+    return RunFolder.create(place, HEADER)
+
+
+def commit(run: RunFolder, stage: str, node: str, record: dict[str, Any] | None = None) -> str:
+    attempt = run.attempt(stage, node)
+    attempt.write("values", VALUES)
+    attempt.commit(record or {"rows": 3})
+    return attempt.place.name
+
+
+def test_a_new_run_is_what_was_written(place: Location, run: RunFolder) -> None:
+    found = RunFolder.open(place)
+    assert found.header == {**HEADER, "format": "dcsvm-run-1"}
+    assert found.digest == run.digest
+    assert found.stages() == []
+
+
+def test_nothing_is_visible_before_the_commit(run: RunFolder) -> None:
+    attempt = run.attempt("level-1", "block-00000")
+    attempt.write("values", VALUES)
+    assert run.find("level-1", "block-00000") is None
+    assert run.nodes("level-1") == []
+    with pytest.raises(RunError, match="block-00000 has not been committed"):
+        run.node("level-1", "block-00000")
+    attempt.commit({"rows": 3})
+    node = run.node("level-1", "block-00000")
+    np.testing.assert_array_equal(node.read("values"), VALUES)
+    np.testing.assert_array_equal(node.read("values", slice(1, 2)), VALUES[1:2])
+    assert node.record == {"rows": 3}
+    assert run.nodes("level-1") == ["block-00000"]
+
+
+def test_of_two_attempts_the_one_committed_last_is_the_node(run: RunFolder) -> None:
+    first, second = run.attempt("s", "n"), run.attempt("s", "n")
+    second.write("values", VALUES)
+    first.write("values", VALUES)
+    second.commit({})
+    first.commit({})
+    assert run.node("s", "n").attempt == first.place.name
+    run.sweep("s")
+    assert run.node("s", "n").verify()
+    assert not second.place.exists()
+
+
+def test_sweeping_deletes_attempts_and_nothing_else(run: RunFolder) -> None:
+    kept = commit(run, "s", "n")
+    died = run.attempt("s", "n")
+    died.write("values", VALUES)
+    other = run.attempt("s", "m")
+    other.write("values", VALUES)
+    commit(run, "t", "n")
+    run.sweep("s")
+    assert run.stage("s").list() == [kept, "n.json"]
+    assert run.node("t", "n").verify()
+    assert run.damaged() == []
+
+
+def test_what_was_released_keeps_its_record_and_is_no_damage(run: RunFolder) -> None:
+    attempt = commit(run, "s", "n")
+    commit(run, "s", "m")
+    run.release("s", "n")
+    run.release("s", "absent")
+    found = run.find("s", "n")
+    assert found is not None
+    assert found.released
+    assert found.record == {"rows": 3}
+    assert found.attempt == attempt
+    assert not found.place.exists()
+    assert run.damaged() == []
+    with pytest.raises(RunError, match="arrays of n were released"):
+        run.node("s", "n")
+
+
+def test_a_node_without_arrays_is_never_released(run: RunFolder) -> None:
+    run.attempt("s", "score").commit({"accuracy": 0.9})
+    run.release("s", "score")
+    found = run.find("s", "score")
+    assert found is not None
+    assert not found.released
+
+
+def test_a_release_that_was_killed_is_no_damage_and_is_swept(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(run, "s", "n")
+
+    whole = Location.delete
+
+    def stop_midway(place: Location) -> None:
+        monkeypatch.setattr(Location, "delete", whole)
+        (place / next(iter(place.keys()))).delete()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Location, "delete", stop_midway)
+    with pytest.raises(KeyboardInterrupt):
+        run.release("s", "n")
+    assert run.stage("s").list() != ["n.json"]
+    assert run.damaged() == []
+    run.sweep("s")
+    assert run.stage("s").list() == ["n.json"]
+
+
+def test_arrays_that_are_gone_without_a_release_are_damage(run: RunFolder) -> None:
+    commit(run, "s", "n")
+    found = run.node("s", "n")
+    found.place.delete()
+    assert run.damaged() == [found.place]
+    with pytest.raises(RunError, match="is missing or cut short"):
+        run.node("s", "n")
+
+
+def test_reopening_forgets_the_commit_and_what_was_released(run: RunFolder) -> None:
+    for node in ("part-0000", "part-0001", "order", "commit"):
+        commit(run, "arrange", node)
+    commit(run, "other", "commit")
+    run.release("arrange", "part-0000")
+    run.release("arrange", "part-0001")
+    run.reopen("arrange")
+    assert run.nodes("arrange") == ["order"]
+    assert run.node("arrange", "order").verify()
+    assert run.find("other", "commit") is not None
+
+
+def test_every_flipped_byte_is_found(run: RunFolder) -> None:
+    commit(run, "s", "n")
+    commit(run, "s", "m")
+    place = run.node("s", "n").place
+    for key, size in place.keys().items():
+        for position in {0, size // 2, size - 1}:
+            intact = (place / key).read_bytes()
+            flipped = bytearray(intact)
+            flipped[position] ^= 0x10
+            (place / key).write_bytes(bytes(flipped))
+            assert run.damaged() == [place], (key, position)
+            (place / key).write_bytes(intact)
+    assert run.damaged() == []
+
+
+def test_a_chunk_cut_short_or_missing_is_refused_before_it_is_read(run: RunFolder) -> None:
+    commit(run, "s", "n")
+    place = run.node("s", "n").place
+    key = next(key for key in list(place.keys()) if "/c/" in f"/{key}")
+    (place / key).write_bytes((place / key).read_bytes()[:-1])
+    with pytest.raises(RunError, match="is missing or cut short"):
+        run.node("s", "n")
+    (place / key).delete()
+    with pytest.raises(RunError, match="is missing or cut short"):
+        run.node("s", "n")
+    assert run.damaged() == [place]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b"{}",
+        b'{"attempt": "n.1"}',
+        b'{"attempt": 1, "parameters": "x", "keys": {}, "record": {}}',
+        b'{"attempt": "n.1", "parameters": "x", "keys": [1], "record": {}}',
+        b'{"attempt": "n.1", "parameters": "x", "keys": {"a": 1}, "record": {}}',
+        b'{"attempt": "n.1", "parameters": "x", "keys": {}, "record": 3}',
+        b'{"attempt": "../../..", "parameters": "x", "keys": {}, "record": {}}',
+        b'{"attempt": "n./../..", "parameters": "x", "keys": {}, "record": {}}',
+        b'{"attempt": "m.1", "parameters": "x", "keys": {}, "record": {}}',
+    ],
+)
+def test_damaged_commit_objects_are_refused_with_their_name(run: RunFolder, content: bytes) -> None:
+    (run.stage("s") / "n.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"stages/s/n\.json: damaged"):
+        run.find("s", "n")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=60), st.integers(0, 400))
+def test_a_commit_object_with_foreign_bytes_is_refused_or_harmless(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, at: int
+) -> None:
+    run = RunFolder.create(Location.of(tmp_path_factory.mktemp("r") / "run"), HEADER)
+    commit(run, "s", "n")
+    place = run.stage("s") / "n.json"
+    intact = place.read_bytes()
+    place.write_bytes(intact[:at] + noise + intact[at + len(noise) :])
+    try:
+        found = run.find("s", "n")
+    except InputError:
+        return
+    assert found is not None
+    # What cannot be told from a commit object still leads nowhere else.
+    assert found.place.parent == run.stage("s")
+
+
+def test_a_node_of_other_parameters_or_data_is_refused(place: Location, run: RunFolder) -> None:
+    commit(run, "s", "n")
+    changes = [
+        {"settings": {"C": 2.0, "clusters": [4]}},
+        {"settings": {"C": 1.0, "clusters": [5]}},
+        {"data": {"url": "data.zarr/train", "fingerprint": "abd"}},
+    ]
+    for change in changes:
+        (place / "run.json").write_json({**run.header, **change})
+        with pytest.raises(InputError, match="other parameters or other data"):
+            RunFolder.open(place).find("s", "n")
+
+
+def test_other_goals_and_another_address_of_the_same_data_are_not_other_parameters(
+    place: Location, run: RunFolder
+) -> None:
+    commit(run, "s", "n")
+    moved = {**run.header, "data": {"url": "elsewhere/train", "fingerprint": "abc"}}
+    (place / "run.json").write_json(moved)
+    found = RunFolder.open(place).with_goals({"tol": 1e-4})
+    assert found.node("s", "n").verify()
+    assert RunFolder.open(place).header["goals"] == {"tol": 1e-4}
+
+
+def test_the_order_of_keys_in_the_parameters_does_not_matter(place: Location) -> None:
+    digests = set()
+    for keys in itertools.permutations(HEADER["settings"]):
+        settings = {key: HEADER["settings"][key] for key in keys}
+        digests.add(RunFolder(place, {**HEADER, "settings": settings}).digest)
+    assert len(digests) == 1
+
+
+def test_a_second_run_in_the_same_place_is_refused(place: Location, run: RunFolder) -> None:
+    with pytest.raises(InputError, match="dcsvm resume"):
+        RunFolder.create(place, HEADER)
+
+
+def test_a_folder_with_other_things_is_refused_and_left_alone(place: Location) -> None:
+    (place / "thesis.tex").write_bytes(b"important")
+    with pytest.raises(InputError, match="is not empty and is no run"):
+        RunFolder.create(place, HEADER)
+    assert place.list() == ["thesis.tex"]
+
+
+def test_what_a_process_killed_at_its_start_left_is_no_obstacle(place: Location) -> None:
+    for name in ("lock.json", ".lock.json.0123abcd", ".run.json.0123abcd"):
+        (place / name).write_bytes(b"{")
+    assert RunFolder.create(place, HEADER).stages() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no run"),
+        (b"{", "not a JSON object"),
+        (b"{}", "has the format None"),
+        (b'{"format": "dcsvm-run-0"}', "has the format 'dcsvm-run-0'"),
+        (b'{"format": "dcsvm-run-1", "settings": {}}', "'goals' is missing"),
+        (b'{"format": "dcsvm-run-1", "settings": 1}', "'settings' is missing"),
+    ],
+)
+def test_what_is_no_run_is_not_opened(place: Location, content: bytes | None, message: str) -> None:
+    if content is not None:
+        (place / "run.json").write_bytes(content)
+    else:
+        (place / "other.json").write_bytes(b"{}")
+    with pytest.raises(InputError, match=message):
+        RunFolder.open(place)
+
+
+def test_a_file_where_a_run_should_be_is_not_opened(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    with pytest.raises(InputError, match="there is no run"):
+        RunFolder.open(Location.of(file))
+
+
+def test_a_commit_names_every_key_with_its_checksum(run: RunFolder) -> None:
+    attempt = run.attempt("s", "n")
+    attempt.write("a", VALUES)
+    attempt.write("deep/b", np.array([], dtype=np.int64))
+    attempt.commit({})
+    stored = json.loads((run.stage("s") / "n.json").read_bytes())
+    assert set(stored["keys"]) == set(attempt.place.keys())
+    assert any(key.startswith("deep/b/") for key in stored["keys"])
+    assert run.node("s", "n").read("deep/b").shape == (0,)
