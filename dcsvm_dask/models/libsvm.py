@@ -1,0 +1,108 @@
+"""A model in LIBSVM's text format, and our scaling as a range file of svm-scale.
+
+The formats are those that `svm_save_model` of LIBSVM 3 (svm.cpp) and svm-scale.c write; both are
+read by the programs of Debian's libsvm-tools and by LIBSVM's Python binding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+
+Vector = NDArray[np.float64]
+
+_NAMES = {"rbf": "rbf", "poly": "polynomial", "linear": "linear", "sigmoid": "sigmoid"}
+_INTEGERS = range(-(2**31), 2**31)
+
+
+def label_integers(classes: list[Any]) -> tuple[int, int]:
+    """Return what stands for the negative and the positive class: LIBSVM's labels are integers.
+
+    The labels themselves where both are integers of 32 bits, otherwise -1 and 1.
+    """
+    negative, positive = classes
+    for label in (negative, positive):
+        if isinstance(label, bool) or not isinstance(label, int) or label not in _INTEGERS:
+            return -1, 1
+    return negative, positive
+
+
+def libsvm_lines(
+    kernel: Kernel, support: Rows, coef: Vector, bias: float, labels: tuple[int, int]
+) -> Iterator[str]:
+    """Yield the lines of a LIBSVM model file for a C-SVC of two classes.
+
+    Decision values above zero mean the first label of the file, which is the positive one.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any that LIBSVM knows: not the Laplacian one.
+    support : Rows, shape (n, d)
+        Support vectors; written with 9 significant digits, which tell any two float32 apart.
+    coef : ndarray, shape (n,)
+        y_i alpha_i, not 0; written with 17 significant digits, which restore a float64.
+    bias : float
+        LIBSVM's rho is its negative.
+    labels : tuple of int
+        What stands for the negative and for the positive class.
+
+    Raises
+    ------
+    InputError
+        If LIBSVM has no such kernel.
+    """
+    if kernel.name not in _NAMES:
+        raise InputError(f"export: LIBSVM has no {kernel.name} kernel; it has {', '.join(_NAMES)}")
+    positive, negative = np.flatnonzero(coef > 0), np.flatnonzero(coef < 0)
+    yield "svm_type c_svc\n"
+    yield f"kernel_type {_NAMES[kernel.name]}\n"
+    if kernel.name == "poly":
+        yield f"degree {kernel.degree}\n"
+    if kernel.name != "linear":
+        yield f"gamma {kernel.gamma:.17g}\n"
+    if kernel.name in ("poly", "sigmoid"):
+        yield f"coef0 {kernel.coef0:.17g}\n"
+    yield "nr_class 2\n"
+    yield f"total_sv {len(positive) + len(negative)}\n"
+    yield f"rho {-bias:.17g}\n"
+    yield f"label {labels[1]} {labels[0]}\n"
+    yield f"nr_sv {len(positive)} {len(negative)}\n"
+    yield "SV\n"
+    for i in (*positive, *negative):
+        index, values = _nonzero(support, i)
+        cells = "".join(
+            f"{j + 1}:{x:.9g} " for j, x in zip(index.tolist(), values.tolist(), strict=True)
+        )
+        yield f"{coef[i]:.17g} {cells}\n"
+
+
+def range_lines(n_features: int, offset: Vector | None, factor: Vector | None) -> Iterator[str]:
+    """Yield the lines of a range file with which ``svm-scale -r`` computes (x - offset) * factor.
+
+    svm-scale maps [min, max] of every feature to [lower, upper] by a line. With 0 and 1 for these,
+    min = offset and max = offset + 1 / factor any such scaling is said so, standardising included
+    (max is then the mean plus one standard deviation); svm-scale does not clip. A feature with
+    factor 0 has min = max, which svm-scale leaves out: it counts as 0.
+    """
+    low = np.zeros(n_features) if offset is None else offset
+    scale = np.ones(n_features) if factor is None else factor
+    yield "x\n"
+    yield "0 1\n"
+    for j, (a, f) in enumerate(zip(low.tolist(), scale.tolist(), strict=True)):
+        high = a + 1.0 / f if f else a
+        yield f"{j + 1} {a:.17g} {high:.17g}\n"
+
+
+def _nonzero(support: Rows, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    if is_sparse(support):
+        part = slice(support.indptr[i], support.indptr[i + 1])
+        return support.indices[part], support.data[part]
+    index = np.flatnonzero(support[i])
+    return index, support[i, index]

@@ -1,0 +1,101 @@
+"""A model as a fitted scikit-learn SVC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+
+Vector = NDArray[np.float64]
+
+
+def to_svc(
+    kernel: Kernel,
+    C: float,
+    tol: float,
+    support: Rows,
+    rows: NDArray[np.int64],
+    coef: Vector,
+    bias: float,
+    classes: list[Any],
+    n_rows: int,
+) -> Any:
+    """Return a fitted `sklearn.svm.SVC` that makes the same decisions.
+
+    scikit-learn has no public way to fill an SVC, so its private attributes are set; a test pins
+    them to the version that is installed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any that LIBSVM knows: not the Laplacian one.
+    C, tol : float
+        Parameters to put into the SVC.
+    support : Rows, shape (n, d)
+        Support vectors.
+    rows : ndarray, shape (n,), int64
+        Their row numbers in the training data.
+    coef : ndarray, shape (n,)
+        y_i alpha_i, not 0.
+    bias : float
+    classes : list of two labels
+        The second one is the positive class.
+    n_rows : int
+        Rows of the training data.
+
+    Raises
+    ------
+    InputError
+        If scikit-learn is not installed or has no such kernel.
+    """
+    try:
+        from scipy import sparse
+        from sklearn.svm import SVC
+    except ImportError as error:
+        raise InputError(
+            "to_sklearn needs scikit-learn: pip install 'dcsvm-dask[sklearn]'"
+        ) from error
+    if kernel.name == "laplacian":
+        raise InputError(
+            "to_sklearn: SVC has no laplacian kernel; it has rbf, poly, linear, sigmoid"
+        )
+    # The negative class comes first; inside, SVC keeps coefficients with the other sign.
+    order = np.concatenate([np.flatnonzero(coef < 0), np.flatnonzero(coef > 0)])
+    dual = np.asarray(coef, dtype=np.float64)[order][None, :]
+    sparse_rows = is_sparse(support)
+    svc = SVC(
+        C=C,
+        kernel=kernel.name,
+        degree=kernel.degree,
+        gamma=kernel.gamma,
+        coef0=kernel.coef0,
+        tol=tol,
+    )
+    svc.classes_ = np.array(classes)
+    svc.class_weight_ = np.ones(2)
+    svc.n_features_in_ = int(support.shape[1])
+    svc.shape_fit_ = (n_rows, svc.n_features_in_)
+    svc.fit_status_ = 0
+    svc.support_ = rows[order].astype(np.int32)
+    held = support[order].astype(np.float64)
+    if sparse_rows:
+        held.indices, held.indptr = held.indices.astype(np.int32), held.indptr.astype(np.int32)
+        held, dual = sparse.csr_array(held), sparse.csr_array(dual)
+    else:
+        held = np.ascontiguousarray(held)
+    svc.support_vectors_ = held
+    svc._n_support = np.array([np.count_nonzero(coef < 0), np.count_nonzero(coef > 0)], np.int32)
+    svc.dual_coef_ = dual
+    svc.intercept_ = np.array([bias])
+    svc._dual_coef_ = -dual
+    svc._intercept_ = np.array([-bias])
+    svc._probA = svc._probB = np.empty(0)
+    svc._gamma = float(kernel.gamma)
+    svc._sparse = sparse_rows
+    svc._effective_probability = False
+    svc.n_iter_ = svc._num_iter = np.array([0], np.int32)
+    return svc

@@ -1,0 +1,168 @@
+"""Decision values against scikit-learn and against sums written out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.models import Model, decide, decide_early, decide_whole
+from dcsvm_dask.runtime.session import Execution
+
+KERNELS = [
+    Kernel("rbf", gamma=2.0),
+    Kernel("poly", gamma=0.5, degree=3, coef0=1.0),
+    Kernel("linear"),
+    Kernel("sigmoid", gamma=0.1, coef0=-0.5),
+]
+HERE = Execution(workers=0)
+KeptRun = Any
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-3), ("float64", 1e-9)])
+def test_exact_decisions_are_those_of_sklearn(
+    kept_run: KeptRun, kernel: Kernel, is_sparse: bool, precision: str, tolerance: float
+) -> None:
+    made = kept_run(kernel, is_sparse=is_sparse)
+    test = made.data.open_part("test")
+    expected = made.svc.decision_function(test.rows.read(0, test.n_rows))
+    found = made.run.decision_function(test.url, mode="exact", precision=precision, execution=HERE)
+    scale = np.abs(made.svc.dual_coef_).sum()
+    assert found.shape == (100,)
+    np.testing.assert_allclose(found, expected, atol=tolerance * max(1.0, 1e-3 * scale))
+    if precision == "float64":
+        labels = made.run.predict(test.url, precision=precision, execution=HERE)
+        assert (labels == made.svc.predict(test.rows.read(0, test.n_rows))).all()
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_far_pairs_may_be_skipped_within_the_budget(name: str) -> None:
+    rng = np.random.default_rng(0)
+    X = (20 * rng.random((3000, 2))).astype(np.float32)
+    Z = (20 * rng.random((5000, 2))).astype(np.float32)
+    coef = rng.standard_normal(5000)
+    kernel = Kernel(name, gamma=2.0)
+    model = whole(kernel, Z, coef, 0.25)
+    expected = pairwise_kernels(X.astype(float), Z.astype(float), name, gamma=2.0) @ coef + 0.25
+    for arranged in (model, model.in_compact_order()):
+        np.testing.assert_allclose(decide_whole(arranged, X), expected, atol=5e-4)
+        exact = decide_whole(arranged, X, dtype=np.float64)
+        np.testing.assert_allclose(exact, expected, atol=1e-8)
+
+
+def test_early_decisions_are_those_of_each_block(kept_run: KeptRun) -> None:
+    made = kept_run()
+    test = made.data.open_part("test").rows.read(0, 100)
+    blocks = made.partition.assign(test)
+    expected = np.array(
+        [made.machines[b].decision_function(x[None])[0] for b, x in zip(blocks, test, strict=True)]
+    )
+    found = made.run.decision_function(
+        made.X_test, mode="early", precision="float64", execution=HERE
+    )
+    assert len(np.unique(blocks)) == 3
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_naive_decisions_are_the_sum_of_all_machines_without_biases(kept_run: KeptRun) -> None:
+    made = kept_run()
+    test = made.data.open_part("test").rows.read(0, 100)
+    expected = sum(m.decision_function(test) - m.intercept_ for m in made.machines)
+    found = made.run.decision_function(
+        made.X_test, mode="naive", level=2, precision="float64", execution=HERE
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_row_whose_block_had_no_training_rows_gets_the_naive_sum() -> None:
+    class Sides:
+        n_blocks = 2
+
+        def assign(self, X: np.ndarray) -> np.ndarray:
+            return (X[:, 0] > 0).astype(np.int32)
+
+    rng = np.random.default_rng(1)
+    Z, X = (rng.standard_normal((n, 2)).astype(np.float32) for n in (30, 50))
+    coef = rng.standard_normal(30)
+    model = Model(
+        Kernel("rbf", gamma=0.5),
+        Z,
+        coef,
+        np.array([0, 30]),
+        np.array([2.0]),
+        Sides(),  # type: ignore[arg-type]
+        np.array([0, -1]),
+    )
+    K = pairwise_kernels(X.astype(float), Z.astype(float), "rbf", gamma=0.5)
+    expected = K @ coef + np.where(X[:, 0] > 0, 0.0, 2.0)
+    np.testing.assert_allclose(decide_early(model, X, dtype=np.float64), expected, atol=1e-9)
+
+
+def test_rows_of_another_width_and_modes_that_do_not_fit_are_refused() -> None:
+    model = whole(Kernel("rbf"), np.ones((2, 3), np.float32), np.ones(2), 0.0)
+    with pytest.raises(InputError, match="4 features"):
+        decide(model, np.ones((5, 4), np.float32), "exact")
+    with pytest.raises(InputError, match="level"):
+        decide(model, np.ones((5, 3), np.float32), "early")
+    with pytest.raises(InputError, match="naive"):
+        decide(model, np.ones((5, 3), np.float32), "naive")
+
+
+@pytest.mark.parametrize(
+    "kernel", [*KERNELS, Kernel("laplacian", gamma=0.5)], ids=lambda kernel: kernel.name
+)
+def test_float32_and_float64_tell_the_same_side(kernel: Kernel) -> None:
+    rng = np.random.default_rng(2)
+    Z, X = (rng.standard_normal((n, 5)).astype(np.float32) for n in (400, 30))
+    coef = 100 * rng.standard_normal(400)
+    exact = decide_whole(whole(kernel, Z, coef, 0.0), X, dtype=np.float64)
+    rounded = decide_whole(whole(kernel, Z, coef, 0.0), X)
+    assert np.abs(exact - rounded).max() > 1e-6  # there is something to get wrong
+    for x, value in zip(X, exact, strict=True):
+        for side in (1e-6, -1e-6):
+            found = decide_whole(whole(kernel, Z, coef, side - value), x[None])
+            assert np.sign(found[0]) == np.sign(side)
+
+
+def test_a_model_without_support_vectors_is_its_bias() -> None:
+    model = whole(Kernel("rbf"), np.empty((0, 3), np.float32), np.empty(0), -1.5)
+    assert decide(model, np.ones((5, 3), np.float32), "exact").tolist() == [-1.5] * 5
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"coef": np.ones(3)},
+        {"coef": np.array([1.0, np.nan])},
+        {"offsets": np.array([0, 3])},
+        {"offsets": np.array([0, 1, 2])},
+        {"offsets": np.array([0, 2, 1, 2]), "bias": np.zeros(3)},
+        {"offsets": np.array([0, 1, 2]), "bias": np.zeros(2)},
+        {"block_of_label": np.array([0])},
+    ],
+)
+def test_arrays_that_do_not_fit_are_no_model(wrong: dict[str, Any]) -> None:
+    whole(Kernel("rbf"), np.ones((2, 3), np.float32), np.ones(2), 0.0).check()
+    arrays = {"coef": np.ones(2), "offsets": np.array([0, 2]), "bias": np.zeros(1), **wrong}
+    with pytest.raises(InputError, match="not a model"):
+        Model(Kernel("rbf"), np.ones((2, 3), np.float32), **arrays).check()
+
+
+def test_sparse_and_dense_rows_decide_alike(kept_run: KeptRun) -> None:
+    made = kept_run(scale="none", is_sparse=True, n=120)
+    a = made.run.decision_function(made.X_test, precision="float64", execution=HERE)
+    b = made.run.decision_function(
+        sparse.csr_array(made.X_test), precision="float64", execution=HERE
+    )
+    np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def whole(kernel: Kernel, Z: np.ndarray, coef: np.ndarray, b: float) -> Model:
+    return Model(kernel, Z, coef, np.array([0, len(coef)]), np.array([b]))
