@@ -1,0 +1,237 @@
+"""Rows to predict, a batch after the other: from a data set, a raw file or arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.readers.open import find_format, open_source
+from dcsvm_dask.readers.source import ArraySource, Source
+from dcsvm_dask.readers.svmlight import SvmlightSource
+from dcsvm_dask.steps.predict import Choice, Decided, decide_given, decide_stored
+from dcsvm_dask.storage.dataset import PARTS, DataSet, read_commit
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.preparation import Preparation
+
+MOST_ROWS = 65536
+LEAST_ROWS = 16384
+STORED_BYTES = 16 << 20
+"""Rows of a data set that a task reads."""
+SENT_BYTES = 4 << 20
+"""Rows of a file that travel to a task."""
+BATCHES = 64
+"""A data set is cut into this many batches where that leaves them large enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some consecutive rows."""
+
+    n_rows: int
+    codes: NDArray[np.int32] | None
+    """True classes, where they are known and wanted."""
+    function: Callable[..., Decided]
+    arguments: tuple[Any, ...]
+    """What follows the choice of the model."""
+
+    def call(self, choice: Choice) -> tuple[Callable[..., Decided], tuple[Any, ...]]:
+        """Return the call that decides these rows."""
+        return self.function, (choice, *self.arguments)
+
+
+class StoredRows:
+    """Rows of a data set; tasks read them.
+
+    Raises
+    ------
+    InputError
+        If features, scaling or classes are not those of the run's training data.
+    """
+
+    def __init__(self, data: DataSet, prepared: Preparation, *, labelled: bool) -> None:
+        self.name = data.url
+        self.n_rows: int | None = data.n_rows
+        self._data = data
+        self._table = prepared.codes_of_classes(data) if labelled else None
+        if data.n_features != prepared.n_features:
+            raise InputError(
+                f"{data.url}: has {data.n_features} features, the model was trained on "
+                f"{prepared.n_features}"
+            )
+        if not prepared.scales_like(data):
+            ours = "unscaled" if prepared.scaling is None else f"scaled ({prepared.scaling.kind})"
+            raise InputError(
+                f"{data.url}: was scaled otherwise than the data that the model was trained on "
+                f"({ours}); ingest it as the test part of those (--test), or give the raw file, "
+                "which is scaled as they were"
+            )
+
+    def batches(self) -> Iterator[Batch]:
+        """Return the batches in order."""
+        data = self._data
+        per_row = max(1, data.rows.nbytes_of(0, data.n_rows) // max(1, data.n_rows))
+        rows = min(MOST_ROWS, STORED_BYTES // per_row, max(LEAST_ROWS, data.n_rows // BATCHES))
+        # Whole chunks: none is unpacked twice.
+        rows = max(1, rows // data.chunk_rows) * data.chunk_rows
+        for start in range(0, data.n_rows, rows):
+            stop = min(start + rows, data.n_rows)
+            codes = None if self._table is None else self._table[data.read_codes(start, stop)]
+            yield Batch(stop - start, codes, decide_stored, (data.url, start, stop))
+
+
+class SentRows:
+    """Rows of a file or of arrays, read and scaled here and sent to tasks.
+
+    Parameters
+    ----------
+    source : Source
+    prepared : Preparation
+    labelled : bool
+        Whether true classes are needed.
+    """
+
+    def __init__(self, source: Source, prepared: Preparation, *, labelled: bool) -> None:
+        self.name = source.name
+        self.n_rows: int | None = None
+        self._source = source
+        self._prepared = prepared
+        self._labelled = labelled
+        names, known = source.feature_names, prepared.feature_names
+        if names is not None and known is not None and names != known:
+            differ = next(
+                (pair for pair in zip(names, known, strict=False) if pair[0] != pair[1]), None
+            )
+            raise InputError(
+                f"{self.name}: "
+                + (
+                    f"has a feature {differ[0]!r} where the training data have {differ[1]!r}"
+                    if differ
+                    else f"has {len(names)} features, the model was trained on {len(known)}"
+                )
+            )
+
+    def batches(self) -> Iterator[Batch]:
+        """Return the batches in order.
+
+        Raises
+        ------
+        InputError
+            If the rows have other features than the model, or labels are needed and absent or
+            unknown.
+        """
+        seen = 0
+        for rows, labels in self._source.blocks():
+            codes = None
+            if self._labelled:
+                if labels is None:
+                    raise InputError(f"{self.name}: has no labels to compare predictions with")
+                codes = self._prepared.codes(labels, self.name, seen)
+            yield from self._cut(prepare_rows(rows, self._prepared, self.name), codes)
+            seen += rows.shape[0]
+
+    def _cut(self, rows: Rows, codes: NDArray[np.int32] | None) -> Iterator[Batch]:
+        n = rows.shape[0]
+        held = rows.data.nbytes + rows.indices.nbytes if is_sparse(rows) else rows.nbytes
+        step = min(MOST_ROWS, max(1, SENT_BYTES * n // max(1, held)))
+        for start in range(0, n, step):
+            part = slice(start, min(start + step, n))
+            yield Batch(
+                part.stop - start,
+                None if codes is None else codes[part],
+                decide_given,
+                (rows[part],),
+            )
+
+
+def prepare_rows(rows: Rows, prepared: Preparation, name: str) -> Rows:
+    """Return raw rows as the training rows were made: checked, in their form, scaled.
+
+    Raises
+    ------
+    InputError
+        If they have other features than the model.
+    """
+    if rows.shape[1] != prepared.n_features:
+        raise InputError(
+            f"{name}: has {rows.shape[1]} features, the model was trained on {prepared.n_features}"
+        )
+    if is_sparse(rows) and not prepared.is_sparse:
+        rows = rows.toarray()
+    if prepared.scaling is not None:
+        rows = prepared.scaling.apply(rows)
+    return rows
+
+
+def open_batches(data: Any, prepared: Preparation, *, labelled: bool) -> StoredRows | SentRows:
+    """Return the rows that a user means.
+
+    Parameters
+    ----------
+    data : str, path, DataSet, array, sparse matrix or tuple (X, y)
+        A data set or a part of it, a raw file, or arrays as they were before scaling.
+    prepared : Preparation
+        Of the run that predicts.
+    labelled : bool
+        Whether true classes are needed.
+    """
+    if isinstance(data, DataSet):
+        return StoredRows(data, prepared, labelled=labelled)
+    if isinstance(data, str | os.PathLike | Location):
+        if names_data_set(data):
+            return StoredRows(DataSet.open(data), prepared, labelled=labelled)
+        return SentRows(
+            open_raw_file(data, prepared, labelled=labelled), prepared, labelled=labelled
+        )
+    X, y = data if isinstance(data, tuple) else (data, None)
+    return SentRows(ArraySource(X, y, name="X"), prepared, labelled=labelled)
+
+
+def names_data_set(place: str | os.PathLike[str] | Location) -> bool:
+    """Whether a place is a data set or a part of one."""
+    where = Location.of(place)
+    if read_commit(where) is not None:
+        return True
+    return where.name in PARTS and read_commit(where.parent) is not None
+
+
+def open_raw_file(
+    path: str | os.PathLike[str] | Location, prepared: Preparation, *, labelled: bool
+) -> Source:
+    """Return a raw file as a source of rows with the features of the run's training data.
+
+    ``FILE/test`` is the test part of an archive.
+    """
+    text = path.url if isinstance(path, Location) else os.fspath(path)
+    part = "train"
+    home, _, name = text.rstrip("/").rpartition("/")
+    if name in PARTS and home and not Location.of(text).exists():
+        text, part = home, name
+    kind = find_format(text)
+    label, first = prepared.reading.get("label"), prepared.reading.get("first_feature")
+    if kind in ("npz", "zarr") and not labelled:
+        label = None  # such files name their rows, and may lack labels
+    if kind == "svmlight" and first != 1:
+        first = _first_feature(text, first, prepared.n_features)
+    return open_source(
+        text, part=part, label=label, n_features=prepared.n_features, first_feature=first
+    )
+
+
+def _first_feature(path: str, recorded: int | None, n_features: int) -> int:
+    """Return from which index a svmlight file counts: 1, unless 0 occurs in it.
+
+    Where the training file counted from 0, only an index that is too large says otherwise.
+    """
+    source, widest = SvmlightSource(path), 0
+    for rows, _ in source.blocks():
+        widest = max(widest, rows.shape[1])
+    if recorded is None or widest > n_features:
+        return source.first_feature
+    return recorded

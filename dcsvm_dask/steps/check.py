@@ -1,0 +1,84 @@
+"""f from scratch: where rounds start, and what a claim of convergence rests on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcsvm_dask.kernels import kernel_product, product_error_bound
+from dcsvm_dask.steps.point import Point, commit_point
+from dcsvm_dask.steps.problem import read_problem
+from dcsvm_dask.steps.rounds import scope_rows
+from dcsvm_dask.steps.solve import FAR_PAIRS
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+# Share of the tolerance that rounding in float32 may take from f; rows that may lose more are
+# computed in float64.
+PRODUCT_ERROR = 0.1
+# Rows of a task on which the rounding is estimated for the record.
+BOUND_ROWS = 64
+
+
+def product_of_alpha(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    scope: str,
+    source: str,
+    node: str,
+    part: int,
+    parts: int,
+    tol: float,
+) -> Record:
+    """Compute f from all alphas of a committed point, for a share of the scope's rows."""
+    problem = read_problem(run)
+    alpha = run.node(source, node).read("alpha")[0]
+    mine = scope_rows(run, scope, part, parts)
+    support = np.flatnonzero(alpha)
+    X, Z = problem.take(mine), problem.take(support)
+    v = problem.y[support] * alpha[support]
+    kernel, budget = problem.settings.kernel, FAR_PAIRS * tol
+    f, values = kernel_product(kernel, X, Z, v, budget=budget, tol=PRODUCT_ERROR * tol)
+    attempt.write("f", f)
+    sample = X[:: max(1, len(mine) // BOUND_ROWS)]
+    bound = product_error_bound(kernel, sample, Z, v, budget=budget)
+    return {
+        "rows": len(mine),
+        "kernel_values": values,
+        "float32_error": float(np.max(bound, initial=0.0)),
+    }
+
+
+def commit_check(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    scope: str,
+    source: str,
+    node: str,
+    number: int,
+    parts: int,
+    tol: float,
+    local: bool,
+) -> Record:
+    """Measure a point whose f was computed from scratch.
+
+    Number 0 is a start: what blocks found apart may overshoot when put together, so alpha is
+    scaled by s = min(1, e'alpha / alpha'Q alpha), the exact line search towards zero.
+    """
+    problem = read_problem(run)
+    rows = run.node(scope, "scope").read("rows").astype(np.int64)
+    alpha = run.node(source, node).read("alpha")[0]
+    f = np.concatenate([run.node(stage, f"product-{part:04d}").read("f") for part in range(parts)])
+    scale = 1.0
+    if number == 0:
+        quadratic = float(np.dot(problem.y[rows] * alpha[rows], f))
+        scale = min(1.0, float(alpha.sum()) / quadratic) if quadratic > 0 else 1.0
+        alpha, f = scale * alpha, scale * f
+    record = commit_point(
+        problem, attempt, Point(rows, alpha, f), number=number, tol=tol, local=local
+    )
+    error = max(
+        run.node(stage, f"product-{part:04d}").record["float32_error"] for part in range(parts)
+    )
+    return {**record, "from_scratch": True, "scale": scale, "float32_error": error}

@@ -1,0 +1,125 @@
+"""The exact model in the forms of other programs, alpha shared out again among repeated rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
+from dcsvm_dask.models.svc import to_svc
+from dcsvm_dask.steps.predict import choose_model, load_model
+from dcsvm_dask.steps.problem import ARRANGE
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.run import RunFolder
+
+
+@dataclass(frozen=True)
+class ExactModel:
+    """The exact model over single rows of the training data.
+
+    Attributes
+    ----------
+    support : Rows, shape (n_support, n_features)
+    rows : ndarray, shape (n_support,), int64
+        Their row numbers in the training data, ascending.
+    coef : ndarray, shape (n_support,), float64
+        y_i alpha_i, none above C.
+    """
+
+    kernel: Kernel
+    support: Rows
+    rows: NDArray[np.int64]
+    coef: NDArray[np.float64]
+    bias: float
+
+
+def read_exact(run: RunFolder) -> ExactModel:
+    """Return the exact model of a run, one support vector for each row of the training data.
+
+    Rows that are equal in x and y were one variable in training; each of them gets its share.
+
+    Raises
+    ------
+    InputError
+        If the exact model is not committed, or is damaged.
+    """
+    choice = choose_model(run, "exact")
+    model = load_model(run, choice.stage, compact=False)
+    node, order = run.find(choice.stage, "commit"), run.find(ARRANGE, "order")
+    if node is None or order is None:
+        raise InputError(f"{run.place}: what {choice.stage} was made from is not there any more")
+    alpha, representative = node.read("alpha")[0], order.read("representative")
+    rows = np.flatnonzero(alpha)
+    # The model holds one support vector for each representative, in the order of the data set.
+    stands_for, position = np.unique(representative[rows], return_inverse=True)
+    if len(stands_for) != model.n_support:
+        raise InputError(f"{node.place}: damaged: alpha does not fit to the support vectors")
+    coef = np.sign(model.coef[position]) * alpha[rows]
+    return ExactModel(model.kernel, model.support[position], rows, coef, float(model.bias[0]))
+
+
+def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
+    """Write the exact model as a LIBSVM model file, and the scaling as a range file beside it.
+
+    Returns
+    -------
+    dict
+        ``model`` and ``range`` (where they lie, the latter None if nothing was scaled),
+        ``n_support``, ``labels`` (what stands for the negative and the positive class in the
+        file) and ``classes``, and ``notes`` for the user.
+
+    Raises
+    ------
+    InputError
+        If the exact model is not committed, or LIBSVM has no such kernel.
+    """
+    prepared, exact = Preparation.read(run), read_exact(run)
+    labels = label_integers(prepared.classes)
+    text = "".join(libsvm_lines(exact.kernel, exact.support, exact.coef, exact.bias, labels))
+    target.write_bytes(text.encode())
+    notes = []
+    if list(labels) != prepared.classes:
+        negative, positive = prepared.classes
+        notes.append(
+            f"LIBSVM's labels are integers: 1 stands for {positive!r}, -1 for {negative!r}"
+        )
+    ranges = None
+    scaling = prepared.scaling
+    if scaling is not None and scaling.kind == "unit":
+        notes.append("svm-scale cannot scale rows to unit length: do that before svm-predict")
+    elif scaling is not None:
+        ranges = Location(f"{target.url}.range")
+        lines = range_lines(prepared.n_features, scaling.offset, scaling.factor)
+        ranges.write_bytes("".join(lines).encode())
+        notes.append(f"scale rows by `svm-scale -r {ranges} ROWS` before svm-predict")
+    return {
+        "model": target.url,
+        "range": None if ranges is None else ranges.url,
+        "n_support": len(exact.coef),
+        "classes": prepared.classes,
+        "labels": list(labels),
+        "notes": notes,
+    }
+
+
+def export_svc(run: RunFolder) -> Any:
+    """Return the exact model as a fitted scikit-learn SVC; see `to_svc`."""
+    prepared, exact = Preparation.read(run), read_exact(run)
+    return to_svc(
+        exact.kernel,
+        Settings.from_json(run.header["settings"]).C,
+        float(run.header["goals"]["tol"]),
+        exact.support,
+        exact.rows,
+        exact.coef,
+        exact.bias,
+        prepared.classes,
+        prepared.n_rows,
+    )

@@ -1,0 +1,35 @@
+"""The exact model: support vectors, coefficients, and alpha of every row of the data set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcsvm_dask.steps.level import rows_in_chunks
+from dcsvm_dask.steps.problem import ARRANGE, read_problem
+from dcsvm_dask.storage.model import write_model
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+
+def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
+    """Write the model of a point; alpha of merged rows is shared out again among them."""
+    problem = read_problem(run)
+    point = run.node(source, "commit")
+    alpha = point.read("alpha")[0]
+    representative = run.node(ARRANGE, "order").read("representative")
+    by_row = np.zeros(len(representative))
+    C = problem.settings.C
+    by_row[problem.rows] = np.minimum(alpha * C / problem.C, C)  # rounding may lead above C
+    attempt.write("alpha", by_row[representative][None, :])
+    support = np.flatnonzero(alpha)
+    support = support[np.argsort(problem.rows[support], kind="stable")]
+    model = write_model(
+        attempt,
+        rows_in_chunks(problem, support),
+        problem.y[support] * alpha[support],
+        np.array([0, len(support)], dtype=np.int64),
+        np.array([point.record["bias"]]),
+        n_features=problem.X.n_features,
+        sparse=problem.X.is_sparse,
+    )
+    keys = ("objective", "gap", "violation", "bias", "support", "bounded")
+    return {"source": source, **{key: point.record[key] for key in keys}, **model}

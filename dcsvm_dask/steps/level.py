@@ -1,0 +1,100 @@
+"""Committing a level: all alphas, how good they are for the whole problem, a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Rows, kernel_product
+from dcsvm_dask.steps.partition import mass_record, read_rule
+from dcsvm_dask.steps.problem import ARRANGE, Problem, read_problem
+from dcsvm_dask.steps.regime import regime
+from dcsvm_dask.steps.solve import block_offsets, sum_records
+from dcsvm_dask.storage.model import write_model
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+ESTIMATE_ROWS = 4096
+SUPPORT_CHUNK_ROWS = 4096
+
+
+def commit_level(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
+    """Gather a level's blocks: alpha of every variable, totals, estimates and the early model."""
+    problem = read_problem(run)
+    offsets = block_offsets(run, stage)
+    own = run.find(stage, "order") is not None
+    index = run.node(stage, "order").read("index") if own else np.arange(problem.n, dtype=np.int64)
+    blocks = [run.node(stage, f"block-{b:05d}") for b in range(len(offsets) - 1)]
+    in_blocks = np.concatenate([block.read("alpha")[0] for block in blocks])
+    alpha = np.empty(problem.n)
+    alpha[index] = in_blocks
+    attempt.write("alpha", alpha[None, :])
+    labels = np.empty(problem.n, dtype=np.int32)
+    labels[index] = np.repeat(np.arange(len(blocks), dtype=np.int32), np.diff(offsets))
+    order = run.node(stage if own else ARRANGE, "order")
+    rule = read_rule(run, stage if own else ARRANGE)
+    block_of_label = np.full(rule.n_blocks, -1, dtype=np.int64)
+    block_of_label[order.read("block_label")] = np.arange(len(blocks))
+    chosen = np.flatnonzero(in_blocks > 0)
+    support = index[chosen]
+    with_intercept = problem.settings.fit_intercept
+    bias = [block.record["bias"] if with_intercept else 0.0 for block in blocks]
+    model = write_model(
+        attempt,
+        rows_in_chunks(problem, support),
+        problem.y[support] * alpha[support],
+        np.searchsorted(chosen, offsets).astype(np.int64),
+        np.array(bias, dtype=np.float64),
+        n_features=problem.X.n_features,
+        sparse=problem.X.is_sparse,
+        partition=rule,
+        block_of_label=block_of_label,
+    )
+    record = {
+        **sum_records([block.record for block in blocks]),
+        **estimate(problem, alpha),
+        **mass_record(problem, labels),
+        "bounded": int(np.count_nonzero(alpha >= problem.C)),
+    }
+    return {**record, **regime(record), **model}
+
+
+def estimate(problem: Problem, alpha: NDArray[np.float64]) -> Record:
+    """Estimate objective and duality gap of the whole problem at a seeded sample of rows.
+
+    Each is a sum over rows, so the mean over the sample times n, with its standard error. The
+    quadratic form is estimated on the sample's support vectors, the linear one is exact.
+    """
+    rng = np.random.default_rng([problem.settings.seed, 2000])
+    size = min(problem.n, ESTIMATE_ROWS)
+    sample = np.sort(rng.choice(problem.n, size=size, replace=False))
+    support = np.flatnonzero(alpha)
+    f, values = kernel_product(
+        problem.settings.kernel,
+        problem.take(sample),
+        problem.take(support),
+        problem.y[support] * alpha[support],
+    )
+    a, C = alpha[sample], problem.C[sample]
+    gradient = problem.y[sample] * f - 1.0
+    quadratic = a * (gradient + 1.0)
+    gap = a * gradient + C * np.maximum(0.0, -gradient)
+    scale = problem.n / size
+    total = float(alpha.sum())
+    return {
+        "alpha_sum": total,
+        "quadratic_estimate": scale * float(quadratic.sum()),
+        "quadratic_error": scale * float(quadratic.std() * np.sqrt(size)),
+        "objective_estimate": 0.5 * scale * float(quadratic.sum()) - total,
+        "objective_error": 0.5 * scale * float(quadratic.std() * np.sqrt(size)),
+        "gap_estimate": scale * float(gap.sum()),
+        "gap_error": scale * float(gap.std() * np.sqrt(size)),
+        "estimate_kernel_values": values,
+    }
+
+
+def rows_in_chunks(problem: Problem, index: NDArray[np.int64]) -> Iterator[Rows]:
+    """Yield the rows of some variables a few at a time."""
+    for start in range(0, len(index), SUPPORT_CHUNK_ROWS):
+        yield problem.take(index[start : start + SUPPORT_CHUNK_ROWS])

@@ -1,0 +1,56 @@
+"""Running one node: give back what was committed, or do the step and commit it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+Step = Callable[..., Record]
+"""A step takes the run, its attempt and keyword arguments; it returns a record."""
+
+
+def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[str, Any]) -> Record:
+    """Run a step and commit it, unless that was done before.
+
+    Returns
+    -------
+    record : dict
+        What the step returned, with ``seconds``, ``cpu_seconds``, ``began`` (Unix time),
+        ``host`` (name:process) and ``peak_bytes`` (the largest resident memory of the process
+        so far).
+    """
+    run = open_run(run_url)
+    done = run.find(stage, node)
+    if done is not None:
+        return done.record
+    begin, busy, began = time.perf_counter(), time.process_time(), time.time()
+    attempt: Attempt = run.attempt(stage, node)
+    record = step(run, attempt, **arguments)
+    record = {
+        **record,
+        "seconds": time.perf_counter() - begin,
+        "cpu_seconds": time.process_time() - busy,
+        "began": began,
+        "host": f"{socket.gethostname()}:{psutil.Process().pid}",
+        "peak_bytes": peak_bytes(),
+    }
+    attempt.commit(record)
+    return record
+
+
+def open_run(run_url: str) -> RunFolder:
+    """Open a run by its URL."""
+    return RunFolder.open(run_url)
+
+
+def peak_bytes() -> int:
+    """Return the largest resident memory of this process so far, in bytes."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

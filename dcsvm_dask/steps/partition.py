@@ -1,0 +1,142 @@
+"""Clustering a level: choose the rule on a sample, assign every row, list the blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.clustering import Partition, choose_partition, partition_quality
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.steps.problem import ARRANGE, Problem, data_of, read_problem, settings_of
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.model import read_partition, write_partition
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+SAMPLE_ROWS_PER_CENTRE = 20
+MEASURED_ROWS = 2048
+# A cluster this many times the level's mean is split, so that one block does not hold a level up.
+IMBALANCE = 3
+
+
+def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
+    """Choose the bottom partition on a sample of all rows of the data set."""
+    settings, data = settings_of(run), data_of(run)
+    rng = np.random.default_rng([settings.seed, 0])
+    size = min(data.n_rows, sample_size(settings, n_clusters))
+    sample = np.sort(rng.choice(data.n_rows, size=size, replace=False))
+    return _choose(settings, attempt, data.rows.take(sample), data.n_distinct, n_clusters, 0)
+
+
+def cluster_support(
+    run: RunFolder, attempt: Attempt, *, level: int, n_clusters: int, below: str
+) -> Record:
+    """Choose a level's partition on a sample of the support vectors of the level below."""
+    settings, problem = settings_of(run), read_problem(run)
+    alpha = run.node(below, "commit").read("alpha")[0]
+    support = np.flatnonzero(alpha > 0)
+    if not len(support):
+        support = np.arange(problem.n)
+    rng = np.random.default_rng([settings.seed, level])
+    size = min(len(support), sample_size(settings, n_clusters))
+    sample = np.sort(rng.choice(support, size=size, replace=False))
+    return _choose(settings, attempt, problem.take(sample), problem.n, n_clusters, level)
+
+
+def assign_data(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
+    """Assign a share of the data set's rows to the bottom partition's blocks."""
+    data = data_of(run)
+    return _assign(
+        attempt, read_rule(run, ARRANGE), data.rows.read(*share(data.n_rows, part, parts))
+    )
+
+
+def assign_problem(
+    run: RunFolder, attempt: Attempt, *, stage: str, part: int, parts: int
+) -> Record:
+    """Assign a share of the variables to a level's blocks."""
+    problem = read_problem(run)
+    return _assign(attempt, read_rule(run, stage), problem.X.read(*share(problem.n, part, parts)))
+
+
+def order_blocks(run: RunFolder, attempt: Attempt, *, stage: str, parts: int) -> Record:
+    """List the variables of each block of a level."""
+    labels = read_labels(run, stage, parts)
+    index, offsets, kept = group_by_label(labels)
+    attempt.write("index", index)
+    attempt.write("offsets", offsets)
+    attempt.write("block_label", kept)
+    return block_record(offsets)
+
+
+def read_rule(run: RunFolder, stage: str) -> Partition:
+    """Return the rule that a stage's cluster node chose."""
+    node = run.node(stage, "cluster")
+    return read_partition(node, "rule", node.record["rule"])
+
+
+def read_labels(run: RunFolder, stage: str, parts: int) -> NDArray[np.int32]:
+    """Return the labels that a stage's assign nodes wrote, in the order of the rows."""
+    return np.concatenate(
+        [run.node(stage, f"assign-{i:04d}").read("labels") for i in range(parts)]
+    ).astype(np.int32)
+
+
+def group_by_label(
+    labels: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows grouped by label, the groups' offsets and the labels that occur."""
+    index = np.argsort(labels, kind="stable").astype(np.int64)
+    kept, counts = np.unique(labels, return_counts=True)
+    return index, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), kept.astype(np.int64)
+
+
+def block_record(offsets: NDArray[np.int64]) -> Record:
+    """Return the sizes of the blocks in numbers for a record."""
+    sizes = np.diff(offsets)
+    return {
+        "blocks": len(sizes),
+        "largest_block": int(sizes.max()),
+        "smallest_block": int(sizes.min()),
+    }
+
+
+def mass_record(problem: Problem, labels: NDArray[np.int32]) -> Record:
+    """Estimate D(pi) of a level on a seeded sample of the variables."""
+    rng = np.random.default_rng([problem.settings.seed, 1000])
+    sample = np.sort(rng.choice(problem.n, size=min(problem.n, MEASURED_ROWS), replace=False))
+    mass = partition_quality(
+        problem.settings.kernel, problem.take(sample), labels[sample], n_rows=problem.n
+    )
+    return {"D": mass.between, "D_error": mass.between_error, "D_share": mass.share}
+
+
+def share(n: int, part: int, parts: int) -> tuple[int, int]:
+    """Return the borders of one of `parts` nearly equal shares of range(n)."""
+    return n * part // parts, n * (part + 1) // parts
+
+
+def sample_size(settings: Settings, n_clusters: int) -> int:
+    """Return how many rows a partition is chosen on."""
+    # Candidates are measured on rows that they were not clustered on.
+    return max(settings.n_samples_clustering, SAMPLE_ROWS_PER_CENTRE * n_clusters) + MEASURED_ROWS
+
+
+def _choose(
+    settings: Settings, attempt: Attempt, sample: Rows, n_rows: int, n_clusters: int, level: int
+) -> Record:
+    cap = max(min(settings.block_cap, n_rows), IMBALANCE * n_rows // n_clusters)
+    partition, choice = choose_partition(
+        settings.kernel,
+        sample,
+        n_clusters=n_clusters,
+        n_rows=n_rows,
+        cap=cap,
+        seed=settings.seed * 1009 + level,
+    )
+    rule = write_partition(attempt.place / "rule", partition)
+    return {"rule": rule, "choice": choice, "cap": cap}
+
+
+def _assign(attempt: Attempt, rule: Partition, X: Rows) -> Record:
+    attempt.write("labels", rule.assign(X))
+    return {"rows": int(X.shape[0])}

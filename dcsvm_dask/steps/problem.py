@@ -1,0 +1,91 @@
+"""The problem in the run's own order of rows: arranged rows, labels, upper bounds.
+
+Rows equal in x and y are one variable (its bound is the sum of theirs); variables are numbered in
+the order in which ``arrange`` put them on disk: block after block of the bottom partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.rows import ConcatRows, open_rows
+from dcsvm_dask.storage.rows_cache import CachedRows
+from dcsvm_dask.storage.run import RunFolder
+
+ARRANGE = "arrange"
+# Decompressed rows that a worker keeps from one task to the next.
+CACHE_BYTES = 128 << 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Variables of the dual problem, numbered in the run's order.
+
+    Attributes
+    ----------
+    y : ndarray, shape (n,), float64
+        Labels, -1 or +1.
+    C : ndarray, shape (n,), float64
+        Upper bounds.
+    rows : ndarray, shape (n,), int64
+        The row of the data set that stands for each variable.
+    offsets : ndarray, shape (n_blocks + 1,), int64
+        Borders of the bottom partition's blocks.
+    """
+
+    settings: Settings
+    X: CachedRows
+    y: NDArray[np.float64]
+    C: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self.y)
+
+    def take(self, index: NDArray[np.int64]) -> Rows:
+        """Return the rows of some variables."""
+        return self.X.take(index)
+
+
+def settings_of(run: RunFolder) -> Settings:
+    """Return the settings of a run."""
+    return Settings.from_json(run.header["settings"])
+
+
+def data_of(run: RunFolder) -> DataSet:
+    """Open the run's training data."""
+    return DataSet.open(run.header["data"]["url"])
+
+
+def read_problem(run: RunFolder) -> Problem:
+    """Open the arranged problem of a run; kept for the next step of the same process."""
+    commit = run.node(ARRANGE, "commit")
+    return _read_problem(run.place.url, commit.attempt)
+
+
+@lru_cache(maxsize=1)
+def _read_problem(run_url: str, attempt: str) -> Problem:
+    del attempt  # part of the cache's key: another attempt is another problem
+    run = RunFolder.open(run_url)
+    commit = run.node(ARRANGE, "commit")
+    settings = settings_of(run)
+    parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
+    weight = np.concatenate([part.read("weight") for part in parts])
+    return Problem(
+        settings=settings,
+        X=CachedRows(ConcatRows([open_rows(part.place / "X") for part in parts]), CACHE_BYTES),
+        y=np.concatenate([part.read("y") for part in parts]).astype(np.float64),
+        C=settings.C * weight,
+        rows=np.concatenate([part.read("rows") for part in parts]),
+        offsets=commit.read("offsets"),
+    )

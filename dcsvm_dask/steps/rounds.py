@@ -1,0 +1,145 @@
+"""One conquer round: blocks improved apart, their products with all rows, one joint step.
+
+Parallel block minimisation (Hsieh, Si, Dhillon, KDD 2017): every block improves its own alphas
+against the current f; the products K[:, block] d_block of all rows then give both the new f and,
+at no further kernel value, the box problem that picks a factor in [0, 1] for each block exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import kernel_product
+from dcsvm_dask.solvers import solve_box_qp
+from dcsvm_dask.steps.partition import share
+from dcsvm_dask.steps.point import Point, commit_point
+from dcsvm_dask.steps.problem import read_problem
+from dcsvm_dask.steps.solve import FAR_PAIRS, solve_rows
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+
+def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int) -> Record:
+    """Improve the alphas of one block of the selection against the current f."""
+    problem = read_problem(run)
+    settings = problem.settings
+    before = run.node(previous, "commit")
+    offsets = before.read("block_offsets")
+    index = before.read("block_rows", slice(int(offsets[block]), int(offsets[block + 1])))
+    alpha = before.read("block_alpha", slice(int(offsets[block]), int(offsets[block + 1])))
+    f = before.read("block_f", slice(int(offsets[block]), int(offsets[block + 1])))
+    y = problem.y[index]
+    solution, values = solve_rows(
+        settings,
+        problem.take(index),
+        y,
+        problem.C[index],
+        alpha=alpha,
+        gradient=y * f - 1.0,
+        equality=settings.fit_intercept,
+        tol=before.record["inner_tol"],
+    )
+    step = solution.alpha - alpha
+    moved = np.flatnonzero(step)
+    attempt.write("rows", index[moved])
+    attempt.write("step", step[moved])
+    return {
+        "rows": len(index),
+        "moved": len(moved),
+        "iterations": solution.n_iter,
+        "kernel_values": values,
+    }
+
+
+def product_of_steps(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    scope: str,
+    blocks: int,
+    part: int,
+    parts: int,
+    tol: float,
+) -> Record:
+    """Multiply the kernel with every block's step, for a share of the scope's rows."""
+    problem = read_problem(run)
+    rows, steps, groups = read_steps(run, stage, blocks)
+    mine = scope_rows(run, scope, part, parts)
+    F, values = kernel_product(
+        problem.settings.kernel,
+        problem.take(mine),
+        problem.take(rows),
+        problem.y[rows] * steps,
+        groups=groups,
+        budget=FAR_PAIRS * tol,
+    )
+    attempt.write("F", F)
+    return {"rows": len(mine), "kernel_values": values}
+
+
+def join_steps(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    scope: str,
+    previous: str,
+    number: int,
+    blocks: int,
+    parts: int,
+    tol: float,
+    local: bool,
+) -> Record:
+    """Take the best combination of the blocks' steps and select the next round's blocks."""
+    problem = read_problem(run)
+    before = run.node(previous, "commit")
+    all_rows = run.node(scope, "scope").read("rows")
+    alpha, f = before.read("alpha")[0], before.read("f")
+    rows, steps, groups = read_steps(run, stage, blocks)
+    F = np.concatenate([run.node(stage, f"product-{part:04d}").read("F") for part in range(parts)])
+    at = np.searchsorted(all_rows, rows)
+    signed = problem.y[rows] * steps
+    keep = np.diff(groups) > 0
+    M = _by_group(signed[:, None] * F[at], groups)
+    c = _by_group((problem.y[rows] * f[at] - 1.0) * steps, groups)
+    beta = np.zeros(blocks)
+    symmetric = 0.5 * (M + M.T)
+    beta[keep] = solve_box_qp(symmetric[np.ix_(keep, keep)], c[keep])
+    alpha[rows] = np.clip(
+        alpha[rows] + np.repeat(beta, np.diff(groups)) * steps, 0.0, problem.C[rows]
+    )
+    f = f + F @ beta
+    record = commit_point(
+        problem, attempt, Point(all_rows, alpha, f), number=number, tol=tol, local=local
+    )
+    return {
+        **record,
+        "from_scratch": False,
+        "beta_min": float(beta[keep].min(initial=1.0)),
+        "decrease": -float(0.5 * beta @ symmetric @ beta + c @ beta),
+    }
+
+
+def read_steps(
+    run: RunFolder, stage: str, blocks: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the moved variables of all blocks, their steps, and the blocks' offsets."""
+    nodes = [run.node(stage, f"improve-{block:04d}") for block in range(blocks)]
+    rows = [node.read("rows") for node in nodes]
+    steps = [node.read("step") for node in nodes]
+    groups = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
+    return np.concatenate(rows).astype(np.int64), np.concatenate(steps), groups
+
+
+def scope_rows(run: RunFolder, scope: str, part: int, parts: int) -> NDArray[np.int64]:
+    """Return a share of the rows that a chain of rounds works on."""
+    node = run.node(scope, "scope")
+    start, stop = share(node.record["rows"], part, parts)
+    return node.read("rows", slice(start, stop)).astype(np.int64)
+
+
+def _by_group(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum consecutive rows by group; empty groups sum to zero."""
+    total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
+    return np.asarray(total[groups[1:]] - total[groups[:-1]])

@@ -1,0 +1,61 @@
+"""What shapes a run's committed stages, as steps read it from the run's header."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The parameters that shape committed stages; equal settings and data give an equal model."""
+
+    kernel: Kernel
+    """The kernel function."""
+    C: float
+    """Upper bound of a dual variable of weight one."""
+    fit_intercept: bool
+    """Whether the problem has the equality y'alpha = 0."""
+    clusters: tuple[int, ...]
+    """Clusters of each level, bottom first; empty: conquer only."""
+    levels_forced: bool
+    """Whether the levels were given by number, so that the regime does not change them."""
+    n_samples_clustering: int
+    """Rows on which the clusters of a level are found (m)."""
+    block_cap: int
+    """Most rows whose kernel matrix a task holds."""
+    level_tol: float
+    """Violation at which a block of a level is solved."""
+    seed: int
+    """Seed of every random choice."""
+    chunk_rows: int
+    """Rows of an assignment or product task."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as JSON values."""
+        value = asdict(self)
+        value["clusters"] = list(self.clusters)
+        return value
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Settings:
+        """Read what ``to_json`` returned.
+
+        Raises
+        ------
+        InputError
+            If a key is missing or unknown, or a value impossible.
+        """
+        try:
+            return cls(
+                **{
+                    **value,
+                    "kernel": Kernel(**value["kernel"]),
+                    "clusters": tuple(int(k) for k in value["clusters"]),
+                }
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"run.json: settings are damaged: {error}") from error
