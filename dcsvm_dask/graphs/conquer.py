@@ -1,0 +1,130 @@
+"""Rounds of block minimisation over a scope of rows, until the violation is small enough."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage, many, single
+from dcsvm_dask.steps import check, rounds, scope
+from dcsvm_dask.storage.run import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A chain of rounds: its name, where it starts, what ends it."""
+
+    name: str
+    source: str | None
+    """The committed stage whose alphas start it; None: zero."""
+    support_only: bool
+    """Whether it works on the support vectors of its source alone (refinement)."""
+    local: bool
+    """Whether blocks are clusters (local kernel) or the worst violators (smooth kernel)."""
+    tol: float
+    parts: int
+    max_rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where a chain of rounds ended."""
+
+    stage: str
+    record: Record
+    converged: bool
+
+
+def conquer(chain: Chain) -> Generator[Graph, dict[str, Record], Reached]:
+    """Yield a start from scratch, then rounds; end when f from scratch holds the tolerance.
+
+    A chain over support vectors alone ends without the last look from scratch: the chain that
+    follows starts with one.
+    """
+    stage = check_stage(chain, 0, chain.source)
+    record = (yield [stage])[stage.name]
+    number = 0
+    while number < chain.max_rounds:
+        done = record["violation"] <= chain.tol
+        if done and (record["from_scratch"] or chain.support_only):
+            return Reached(stage.name, record, converged=True)
+        number += 1
+        if done or not record["blocks"]:
+            stage = check_stage(chain, number, stage.name)
+        else:
+            stage = round_stage(chain, number, stage.name, record["blocks"])
+        record = (yield [stage])[stage.name]
+    # What the last round says of its own f is no claim of convergence.
+    converged = record["violation"] <= chain.tol and record["from_scratch"]
+    return Reached(stage.name, record, converged=converged)
+
+
+def check_stage(chain: Chain, number: int, source: str | None) -> Stage:
+    """Return the stage that computes f from scratch; number 0 also settles the scope."""
+    name, first = stage_name(chain, number), stage_name(chain, 0)
+    settle = single("scope", scope.start_scope, source=source, support_only=chain.support_only)
+    # The start's alphas lie in its own scope node, later ones in the commit of the round before.
+    at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": COMMIT}
+    look = (
+        many(
+            "product",
+            check.product_of_alpha,
+            chain.parts,
+            "part",
+            scope=first,
+            parts=chain.parts,
+            tol=chain.tol,
+            **at,
+        ),
+        single(
+            COMMIT,
+            check.commit_check,
+            stage=name,
+            scope=first,
+            number=number,
+            parts=chain.parts,
+            tol=chain.tol,
+            local=chain.local,
+            **at,
+        ),
+    )
+    if number == 0:
+        return Stage(name, (settle, *look), chain.name)
+    return Stage(name, look, chain.name, supersedes=source)
+
+
+def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
+    """Return the stage of one round."""
+    name, first = stage_name(chain, number), stage_name(chain, 0)
+    layers = (
+        many("improve", rounds.improve_block, blocks, "block", previous=previous),
+        many(
+            "product",
+            rounds.product_of_steps,
+            chain.parts,
+            "part",
+            stage=name,
+            scope=first,
+            blocks=blocks,
+            parts=chain.parts,
+            tol=chain.tol,
+        ),
+        single(
+            COMMIT,
+            rounds.join_steps,
+            stage=name,
+            scope=first,
+            previous=previous,
+            number=number,
+            blocks=blocks,
+            parts=chain.parts,
+            tol=chain.tol,
+            local=chain.local,
+        ),
+    )
+    return Stage(name, layers, chain.name, supersedes=previous)
+
+
+def stage_name(chain: Chain, number: int) -> str:
+    """Return the name of a chain's stage."""
+    return f"{chain.name}-{number:03d}"

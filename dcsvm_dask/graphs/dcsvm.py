@@ -1,0 +1,192 @@
+"""DC-SVM: the tree of levels, refinement, conquer (Hsieh, Si, Dhillon 2014, Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
+from dcsvm_dask.graphs.sizes import arrange_parts, row_parts
+from dcsvm_dask.steps import arrange, finish, level, partition, score, solve
+from dcsvm_dask.steps.problem import ARRANGE
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.run import Record
+
+# Without levels, rows are still arranged in blocks of about this many: neighbours lie together.
+ARRANGED_BLOCK_ROWS = 1500
+# Refinement need not be more exact than what the whole problem will change about it.
+REFINE_TOL = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """What may change between resumes: how far the run goes."""
+
+    tol: float
+    """Violation of the exact model."""
+    stop_at: int
+    """The level at which the run ends; 0 goes on to the exact model."""
+    max_rounds: int
+    """Most conquer rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a graph needs to know of the data."""
+
+    n_rows: int
+    n_variables: int
+    """Rows after those equal in x and y were merged."""
+    n_bytes: int
+    """Size of the rows in memory."""
+    holdout: bool = False
+    """Whether every model is scored on held-out rows."""
+
+
+def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
+    """Yield the graphs of a DC-SVM run."""
+    levels = len(settings.clusters)
+    graph = [arrange_stage(settings, shape)]
+    if levels:
+        graph += scored(bottom_stage(settings), shape)
+    records = yield graph
+    source: str | None = None
+    local = True
+    if levels:
+        source = level_name(levels)
+        local = settings.levels_forced or records[source]["levels_pay"]
+        # Where upper levels do not pay, the bottom one is the early model that there is.
+        if goals.stop_at >= levels or (goals.stop_at and not local):
+            return Outcome(source, converged=False)
+        if local:
+            last = max(goals.stop_at, 1)
+            upper = range(levels - 1, last - 1, -1)
+            if upper:
+                yield [
+                    stage
+                    for number in upper
+                    for stage in scored(level_stage(settings, shape, number), shape)
+                ]
+                source = level_name(last)
+            if goals.stop_at:
+                return Outcome(source, converged=False)
+            refined = yield from conquer(
+                chain_of("refine", source, settings, goals, shape, local=True)
+            )
+            source = refined.stage
+        else:
+            # Machines that contradict each other are a worse start than none.
+            source = None
+    reached = yield from conquer(chain_of("conquer", source, settings, goals, shape, local=local))
+    return (yield from finish_with(reached, shape))
+
+
+def chain_of(
+    name: str,
+    source: str | None,
+    settings: Settings,
+    goals: Goals,
+    shape: Shape,
+    *,
+    local: bool,
+) -> Chain:
+    """Return the chain of rounds called "refine" or "conquer"."""
+    refine = name == "refine"
+    return Chain(
+        name,
+        source,
+        support_only=refine,
+        local=local,
+        tol=REFINE_TOL * goals.tol if refine else goals.tol,
+        parts=row_parts(shape.n_variables, settings.chunk_rows),
+        max_rounds=goals.max_rounds,
+    )
+
+
+def finish_with(reached: Reached, shape: Shape) -> Generator[Graph, dict[str, Record], Outcome]:
+    """Yield the stage that makes the model of the point that was reached."""
+    name = f"model-{reached.stage}"
+    layers = (single(COMMIT, finish.commit_model, source=reached.stage),)
+    yield scored(Stage(name, layers, "model"), shape)
+    return Outcome(name, reached.converged)
+
+
+def scored(stage: Stage, shape: Shape) -> Graph:
+    """Return a stage that makes a model and, where rows are held out, the one that scores it."""
+    if not shape.holdout:
+        return [stage]
+    layers = (single(COMMIT, score.score_model, source=stage.name),)
+    return [stage, Stage(f"score-{stage.name}", layers, "score")]
+
+
+def level_name(number: int) -> str:
+    """Return the name of a level's stage."""
+    return f"level-{number}"
+
+
+def arrange_stage(settings: Settings, shape: Shape) -> Stage:
+    """Return the stage that clusters all rows and writes them in block order."""
+    n_clusters = (
+        settings.clusters[0]
+        if settings.clusters
+        else max(1, round(shape.n_variables / ARRANGED_BLOCK_ROWS))
+    )
+    chunks = row_parts(shape.n_rows, settings.chunk_rows)
+    parts = arrange_parts(shape.n_bytes)
+    layers = (
+        single("cluster", partition.cluster_data, n_clusters=n_clusters),
+        many("assign", partition.assign_data, chunks, "part", parts=chunks),
+        single("order", arrange.merge_and_order, parts=chunks),
+        many("part", arrange.arrange_part, parts, "part", keep=Keep.RUN, parts=parts),
+        single(COMMIT, arrange.commit_arrangement, parts=parts),
+    )
+    return Stage(ARRANGE, layers, "arrange")
+
+
+def bottom_stage(settings: Settings) -> Stage:
+    """Return the bottom level: the blocks that were arranged, solved from zero."""
+    number = len(settings.clusters)
+    name = level_name(number)
+    layers = (
+        many(
+            "solve",
+            solve.solve_slot,
+            settings.clusters[0],
+            "slot",
+            stage=name,
+            slots=settings.clusters[0],
+            below=None,
+        ),
+        single(COMMIT, level.commit_level, stage=name),
+    )
+    return Stage(name, layers, f"l{number}")
+
+
+def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
+    """Return a level above the bottom: clustered anew on support vectors, solved warm."""
+    name, below = level_name(number), level_name(number + 1)
+    n_clusters = settings.clusters[len(settings.clusters) - number]
+    parts = row_parts(shape.n_variables, settings.chunk_rows)
+    layers = (
+        single(
+            "cluster",
+            partition.cluster_support,
+            level=number,
+            n_clusters=n_clusters,
+            below=below,
+        ),
+        many("assign", partition.assign_problem, parts, "part", stage=name, parts=parts),
+        single("order", partition.order_blocks, stage=name, parts=parts),
+        many(
+            "solve",
+            solve.solve_slot,
+            n_clusters,
+            "slot",
+            stage=name,
+            slots=n_clusters,
+            below=below,
+        ),
+        single(COMMIT, level.commit_level, stage=name),
+    )
+    return Stage(name, layers, f"l{number}")

@@ -1,0 +1,20 @@
+"""How many tasks a graph has: from data and settings alone, never from the workers."""
+
+from __future__ import annotations
+
+import math
+
+ARRANGE_LEAST_BYTES = 8 << 20
+ARRANGE_MOST_BYTES = 256 << 20
+ARRANGE_PARTS = 16
+
+
+def row_parts(n_rows: int, chunk_rows: int) -> int:
+    """Return into how many tasks rows are shared."""
+    return max(1, math.ceil(n_rows / chunk_rows))
+
+
+def arrange_parts(n_bytes: int) -> int:
+    """Return into how many tasks arranging is shared: every one reads all of the data set."""
+    part = min(max(n_bytes / ARRANGE_PARTS, ARRANGE_LEAST_BYTES), ARRANGE_MOST_BYTES)
+    return max(1, math.ceil(n_bytes / part))
