@@ -1,0 +1,1 @@
+"""Carries graphs out on Dask: clients, clusters, resume, the memory plan, compilation."""

@@ -1,0 +1,108 @@
+"""Carrying a method through: run what is not committed, hand back what is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dcsvm_dask.errors import RunError
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage
+from dcsvm_dask.runtime.executors import Executor, OutOfTimeError
+from dcsvm_dask.storage.run import Record, RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """How far a method was carried."""
+
+    outcome: Outcome | None
+    """None where the time budget ended it."""
+
+
+def carry(
+    run: RunFolder, method: Method, executor: Executor, deadline: float | None = None
+) -> Carried:
+    """Drive a method to its end; stages that are committed are not run again."""
+    seen: Graph = []
+    try:
+        graph = next(method)
+        while True:
+            seen += graph
+            restore(run, graph)
+            missing = to_run(run, seen, graph)
+            if missing:
+                executor.run(run.place.url, run.digest, missing, deadline)
+            for stage in [*(s for s in missing if s not in graph), *graph]:
+                tidy(run, stage)
+            graph = method.send(committed(run, graph))
+    except StopIteration as end:
+        for name, node in kept_for_the_run(seen):
+            run.release(name, node)
+        return Carried(end.value)
+    except OutOfTimeError:
+        return Carried(None)
+
+
+def tidy(run: RunFolder, stage: Stage) -> None:
+    """Delete what a committed stage leaves behind that nobody needs."""
+    run.sweep(stage.name)
+    kept = {
+        node.name for layer in stage.layers if layer.keep is not Keep.STAGE for node in layer.nodes
+    }
+    for name in run.nodes(stage.name):
+        if name not in kept:
+            run.release(stage.name, name)
+    if stage.supersedes is not None:
+        run.release(stage.supersedes, COMMIT)
+
+
+def kept_for_the_run(stages: Graph) -> list[tuple[str, str]]:
+    """Return the (stage, node) whose arrays stay until the run is complete."""
+    return [
+        (stage.name, node.name)
+        for stage in stages
+        for layer in stage.layers
+        if layer.keep is Keep.RUN
+        for node in layer.nodes
+    ]
+
+
+def restore(run: RunFolder, graph: Graph) -> None:
+    """Let stages run again whose arrays were released when the run was complete."""
+    for stage, node in kept_for_the_run(graph):
+        found = run.find(stage, node)
+        if found is not None and found.released:
+            run.reopen(stage)
+
+
+def to_run(run: RunFolder, seen: Graph, graph: Graph) -> Graph:
+    """Return the stages of a graph that are not committed, after those that they need again.
+
+    Where a commit was taken back (it was damaged, and its stage deleted), the stages before it may
+    have been released: they give the same arrays again.
+    """
+    missing = [stage for stage in graph if run.find(stage.name, COMMIT) is None]
+    if not missing:
+        return []
+    by_name = {stage.name: stage for stage in seen}
+    again: Graph = []
+    before = missing[0].supersedes
+    while before is not None:
+        found = run.find(before, COMMIT)
+        if found is not None and not found.released:
+            break
+        again.insert(0, by_name[before])
+        before = by_name[before].supersedes
+    for stage in [*again, *missing]:
+        run.reopen(stage.name)
+    return [*again, *missing]
+
+
+def committed(run: RunFolder, graph: Graph) -> dict[str, Record]:
+    """Return the records of a graph's stages."""
+    records = {}
+    for stage in graph:
+        found = run.find(stage.name, COMMIT)
+        if found is None:
+            raise RunError(f"{run.place}: stage {stage.name} ended without its commit")
+        records[stage.name] = found.record
+    return records

@@ -1,0 +1,165 @@
+"""Clusters: local processes, or a running scheduler, made ready for the tasks of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import socket
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dcsvm_dask import __version__
+from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.runtime.executors import Executor, OnCluster
+from dcsvm_dask.runtime.tasks import TOPIC, Send
+from dcsvm_dask.runtime.worker import PrepareWorker
+
+CONNECT_SECONDS = 10
+DASHBOARD_PORT = 8787
+GUARD = (
+    "worker processes import the script that starts them, so in a script train below "
+    'if __name__ == "__main__":, or in this process alone by workers=0'
+)
+
+
+@contextmanager
+def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Executor]:
+    """Start a local cluster of processes with one thread each.
+
+    Raises
+    ------
+    RunError
+        If the processes do not start.
+    """
+    from distributed import Client, LocalCluster
+
+    refuse_in_child()
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Port .* is already in use")
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=memory_limit,
+                dashboard_address=f"127.0.0.1:{dashboard_port()}",
+                # What fails reaches the user as an error; what is done again needs no traceback.
+                silence_logs=logging.CRITICAL,
+            )
+    except (RuntimeError, OSError, TimeoutError) as error:
+        raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
+    with cluster, Client(cluster) as client:
+        description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
+        with _prepared(client, send):
+            yield OnCluster(client, description, None)
+
+
+@contextmanager
+def remote_cluster(address: str, send: Send) -> Iterator[Executor]:
+    """Attach to a running scheduler.
+
+    Raises
+    ------
+    InputError
+        If nothing answers at the address, or it has no workers.
+    """
+    from distributed import Client
+
+    # Its own reports of a lost connection are tracebacks; that it is lost ends the run anyway.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(
+            f"no Dask scheduler answers at {address} ({error}); "
+            "start one by `dask scheduler` and give its address"
+        ) from error
+    with client:
+        try:  # a cluster that has just been started may still wait for its first worker
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except TimeoutError as error:
+            raise InputError(
+                f"the scheduler at {address} has no workers; start some by `dask worker {address}`"
+            ) from error
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        check_versions(client, address)
+        description = f"scheduler {address}, dashboard {client.dashboard_link}"
+        with _prepared(client, send):
+            yield OnCluster(client, description, memory_of_slots(workers))
+
+
+def dashboard_port() -> int:
+    """Return the port where people look for the dashboard, 0 (any) if something else has it."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", DASHBOARD_PORT))
+        except OSError:
+            return 0
+    return DASHBOARD_PORT
+
+
+def check_versions(client: Any, address: str) -> None:
+    """Refuse a cluster whose workers have another version of the package, or none.
+
+    Raises
+    ------
+    InputError
+        With a worker and what it has.
+    """
+    found = client.run(installed_version, on_error="return")
+    for worker, version in sorted(found.items()):
+        if version != __version__:
+            has = "no dcsvm_dask" if isinstance(version, Exception) else f"dcsvm_dask {version}"
+            raise InputError(
+                f"worker {worker} of the scheduler at {address} has {has}; "
+                f"install dcsvm_dask {__version__} on every worker"
+            )
+
+
+def installed_version() -> str:
+    """Return the version of the package in the process that is asked."""
+    return __version__
+
+
+def memory_of_slots(workers: dict[str, Any]) -> int | None:
+    """Return the smallest share of memory that a task has on some workers, None if unlimited."""
+    shares = [
+        int(worker["memory_limit"]) // max(1, int(worker["nthreads"]))
+        for worker in workers.values()
+        if worker["memory_limit"]
+    ]
+    return min(shares, default=None)
+
+
+def refuse_in_child() -> None:
+    """Leave a process that is a worker's, still importing the script that wants to train.
+
+    It leaves at once, past any ``except Exception`` of the script, which would go on here.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(f"dcsvm_dask: {GUARD}")
+
+
+def _tell_of_loss(event: Any, send: Send) -> None:
+    """Pass on that a worker is gone which nobody sent away."""
+    lost = isinstance(event, dict) and event.get("action") == "remove-worker"
+    if lost and not event.get("expected", False):
+        send({"lost": event["worker"], "tasks": sorted(map(str, event["processing-tasks"]))})
+
+
+@contextmanager
+def _prepared(client: Any, send: Send) -> Iterator[None]:
+    """Prepare the workers of a cluster and pass on what is told there."""
+    client.register_plugin(PrepareWorker())
+    client.subscribe_topic(TOPIC, lambda event: send(event[1]))
+    client.subscribe_topic("all", lambda event: _tell_of_loss(event[1], send))
+    try:
+        yield
+    finally:
+        for topic in (TOPIC, "all"):
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                client.unsubscribe_topic(topic)

@@ -1,0 +1,144 @@
+"""Who runs a graph: this process, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any, Protocol, cast
+
+from dask.local import get_sync
+from threadpoolctl import threadpool_limits
+
+from dcsvm_dask.errors import DcsvmError, InputError, RunError
+from dcsvm_dask.graphs.graph import Graph
+from dcsvm_dask.runtime.tasks import Send, listen, to_dask
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.run import RunFolder
+
+WAIT_SECONDS = 0.2
+
+
+class OutOfTimeError(Exception):
+    """The time budget is used up; what is committed stays."""
+
+
+class Executor(Protocol):
+    """Runs graphs."""
+
+    description: str
+    memory: int | None
+    """Bytes that a task and the process around it may use; None: checked before."""
+
+    def blind(self, run_url: str, data_url: str) -> str:
+        """Return what a worker says that does not see a run or its data; empty if all do."""
+
+    def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
+        """Run what is not committed of a graph; raise `OutOfTimeError` at the deadline."""
+
+
+class InProcess:
+    """Runs nodes one after the other in this process, without distributed."""
+
+    description = "this process"
+    memory: int | None = None
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def blind(self, run_url: str, data_url: str) -> str:
+        """Return nothing: this process has opened both."""
+        del run_url, data_url
+        return ""
+
+    def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
+        """Run a graph by Dask's synchronous scheduler."""
+        listen(lambda event: self._tell(event, deadline))
+        try:
+            dask_graph, last = to_dask(run_url, digest, graph)
+            get_sync(dask_graph.to_dict(), last)
+        except (DcsvmError, OutOfTimeError):
+            raise
+        except Exception as error:
+            raise task_failed(error) from error
+        finally:
+            listen(None)
+
+    def _tell(self, event: dict[str, Any], deadline: float | None) -> None:
+        self._send({**event, "worker": "in-process"})
+        if deadline is not None and time.time() > deadline:
+            raise OutOfTimeError
+
+
+class OnCluster:
+    """Runs nodes on the workers of a Dask cluster."""
+
+    def __init__(self, client: Any, description: str, memory: int | None) -> None:
+        self._client = client
+        self.description = description
+        self.memory = memory
+
+    def blind(self, run_url: str, data_url: str) -> str:
+        """Ask every worker that there is now."""
+        found = self._client.run(complaint, run_url, data_url)
+        return next((f"{worker}: {said}" for worker, said in sorted(found.items()) if said), "")
+
+    def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
+        """Submit a graph and wait for its last commit."""
+        dask_graph, last = to_dask(run_url, digest, graph)
+        future = self._client.get(dask_graph, [last], sync=False)[0]
+        try:
+            error = _wait(future, deadline)
+        except CancelledError as lost:
+            raise RunError(
+                f"the Dask scheduler of {self.description} is gone or has dropped the run's tasks; "
+                "what was committed stays: resume the run"
+            ) from lost
+        finally:
+            if not future.done():
+                self._client.cancel([future], force=True)
+        if isinstance(error, DcsvmError):
+            raise error
+        if error is not None:
+            raise task_failed(error) from error
+
+
+def _wait(future: Any, deadline: float | None) -> BaseException | None:
+    """Wait for a future; return the exception that it ended with."""
+    from distributed import wait
+
+    while True:
+        try:
+            wait([future], timeout=WAIT_SECONDS)
+            return cast("BaseException | None", future.exception())
+        except TimeoutError:
+            if deadline is not None and time.time() > deadline:
+                raise OutOfTimeError from None
+
+
+@contextmanager
+def in_process(send: Send) -> Iterator[Executor]:
+    """Open an executor inside this process; BLAS gets one thread, as on workers."""
+    with threadpool_limits(1):
+        yield InProcess(send)
+
+
+def complaint(run_url: str, data_url: str) -> str:
+    """Return why this process cannot open a run or its data; empty if it can."""
+    try:
+        RunFolder.open(run_url)
+        DataSet.open(data_url)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def task_failed(error: BaseException) -> RunError:
+    """Return how a run ends when a task could not be done, with what to do where that is known."""
+    if type(error).__name__ == "KilledWorker":
+        return RunError(
+            f"the workers that ran {getattr(error, 'task', 'a task')} died, one after the other; "
+            "most often memory runs out: give workers more, or lower --workers or --block-cap"
+        )
+    return RunError(f"a task failed: {type(error).__name__}: {error}")

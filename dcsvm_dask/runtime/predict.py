@@ -1,0 +1,163 @@
+"""Predicting with a run's committed models, streamed: files, arrays, evaluation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import is_sparse
+from dcsvm_dask.models.scores import Scores
+from dcsvm_dask.readers.source import ArraySource
+from dcsvm_dask.runtime.pool import open_pool, results
+from dcsvm_dask.runtime.reporter import Reporter
+from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.steps.batches import Batch, SentRows, StoredRows, open_batches, prepare_rows
+from dcsvm_dask.steps.predict import Choice, Decided, decide_given, held_model
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.predictions import open_predictions
+from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.rows_read import stack_rows
+from dcsvm_dask.storage.run import RunFolder
+
+REPORT_SECONDS = 5.0
+
+
+def decision_values(
+    run: RunFolder, X: Any, choice: Choice, execution: Execution
+) -> NDArray[np.float64]:
+    """Return the decision values of raw rows in memory, or of a data set or file.
+
+    Returns
+    -------
+    ndarray, shape (n,), float64
+    """
+    rows = open_batches(X, Preparation.read(run), labelled=False)
+    with closing(decided(run, rows, choice, execution, None)) as found:
+        values = [block.values for block, _ in found]
+    return np.concatenate(values) if values else np.zeros(0)
+
+
+def scaled_rows(run: RunFolder, X: Any) -> Any:
+    """Return raw rows in memory as the training rows were made."""
+    prepared = Preparation.read(run)
+    source = ArraySource(X, name="X")
+    blocks = [prepare_rows(rows, prepared, source.name) for rows, _ in source.blocks()]
+    return stack_rows(blocks, prepared.n_features, is_sparse(blocks[0]))
+
+
+def codes_of(values: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the classes of decision values: positive above 0, else negative, as in LIBSVM."""
+    return (values > 0).astype(np.int32)
+
+
+def predict_file(
+    run: RunFolder,
+    data: Any,
+    out: Any,
+    choice: Choice,
+    execution: Execution,
+    report: Reporter | None = None,
+) -> dict[str, Any]:
+    """Write labels and decision values of rows to a file; see `open_predictions`.
+
+    Returns
+    -------
+    dict
+        ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``.
+    """
+    prepared = Preparation.read(run)
+    writer = open_predictions(out, prepared.classes)
+    rows = open_batches(data, prepared, labelled=False)
+    _check_out(run, rows, writer.target)
+    n, seconds = 0, 0.0
+    with writer, closing(decided(run, rows, choice, execution, report)) as found:
+        for block, _ in found:
+            writer.append(codes_of(block.values), block.values)
+            n += len(block.values)
+            seconds += block.seconds
+    return {"out": writer.target.url, **_about(choice, n, seconds)}
+
+
+def evaluate(
+    run: RunFolder, data: Any, choice: Choice, execution: Execution, report: Reporter | None = None
+) -> dict[str, Any]:
+    """Compare predictions with the labels of rows.
+
+    Returns
+    -------
+    dict
+        What `Scores.result` returns, and ``mode``, ``level``, ``n_support``, ``ms_per_row``: the
+        time of one core for a row, without reading rows or loading the model.
+    """
+    prepared = Preparation.read(run)
+    rows = open_batches(data, prepared, labelled=True)
+    scores = Scores(prepared.classes)
+    seconds = 0.0
+    with closing(decided(run, rows, choice, execution, report)) as found:
+        for block, batch in found:
+            assert batch.codes is not None
+            scores.update(batch.codes, codes_of(block.values))
+            seconds += block.seconds
+    result = scores.result()
+    return {**result, **_about(choice, result["n_rows"], seconds)}
+
+
+def decided(
+    run: RunFolder,
+    rows: StoredRows | SentRows,
+    choice: Choice,
+    execution: Execution,
+    report: Reporter | None,
+) -> Generator[tuple[Decided, Batch]]:
+    """Yield the decision values of all rows, batch by batch in order."""
+    _check_reach(run, rows, execution)
+    # Here first: a damaged model is one error in this process, not one in each of many tasks.
+    # One row is decided to compile, or to load what was compiled, outside of the time a row takes.
+    model = held_model(choice)
+    decide_given(choice, model.support[:1])
+    if report is not None:
+        report.say(f"{choice.mode} prediction by {choice.stage}, {model.n_support} support vectors")
+    calls = ((batch.call(choice), batch) for batch in rows.batches())
+    seen, told = 0, time.perf_counter()
+    with open_pool(execution, report, f"predict_{choice.mode}") as pool:
+        for found, batch in results(pool, calls):
+            seen += batch.n_rows
+            if report is not None and time.perf_counter() - told > REPORT_SECONDS:
+                told = time.perf_counter()
+                report.say(f"{seen} rows" + (f" of {rows.n_rows}" if rows.n_rows else ""))
+            yield found, batch
+
+
+def _about(choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:
+    return {
+        "mode": choice.mode,
+        "level": choice.level,
+        "n_rows": n_rows,
+        "n_support": held_model(choice).n_support,
+        "ms_per_row": 1e3 * seconds / n_rows if n_rows else 0.0,
+    }
+
+
+def _check_out(run: RunFolder, rows: StoredRows | SentRows, target: Location) -> None:
+    """Refuse to write over what is read."""
+    stages = f"{run.place.url}/stages/"
+    if target.url == Location.of(rows.name).url or target.url.startswith(stages):
+        raise InputError(f"out: {target} is what the prediction reads; give another name")
+
+
+def _check_reach(run: RunFolder, rows: StoredRows | SentRows, execution: Execution) -> None:
+    """Refuse places that other processes cannot see."""
+    if not execution.workers and execution.scheduler is None:
+        return
+    for place in (run.place.url, rows.name if isinstance(rows, StoredRows) else ""):
+        if Location(place).is_process_local:
+            raise InputError(
+                f"{place}: only this process sees memory://; use workers=0 (--workers 0), "
+                "or a folder or an object store"
+            )

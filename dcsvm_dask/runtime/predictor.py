@@ -1,0 +1,206 @@
+"""What a run does with its committed models, as methods: `dcsvm_dask.api.Run` inherits them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime import predict as predicting
+from dcsvm_dask.runtime.reporter import Reporter
+from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.steps import export as exporting
+from dcsvm_dask.steps.predict import Choice, choose_model
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.predictions import label_array
+from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.run import RunFolder
+
+Place = str | os.PathLike[str]
+
+
+class Predictor:
+    """Prediction, evaluation and export.
+
+    Everywhere ``mode`` is "exact", "early" (equation (6) of Hsieh, Si, Dhillon, 2014: the machine
+    of a row's own block) or "naive" (equation (5): the sum of all machines of a level); by default
+    exact where the exact model is committed and no level is asked for, else early. ``level`` is a
+    committed level, by default the lowest. ``precision`` is that of kernel values, "float32" or
+    "float64"; their sums are float64 always. ``execution`` says where to compute; by default in
+    this process with a thread for every core.
+
+    Rows are given as they were before ingest: the run scales them as its training data were.
+    """
+
+    folder: RunFolder
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        mode: str | None = None,
+        level: int | None = None,
+        precision: str = "float32",
+        execution: Execution | None = None,
+    ) -> NDArray[Any]:
+        """Return the labels of some rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, n_features), or str or path
+            Rows in memory, a data set (its training part, or ``DATA.zarr/test``), or a raw file.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels as they were in the training data.
+
+        Raises
+        ------
+        InputError
+            If there is no such model, or the rows do not fit to it.
+        """
+        values = self.decision_function(
+            X, mode=mode, level=level, precision=precision, execution=execution
+        )
+        classes = Preparation.read(self.folder).classes
+        return label_array(classes)[predicting.codes_of(values)]
+
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        mode: str | None = None,
+        level: int | None = None,
+        precision: str = "float32",
+        execution: Execution | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the decision values of some rows; above 0 means the positive (last) class.
+
+        Returns
+        -------
+        ndarray, shape (n,), float64
+        """
+        choice = self._choose(mode, level, precision)
+        return predicting.decision_values(self.folder, X, choice, execution or Execution())
+
+    def predict_file(
+        self,
+        data: Any,
+        out: Place,
+        *,
+        mode: str | None = None,
+        level: int | None = None,
+        precision: str = "float32",
+        execution: Execution | None = None,
+        quiet: bool = True,
+    ) -> dict[str, Any]:
+        """Write labels and decision values to a file, in bounded memory.
+
+        Parameters
+        ----------
+        data : str or path, or what `predict` takes
+        out : str or path
+            ``.csv`` (header ``label,decision``), ``.npy`` (a structured array with these fields),
+            ``.parquet`` or ``.zarr``; local or an fsspec URL; written whole or not at all.
+
+        Returns
+        -------
+        dict
+            ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row`` (the time of
+            one core for a row, without reading and writing).
+        """
+        choice = self._choose(mode, level, precision)
+        report = None if quiet else self._reporter()
+        return predicting.predict_file(
+            self.folder, data, out, choice, execution or Execution(), report
+        )
+
+    def evaluate(
+        self,
+        data: Any,
+        *,
+        mode: str | None = None,
+        level: int | None = None,
+        precision: str = "float32",
+        execution: Execution | None = None,
+        quiet: bool = True,
+    ) -> dict[str, Any]:
+        """Compare predictions with labels.
+
+        Parameters
+        ----------
+        data : str or path, or tuple (X, y)
+            A data set, a raw file with labels, or arrays.
+
+        Returns
+        -------
+        dict
+            JSON values: ``accuracy`` and ``balanced_accuracy`` in [0, 1], ``confusion``
+            (``labels``; ``matrix``, a row for each true class), ``n_rows``, ``n_support``,
+            ``ms_per_row``, ``mode``, ``level``.
+        """
+        choice = self._choose(mode, level, precision)
+        report = None if quiet else self._reporter()
+        return predicting.evaluate(self.folder, data, choice, execution or Execution(), report)
+
+    def export(self, file: Place, *, format: str = "libsvm") -> dict[str, Any]:  # noqa: A002
+        """Write the exact model in another program's format.
+
+        Parameters
+        ----------
+        file : str or path
+        format : {"libsvm"}
+            LIBSVM's model file; the scaling lies beside it as a range file of svm-scale,
+            ``FILE.range``.
+
+        Returns
+        -------
+        dict
+            See `dcsvm_dask.steps.export.export_libsvm`.
+
+        Raises
+        ------
+        InputError
+            If the exact model is not committed or the format has no such kernel.
+        """
+        if format != "libsvm":
+            raise InputError(f"format: {format!r} is not possible; give libsvm")
+        return exporting.export_libsvm(self.folder, Location.of(file))
+
+    def to_sklearn(self) -> Any:
+        """Return the exact model as a fitted `sklearn.svm.SVC`.
+
+        It takes rows that are scaled as the training data are in their data set; `scale` does
+        that.
+
+        Raises
+        ------
+        InputError
+            If the exact model is not committed, scikit-learn is not installed or has no such
+            kernel.
+        """
+        return exporting.export_svc(self.folder)
+
+    def scale(self, X: Any) -> Any:
+        """Return raw rows scaled as the run's training data were, float32.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray or csr_array, shape (n, n_features), float32
+        """
+        return predicting.scaled_rows(self.folder, X)
+
+    def _reporter(self) -> Reporter | None:
+        """Who is told of progress; nobody unless a class below says so."""
+        return None
+
+    def _choose(self, mode: str | None, level: int | None, precision: str) -> Choice:
+        return choose_model(self.folder, mode, level, precision)

@@ -1,0 +1,176 @@
+"""One process carrying one run: lock, cluster, method, and the state that it leaves."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
+from dcsvm_dask.graphs.plan import Plan
+from dcsvm_dask.graphs.plan import plan as make_plan
+from dcsvm_dask.graphs.reached import best_model
+from dcsvm_dask.runtime.capacity import check_disk, check_memory, memory_of_workers
+from dcsvm_dask.runtime.carry import Carried, carry
+from dcsvm_dask.runtime.clusters import local_cluster, refuse_in_child, remote_cluster
+from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.executors import Executor, in_process
+from dcsvm_dask.runtime.reporter import Reporter
+from dcsvm_dask.runtime.tasks import Event, Send
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Where and how long to run; it changes nothing about the model."""
+
+    workers: int | None = None
+    """Processes of a local cluster; None: the cores; 0: inside this process."""
+    scheduler: str | None = None
+    """Address of a running Dask scheduler instead."""
+    memory_limit: str | int | None = None
+    """Memory of each local worker; None: an equal share."""
+    time_budget: float | None = None
+    """Seconds after which the best committed level is the model."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 0:
+            raise InputError(f"workers: {self.workers} is not possible; give 0 or more")
+        if self.workers is not None and self.scheduler is not None:
+            raise InputError("give either workers or a scheduler's address, not both")
+        if self.memory_limit is not None and self.scheduler is not None:
+            raise InputError("memory-limit: is for local workers; a scheduler's have their own")
+        if self.time_budget is not None and not self.time_budget > 0:
+            raise InputError(f"time-budget: {self.time_budget} is not possible; give seconds")
+
+    def n_workers(self) -> int:
+        """Return the number of local workers."""
+        return (os.cpu_count() or 1) if self.workers is None else self.workers
+
+
+def check_start(execution: Execution, plan: Plan, place: Location, data_url: str) -> None:
+    """Refuse what cannot end well, before anything is written.
+
+    Raises
+    ------
+    InputError
+        If workers cannot see the run or its data, or their memory or the disk is too small.
+    """
+    if execution.scheduler is None and execution.n_workers():
+        refuse_in_child()
+    check_reach(execution, place.url, data_url)
+    check_disk(plan, place)
+    if execution.scheduler is None:
+        check_memory(plan, memory_of_workers(execution.memory_limit, execution.n_workers()))
+
+
+def carry_run(run: RunFolder, execution: Execution, report: Reporter | None) -> Carried:
+    """Carry a run whose lock is held to its end, and leave its state."""
+    settings, goals, shape = read_header(run)
+    begin = time.time()
+    deadline = None if execution.time_budget is None else begin + execution.time_budget
+    _leave(run, "running")
+    try:
+        with open_executor(execution, report) as executor:
+            if executor.memory is not None:
+                check_memory(
+                    make_plan(settings, goals, shape), executor.memory, "the workers' memory limit"
+                )
+            blind = executor.blind(run.place.url, run.header["data"]["url"])
+            if blind:
+                raise InputError(
+                    f"worker {blind}; put the run and its data where every worker sees them"
+                )
+            if report is not None:
+                report.say(f"running on {executor.description}")
+            carried = carry(run, dcsvm(settings, goals, shape), executor, deadline)
+    except KeyboardInterrupt as error:
+        _leave(run, "interrupted", "stopped from the keyboard")
+        raise KeyboardInterrupt(
+            f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`"
+        ) from error
+    except Exception as error:
+        _leave(run, "failed", str(error) or type(error).__name__)
+        raise
+    outcome = carried.outcome
+    if outcome is None:
+        reached = best_model(run)
+        left = f"{reached} is the model" if reached else "no level is committed yet"
+        _leave(run, "interrupted", f"the time budget was used up; {left}")
+    else:
+        _leave(run, "complete", converged=outcome.converged, stage=outcome.stage)
+    return carried
+
+
+def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:
+    """Return what a run was begun with.
+
+    Raises
+    ------
+    InputError
+        If its run.json lacks any of it.
+    """
+    try:
+        goals, shape = Goals(**run.header["goals"]), Shape(**run.header["shape"])
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{run.place}: run.json is damaged: {error}") from error
+    return Settings.from_json(run.header["settings"]), goals, shape
+
+
+@contextmanager
+def open_executor(execution: Execution, report: Reporter | None) -> Iterator[Executor]:
+    """Open what the execution asks for."""
+    send: Send = _ignore if report is None else report
+    if execution.scheduler is not None:
+        with remote_cluster(execution.scheduler, send) as executor:
+            yield executor
+        return
+    if report is not None:
+        report.say("compiling, or loading what was compiled before")
+    warm_up()
+    workers = execution.n_workers()
+    memory = memory_of_workers(execution.memory_limit, workers)
+    opened = local_cluster(workers, memory, send) if workers else in_process(send)
+    with opened as executor:
+        yield executor
+
+
+def check_reach(execution: Execution, *places: str) -> None:
+    """Refuse places that workers cannot see.
+
+    Raises
+    ------
+    InputError
+        If one lives in this process's memory and other processes would use it.
+    """
+    if execution.scheduler is None and execution.n_workers() == 0:
+        return
+    for place in places:
+        if Location(place).is_process_local:
+            raise InputError(
+                f"{place}: only this process sees memory://; use workers=0 (--workers 0), "
+                "or a folder or an object store"
+            )
+
+
+def _ignore(event: Event) -> None:
+    del event
+
+
+def _leave(
+    run: RunFolder, state: str, message: str = "", converged: bool = False, stage: str = ""
+) -> None:
+    (run.place / "state.json").write_json(
+        {
+            "state": state,
+            "message": message,
+            "converged": converged,
+            "stage": stage,
+            "time": time.time(),
+        }
+    )

@@ -1,0 +1,94 @@
+"""Stages as a Dask graph: one task a node, arrays stay in storage."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from dask._task_spec import Task, TaskRef
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+from dcsvm_dask.graphs.graph import Graph, Node, Stage
+from dcsvm_dask.steps.node import Step, run_node
+from dcsvm_dask.storage.run import Record
+
+TOPIC = "dcsvm"
+Event = dict[str, Any]
+"""What happened: a node was done (``stage``, ``layer``, ``node``, ``begin``, ``record``,
+``worker``), or a worker was lost (``lost``: its address, ``tasks``: what it was doing)."""
+Send = Callable[[Event], None]
+
+
+def perform(
+    run_url: str, stage: str, layer: str, node: str, step: Step, arguments: Record, *after: str
+) -> str:
+    """Run one node on whatever process this is, and tell who listens."""
+    del after  # only their order matters
+    begin = time.time()
+    record = run_node(run_url, stage, node, step, arguments)
+    if record["began"] < begin:  # it was committed before: nothing has happened that is new
+        return node
+    _send({"stage": stage, "layer": layer, "node": node, "begin": begin, "record": record})
+    return node
+
+
+def to_dask(run_url: str, digest: str, graph: Graph) -> tuple[HighLevelGraph, Hashable]:
+    """Return a Dask graph of stages that run one after the other, and the key of its last task."""
+    layers: dict[str, MaterializedLayer] = {}
+    dependencies: dict[str, set[str]] = {}
+    before: list[str] = []
+    before_layer: str | None = None
+    for order, stage in enumerate(graph):
+        for layer in stage.layers:
+            name = f"dcsvm_{stage.label}_{layer.name}-{digest}-{stage.name}"
+            keys = [_key(name, node) for node in layer.nodes]
+            tasks = {
+                key: Task(
+                    key,
+                    perform,
+                    run_url,
+                    stage.name,
+                    layer.name,
+                    node.name,
+                    node.step,
+                    node.arguments,
+                    *map(TaskRef, before),
+                )
+                for key, node in zip(keys, layer.nodes, strict=True)
+            }
+            layers[name] = MaterializedLayer(tasks, annotations={"retries": 2, "priority": -order})
+            dependencies[name] = set() if before_layer is None else {before_layer}
+            before, before_layer = keys, name
+    return HighLevelGraph(layers, dependencies), before[-1]
+
+
+def _key(layer: str, node: Node) -> str:
+    return f"{layer}-{node.name}"
+
+
+def n_tasks(stages: list[Stage]) -> int:
+    """Return how many tasks some stages have."""
+    return sum(stage.n_nodes for stage in stages)
+
+
+_listener: Send | None = None
+
+
+def listen(send: Send | None) -> None:
+    """Set who is told of nodes that run inside this process; None: nobody."""
+    global _listener
+    _listener = send
+
+
+def _send(event: Event) -> None:
+    if _listener is not None:
+        _listener(event)
+        return
+    from distributed import get_worker
+
+    try:
+        worker = get_worker()
+    except ValueError:
+        return
+    worker.log_event(TOPIC, {**event, "worker": worker.address})

@@ -1,0 +1,151 @@
+"""A run that dies at any commit goes on from what it had, to the same model bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import Attempt, RunFolder
+
+IN_PROCESS = Execution(workers=0)
+
+
+class KilledError(BaseException):
+    """Ends a process in the middle of anything, as kill -9 does: nothing may catch it."""
+
+
+@pytest.fixture
+def die_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that lets the process die at its n-th commit or deletion."""
+
+    def arm(what: str, number: int) -> None:
+        owner, name = (Location, "delete") if what == "deletion" else (Attempt, "commit")
+        whole = getattr(owner, name)
+        count = 0
+
+        def call(self: Any, *arguments: Any) -> None:
+            nonlocal count
+            count += 1
+            if count < number:
+                whole(self, *arguments)
+                return
+            monkeypatch.setattr(owner, name, whole)
+            if what == "after":
+                whole(self, *arguments)
+            elif what == "deletion" and self.keys():
+                (self / next(iter(self.keys()))).delete()
+            raise KilledError
+
+        monkeypatch.setattr(owner, name, call)
+
+    return arm
+
+
+def check_resume(
+    train: Callable[..., api.Run],
+    place: Path,
+    look: Any,
+    undisturbed: api.Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(KilledError):
+        train(run=place)
+    before = look.attempts(RunFolder.open(Location.of(place)))
+    committed: list[str] = []
+    whole = Attempt.commit
+
+    def count(self: Attempt, record: dict[str, Any]) -> None:
+        whole(self, record)
+        committed.append(self.place.url)
+
+    monkeypatch.setattr(Attempt, "commit", count)
+    run = api.resume(place, execution=IN_PROCESS, quiet=True)
+    monkeypatch.setattr(Attempt, "commit", whole)
+    after = look.attempts(run.folder)
+    assert run.status()["state"] == "complete"
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+    # What was committed was not done again, and everything else was done exactly once.
+    assert {name: after[name] for name in before} == before
+    assert after.keys() == look.attempts(undisturbed.folder).keys()
+    assert len(committed) == len(after) - len(before)
+    assert look.orphans(run.folder) == []
+    assert run.folder.damaged() == []
+
+
+def n_nodes(look: Any, run: api.Run) -> int:
+    return len(look.attempts(run.folder))
+
+
+@pytest.mark.parametrize(
+    ("when", "share"), [("before", 0.0), ("after", 0.2), ("before", 0.6), ("after", 1.0)]
+)
+def test_death_at_a_commit(
+    when: str,
+    share: float,
+    die_at: Callable[..., None],
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    look: Any,
+    undisturbed: api.Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    die_at(when, max(1, round(share * n_nodes(look, undisturbed))))
+    check_resume(train, tmp_path / "run", look, undisturbed, monkeypatch)
+
+
+def test_death_in_the_middle_of_a_deletion(
+    die_at: Callable[..., None],
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    look: Any,
+    undisturbed: api.Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    die_at("deletion", 9)
+    check_resume(train, tmp_path / "run", look, undisturbed, monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_death_at_every_commit(
+    when: str,
+    die_at: Callable[..., None],
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    look: Any,
+    undisturbed: api.Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(1, n_nodes(look, undisturbed) + 1):
+        die_at(when, number)
+        check_resume(train, tmp_path / f"run{number}", look, undisturbed, monkeypatch)
+
+
+@pytest.mark.long
+def test_death_in_the_middle_of_every_deletion(
+    die_at: Callable[..., None],
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    look: Any,
+    undisturbed: api.Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    number = 0
+    while True:
+        number += 1
+        place = tmp_path / f"run{number}"
+        die_at("deletion", number)
+        try:
+            check_resume(train, place, look, undisturbed, monkeypatch)
+        except pytest.fail.Exception:  # there are no more deletions than that
+            break
+        finally:
+            monkeypatch.undo()
+    assert number > 20

@@ -1,0 +1,265 @@
+"""What a run does when it is gone on with: other goals, no goals left, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime import executors
+from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import Attempt, RunFolder
+
+IN_PROCESS = Execution(workers=0)
+
+
+@pytest.fixture
+def copied(undisturbed: api.Run, tmp_path: Path) -> Path:
+    """Give a copy of the undisturbed run that may be changed."""
+    return Path(shutil.copytree(undisturbed.url, tmp_path / "copied"))
+
+
+def resume(place: Path, **how: Any) -> api.Run:
+    return api.resume(place, **{"execution": IN_PROCESS, "quiet": True, **how})
+
+
+def forget_the_end(place: Path) -> None:
+    """Let a complete run look like one that was killed just before it said so."""
+    run = Location.of(place)
+    (run / "state.json").write_json({**(run / "state.json").read_json(), "state": "running"})
+
+
+def test_an_early_model_goes_on_to_the_exact_one(
+    train: Callable[..., api.Run], undisturbed: api.Run, look: Any
+) -> None:
+    run = train(stop_at=1)
+    early = run.status()
+    assert (early["state"], early["stage"], early["model"]) == ("complete", "level-1", "level-1")
+    assert early["level"] == 1
+    assert not early["converged"]
+    before = look.attempts(run.folder)
+    run = resume(Path(run.url), stop_at=0)
+    exact = run.status()
+    assert exact["converged"]
+    assert exact["level"] == 0
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+    after = look.attempts(run.folder)
+    # Where rows were put in order they are again; nothing else is done a second time.
+    again = {name for name in before if after[name] != before[name]}
+    assert all(stage == "arrange" for stage, _ in again)
+
+
+def test_a_complete_run_is_left_as_it_is(
+    copied: Path, look: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("something was committed")
+
+    before = look.attempts(RunFolder.open(Location.of(copied)))
+    monkeypatch.setattr(Attempt, "commit", refuse)
+    run = resume(copied)
+    assert run.status()["state"] == "complete"
+    assert look.attempts(run.folder) == before
+
+
+def test_a_complete_run_goes_on_to_a_tighter_tolerance_and_back(
+    copied: Path, undisturbed: api.Run, look: Any
+) -> None:
+    loose = undisturbed.status()
+    run = resume(copied, tol=1e-6)
+    tight = run.status()
+    assert tight["converged"]
+    assert tight["violation"] <= 1e-6
+    assert tight["objective"] <= loose["objective"]
+    assert tight["gap"] < loose["gap"]
+    assert tight["stages"][tight["model"]]["source"] == tight["model"].removeprefix("model-")
+    assert tight["stages"][tight["model"].removeprefix("model-")]["from_scratch"]
+    # A resume of the resumed has nothing to do; a looser goal has been reached already.
+    attempts = look.attempts(run.folder)
+    assert look.attempts(resume(copied).folder) == attempts
+    back = resume(copied, tol=1e-4).status()
+    assert (back["state"], back["converged"]) == ("complete", True)
+    assert back["model"] == loose["model"]
+    np.testing.assert_array_equal(look.alpha(api.open_run(copied)), look.alpha(undisturbed))
+
+
+def test_a_goal_back_at_a_level_is_reached_at_once(copied: Path) -> None:
+    found = resume(copied, stop_at=2).status()
+    assert (found["state"], found["model"]) == ("complete", "level-2")
+
+
+def test_rounds_that_end_without_convergence_say_so_and_go_on(
+    train: Callable[..., api.Run],
+) -> None:
+    run = train(max_rounds=1)
+    found = run.status()
+    assert (found["state"], found["converged"]) == ("complete", False)
+    assert found["violation"] > 1e-4
+    found = resume(Path(run.url), max_rounds=1000).status()
+    assert found["converged"]
+    assert found["violation"] <= 1e-4
+
+
+class Clock:
+    """Time that stands still until something holds, and is over then."""
+
+    def __init__(self, holds: Callable[[], bool]) -> None:
+        self._holds = holds
+
+    def time(self) -> float:
+        return math.inf if self._holds() else 0.0
+
+
+def test_the_time_budget_leaves_the_best_level_as_the_model(
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    undisturbed: api.Run,
+    look: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock((tmp_path / "run/stages/conquer-000/commit.json").exists)
+    monkeypatch.setattr(executors, "time", clock)
+    run = train(execution=Execution(workers=0, time_budget=60))
+    found = run.status()
+    assert found["state"] == "interrupted"
+    assert found["message"] == "the time budget was used up; level-1 is the model"
+    assert found["model"] == "level-1"
+    assert run.predict(np.zeros((1, 54), np.float32)).shape == (1,)
+    run = resume(Path(run.url))
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+
+
+def test_a_time_budget_that_ends_before_the_first_level_says_so(
+    train: Callable[..., api.Run],
+) -> None:
+    found = train(execution=Execution(workers=0, time_budget=1e-9)).status()
+    assert found["state"] == "interrupted"
+    assert found["message"] == "the time budget was used up; no level is committed yet"
+    assert found["model"] is None
+
+
+@pytest.mark.parametrize(
+    ("goals", "message"),
+    [
+        ({"tol": 0.0}, "tol: 0.0 is not possible"),
+        ({"tol": -1e-3}, "tol: -0.001 is not possible"),
+        ({"tol": math.nan}, "tol: nan is not possible"),
+        ({"stop_at": -1}, "stop-at: -1 is not possible"),
+        ({"stop_at": 3}, "there is no level 3: this run has 2 level"),
+        ({"max_rounds": 0}, "max-rounds: 0 is not possible"),
+    ],
+)
+def test_impossible_goals_are_refused_and_not_kept(
+    goals: dict[str, Any], message: str, copied: Path
+) -> None:
+    before = (copied / "run.json").read_bytes()
+    with pytest.raises(InputError, match=message):
+        resume(copied, **goals)
+    assert (copied / "run.json").read_bytes() == before
+
+
+def test_a_second_training_in_the_same_folder_is_refused_naming_resume(
+    train: Callable[..., api.Run], copied: Path, look: Any
+) -> None:
+    before = look.attempts(RunFolder.open(Location.of(copied)))
+    with pytest.raises(InputError, match=f"go on with it by `dcsvm resume {copied}`"):
+        train(run=copied)
+    assert look.attempts(RunFolder.open(Location.of(copied))) == before
+    assert not (copied / "lock.json").exists()
+
+
+def test_a_foreign_folder_is_refused_and_left_alone(
+    train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    (tmp_path / "thesis.tex").write_text("important")
+    with pytest.raises(InputError, match="is not empty and is no run"):
+        train(run=tmp_path)
+    with pytest.raises(InputError, match="there is no run"):
+        resume(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_run_in_use_is_refused_with_who_uses_it(
+    train: Callable[..., api.Run], copied: Path
+) -> None:
+    other = psutil.Process().parent()
+    assert other is not None
+    owner = {
+        "user": "ada",
+        "host": socket.gethostname(),
+        "pid": other.pid,
+        "started": other.create_time(),
+        "since": 0.0,
+        "heartbeat": 0.0,
+    }
+    Location.of(copied / "lock.json").write_json(owner)
+    for act in (lambda: resume(copied, tol=1e-5), lambda: train(run=copied)):
+        with pytest.raises(InputError, match=rf"in use by ada@.*process {other.pid}"):
+            act()
+    assert (copied / "lock.json").exists()
+    # Looking is allowed.
+    assert api.open_run(copied).status()["stage"] is not None
+
+
+def test_other_data_under_the_same_name_is_refused(
+    demo_rows: Callable[..., Path], train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    data = Path(shutil.copytree(demo_rows(600), tmp_path / "data.zarr"))
+    run = train(data=data, stop_at=1)
+    shutil.rmtree(data)
+    shutil.copytree(demo_rows(500), data)
+    with pytest.raises(InputError, match="the fingerprints differ"):
+        resume(Path(run.url), stop_at=0)
+    shutil.rmtree(data)
+    with pytest.raises(InputError, match="no data set there"):
+        resume(Path(run.url), stop_at=0)
+
+
+def test_other_parameters_in_the_header_are_refused(copied: Path) -> None:
+    header = Location.of(copied / "run.json")
+    value = header.read_json()
+    header.write_json({**value, "settings": {**value["settings"], "C": 9.0}})
+    with pytest.raises(InputError, match="other parameters or other data"):
+        resume(copied, tol=1e-5)
+
+
+@pytest.mark.parametrize("key", ["settings", "goals", "shape", "data", "versions"])
+def test_a_header_that_lacks_something_is_refused(copied: Path, key: str) -> None:
+    header = Location.of(copied / "run.json")
+    header.write_json({k: v for k, v in header.read_json().items() if k != key})
+    with pytest.raises(InputError, match="is damaged"):
+        resume(copied)
+
+
+@pytest.mark.parametrize(
+    "stage", ["arrange", "level-2", "level-1", "conquer-000", "conquer-last", "model"]
+)
+def test_a_damaged_stage_is_named_and_made_again(
+    stage: str, copied: Path, undisturbed: api.Run, look: Any
+) -> None:
+    model = undisturbed.status()["model"]
+    stage = {"conquer-last": model.removeprefix("model-"), "model": model}.get(stage, stage)
+    forget_the_end(copied)
+    files = sorted(path for path in (copied / "stages" / stage).rglob("*") if path.is_file())
+    chunk = next(path for path in files if "/c/" in path.as_posix())
+    content = bytearray(chunk.read_bytes())
+    content[len(content) // 2] ^= 1
+    chunk.write_bytes(content)
+    with pytest.raises(InputError, match=f"is damaged.*delete {copied}/stages/{stage} and resume"):
+        resume(copied)
+    shutil.rmtree(copied / "stages" / stage)
+    run = resume(copied)
+    assert run.status()["state"] == "complete"
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+    assert run.folder.damaged() == []
+    assert look.orphans(run.folder) == []

@@ -1,0 +1,120 @@
+"""Stages as a Dask graph: names that the dashboard groups by, order, and small arguments."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from dask.core import get_dependencies
+from dask.utils import key_split
+
+from dcsvm_dask.graphs.graph import COMMIT, Stage, many, single
+from dcsvm_dask.runtime.executors import in_process
+from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.tasks import Event, to_dask
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+HEADER: dict[str, Any] = {
+    "settings": {},
+    "goals": {},
+    "shape": {},
+    "data": {"url": "d", "fingerprint": "f"},
+    "versions": {},
+}
+done: list[str] = []
+
+
+def note(run: RunFolder, attempt: Attempt, **arguments: Any) -> Record:
+    """A step that does nothing but be noticed."""
+    done.append("/".join(attempt.place.url.split("/")[-2:]).split(".")[0])
+    return dict(arguments)
+
+
+def stage(name: str, label: str, width: int) -> Stage:
+    layers = (
+        single("cluster", note),
+        many("solve", note, width, "slot"),
+        single(COMMIT, note),
+    )
+    return Stage(name, layers, label)
+
+
+STAGES = [stage("level-2", "l2", 3), stage("level-1", "l1", 2)]
+
+
+def test_tasks_are_named_so_that_the_dashboard_groups_them() -> None:
+    graph, last = to_dask("run", "0123abcd", STAGES)
+    groups = {key_split(key) for key in graph.to_dict()}
+    assert groups == {
+        f"dcsvm_{label}_{layer}"
+        for label in ("l2", "l1")
+        for layer in ("cluster", "solve", "commit")
+    }
+    assert key_split(last) == "dcsvm_l1_commit"
+    # The same run, parameters and data have the same keys; others have others.
+    assert set(to_dask("run", "0123abcd", STAGES)[0].to_dict()) == set(graph.to_dict())
+    assert not set(to_dask("run", "0123abce", STAGES)[0].to_dict()) & set(graph.to_dict())
+
+
+def test_a_layer_waits_for_the_whole_layer_before() -> None:
+    graph, last = to_dask("run", "0123abcd", STAGES)
+    tasks = graph.to_dict()
+    waits = {key: len(get_dependencies(tasks, key)) for key in tasks}
+    by_group: dict[str, set[int]] = {}
+    for key, number in waits.items():
+        by_group.setdefault(key_split(key), set()).add(number)
+    assert by_group == {
+        "dcsvm_l2_cluster": {0},
+        "dcsvm_l2_solve": {1},
+        "dcsvm_l2_commit": {3},
+        "dcsvm_l1_cluster": {1},
+        "dcsvm_l1_solve": {1},
+        "dcsvm_l1_commit": {2},
+    }
+    assert waits[last] == 2
+
+
+def test_every_layer_is_tried_again_and_earlier_stages_go_first() -> None:
+    graph, _ = to_dask("run", "0123abcd", STAGES)
+    annotations = [layer.annotations for layer in graph.layers.values()]
+    assert all(found["retries"] == 2 for found in annotations)
+    assert [found["priority"] for found in annotations] == [0, 0, 0, -1, -1, -1]
+
+
+def test_a_graph_stays_small_however_much_data_there_is() -> None:
+    graph, _ = to_dask("s3://bucket/run", "d", [stage("level-4", "l4", 256)])
+    assert len(pickle.dumps(graph.to_dict())) < 200_000
+
+
+def test_in_process_nodes_run_once_in_order_and_are_told_of(tmp_path: Any) -> None:
+    done.clear()
+    told: list[Event] = []
+    run = RunFolder.create(Location.of(tmp_path / "run"), HEADER)
+    with in_process(told.append) as executor:
+        executor.run(run.place.url, run.digest, STAGES, None)
+        executor.run(run.place.url, run.digest, STAGES, None)
+    order = [name.split("-00")[0] for name in done]
+    assert order == [
+        "level-2/cluster",
+        *("level-2/solve",) * 3,
+        "level-2/commit",
+        "level-1/cluster",
+        *("level-1/solve",) * 2,
+        "level-1/commit",
+    ]
+    assert [f"{event['stage']}/{event['node']}" for event in told] == done
+    assert all(event["worker"] == "in-process" for event in told)
+
+
+def test_executions_that_cannot_be_are_refused() -> None:
+    for words, message in (
+        ({"workers": -1}, "workers: -1"),
+        ({"workers": 2, "scheduler": "a"}, "not both"),
+        ({"scheduler": "a", "memory_limit": "1GB"}, "memory-limit"),
+        ({"time_budget": 0}, "time-budget: 0"),
+        ({"time_budget": float("nan")}, "time-budget: nan"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Execution(**words)

@@ -1,0 +1,209 @@
+"""The model depends on data, parameters and seed alone: not on workers, chunks or the place."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import LocalCluster
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.runtime import clusters, executors, tasks
+from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.storage.location import Location
+
+NEXT = Execution(workers=0)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Give a cluster of two processes that the tests of this file share."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as found:
+        yield found
+
+
+@pytest.fixture
+def on_cluster(cluster: LocalCluster) -> Execution:
+    return Execution(scheduler=cluster.scheduler_address)
+
+
+def test_two_workers_of_a_scheduler_give_the_same_bits(
+    on_cluster: Execution, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
+) -> None:
+    run = train(execution=on_cluster)
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+    found, alone = run.status(), undisturbed.status()
+    assert len(found["peak_bytes"]) == 2  # both took part
+    for key in ("objective", "gap", "violation", "n_support", "kernel_values"):
+        assert found[key] == alone[key], key
+    assert look.attempts(run.folder).keys() == look.attempts(undisturbed.folder).keys()
+    assert look.orphans(run.folder) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_any_number_of_workers_gives_the_same_bits(
+    workers: int, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
+) -> None:
+    run = train(execution=Execution(workers=workers))
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+
+
+def test_the_chunks_of_the_data_set_do_not_matter(
+    demo_rows: Callable[..., Path],
+    train: Callable[..., api.Run],
+    undisturbed: api.Run,
+    look: Any,
+) -> None:
+    run = train(data=demo_rows(600, chunk_rows=47))
+    assert run.folder.digest == undisturbed.folder.digest
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+
+
+def test_an_object_store_holds_the_same_run(
+    demo_rows: Callable[..., Path],
+    train: Callable[..., api.Run],
+    undisturbed: api.Run,
+    look: Any,
+) -> None:
+    place = Location.of(f"memory://{uuid.uuid4().hex}/run")
+    try:
+        run = train(run=place)
+        np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+        assert look.orphans(run.folder) == []
+        assert "lock.json" not in place.list()
+    finally:
+        place.delete()
+
+
+def test_the_seed_changes_the_partition(
+    train: Callable[..., api.Run], undisturbed: api.Run
+) -> None:
+    other = train(seed=1, stop_at=2)
+    ours, theirs = (run.status()["stages"]["level-2"] for run in (other, undisturbed))
+    assert ours["D"] != theirs["D"]
+
+
+def test_memory_places_are_refused_where_other_processes_would_use_them(
+    small: Path, tmp_path: Path
+) -> None:
+    for data, run in ((small, "memory://m/run"), ("memory://m/data.zarr", tmp_path / "run")):
+        if data != small:
+            api.ingest((np.eye(4, dtype=np.float32), np.array([0, 1, 0, 1])), data)
+        for execution in (Execution(workers=1), Execution(scheduler="tcp://127.0.0.1:1")):
+            with pytest.raises(InputError, match="only this process sees memory://"):
+                api.train(data, run, execution=execution, quiet=True)
+        assert not Location.of(run).exists()
+    Location("memory://m").delete()
+
+
+def test_a_scheduler_that_does_not_answer_is_one_sentence_and_the_run_stays(
+    train: Callable[..., api.Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(InputError, match="no Dask scheduler answers at tcp://127"):
+        train(execution=Execution(scheduler="tcp://127.0.0.1:1"))
+    found = api.open_run(tmp_path / "run").status()
+    assert found["state"] == "failed"
+    assert "no Dask scheduler answers" in found["message"]
+    assert (tmp_path / "run/run.json").exists()
+
+
+def test_a_scheduler_whose_workers_have_too_little_memory_is_refused(
+    train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            memory_limit="200MB",
+            dashboard_address=":0",
+        ) as weak,
+        pytest.raises(InputError, match="a worker has 191 MiB; raise the workers' memory limit"),
+    ):
+        train(execution=Execution(scheduler=weak.scheduler_address))
+    assert api.open_run(tmp_path / "run").status()["stages"] == {}
+
+
+def test_a_scheduler_without_workers_is_refused(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
+        pytest.raises(InputError, match="has no workers"),
+    ):
+        train(execution=Execution(scheduler=empty.scheduler_address))
+
+
+def test_workers_that_do_not_see_the_run_are_named(
+    on_cluster: Execution, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "complaint", lambda run, data: f"{run}: there is no run")
+    with pytest.raises(InputError, match=r"worker tcp://.*: there is no run.* every worker sees"):
+        train(execution=on_cluster)
+
+
+def test_workers_of_another_version_are_named(
+    on_cluster: Execution,
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clusters, "installed_version", lambda: "0.0.1")
+    with pytest.raises(InputError, match=r"worker tcp://.* has dcsvm_dask 0.0.1; install"):
+        train(execution=on_cluster)
+
+    def absent() -> str:
+        raise ModuleNotFoundError("No module named 'dcsvm_dask'")
+
+    monkeypatch.setattr(clusters, "installed_version", absent)
+    with pytest.raises(InputError, match=r"worker tcp://.* has no dcsvm_dask; install"):
+        train(run=tmp_path / "other", execution=on_cluster)
+
+
+def test_memory_of_slots_is_the_least_share_of_a_thread() -> None:
+    workers = {
+        "a": {"memory_limit": 800, "nthreads": 2},
+        "b": {"memory_limit": 500, "nthreads": 1},
+        "c": {"memory_limit": None, "nthreads": 8},
+    }
+    assert clusters.memory_of_slots(workers) == 400
+    assert clusters.memory_of_slots({"c": workers["c"]}) is None
+
+
+@pytest.mark.parametrize("where", ["here", "cluster"])
+def test_a_step_that_fails_ends_the_run_with_a_sentence_and_can_be_tried_again(
+    where: str,
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tasks, "run_node", fail)
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+        execution = NEXT if where == "here" else Execution(scheduler=cluster.scheduler_address)
+        with pytest.raises(RunError, match=r"a task failed: OSError: .*No space left on device"):
+            train(execution=execution)
+    found = api.open_run(tmp_path / "run").status()
+    assert found["state"] == "failed"
+    assert "No space left on device" in found["message"]
+    monkeypatch.undo()
+    again = api.resume(tmp_path / "run", stop_at=2, execution=NEXT, quiet=True)
+    assert again.status()["state"] == "complete"
+
+
+def test_no_thread_of_a_run_outlives_it(train: Callable[..., api.Run]) -> None:
+    train(stop_at=2)
+    assert not [thread for thread in threading.enumerate() if thread.name == "run-lock"]
