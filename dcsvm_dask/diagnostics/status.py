@@ -1,0 +1,142 @@
+"""The status of a run, read from its folder alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from dcsvm_dask.graphs.reached import best_model
+from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.run import Record, RunFolder
+
+
+def status(run: RunFolder) -> dict[str, Any]:
+    """Return where a run stands.
+
+    Returns
+    -------
+    dict
+        ``state`` (running, interrupted, complete, failed), ``message``, ``converged``, ``stage``
+        (reached last), ``model`` (the stage that holds the best model), ``level``, ``objective``
+        and ``gap`` (of the whole problem; estimates at a level), ``violation``, ``n_support``,
+        ``kernel_values``, ``ns_per_kernel_value``, ``floor_ratio`` (kernel values over
+        variables x support vectors), ``seconds`` (by phase), ``peak_bytes`` (by worker),
+        ``tasks`` (by stage and worker), ``stages`` (the records of the commits).
+    """
+    nodes = {stage: _nodes(run, stage) for stage in run.stages()}
+    commits = {stage: found["commit"] for stage, found in nodes.items() if "commit" in found}
+    order = sorted(commits, key=lambda stage: _order(stage, commits[stage]))
+    left = _left(run)
+    reached = [stage for stage in order if not stage.startswith("score")]
+    stage = left["stage"] if left["stage"] in commits else (reached[-1] if reached else None)
+    last = {} if stage is None else commits[stage]
+    work = _work(nodes)
+    variables = commits.get("arrange", {}).get("variables", 0)
+    n_support = last.get("support", last.get("n_support"))
+    return {
+        "run": run.place.url,
+        "state": left["state"],
+        "message": left["message"],
+        "converged": bool(left["converged"]),
+        "stage": stage,
+        "model": left["stage"] or best_model(run),
+        "level": _level(order),
+        "objective": last.get("objective_estimate", last.get("objective")),
+        "gap": last.get("gap", last.get("gap_estimate")),
+        "violation": last.get("violation"),
+        "n_support": n_support,
+        "variables": variables,
+        "kernel_values": work["kernel_values"],
+        "ns_per_kernel_value": work["ns_per_kernel_value"],
+        "floor_ratio": (
+            work["kernel_values"] / (variables * n_support) if variables and n_support else None
+        ),
+        "seconds": _seconds(nodes),
+        "peak_bytes": _peaks(nodes),
+        "tasks": _tasks(nodes),
+        "stages": {stage: commits[stage] for stage in order},
+    }
+
+
+def read_state(run: RunFolder) -> Record:
+    """Return what the last process that carried the run left; empty if none has."""
+    try:
+        return (run.place / "state.json").read_json()
+    except FileNotFoundError:
+        return {}
+
+
+def _left(run: RunFolder) -> Record:
+    """Return the state that a run is in now, which may not be the one that was left."""
+    left = {"state": "running", "message": "", "converged": False, "stage": "", **read_state(run)}
+    if left["state"] == "running" and read_holder(run.place) is None:
+        return {**left, "state": "interrupted", "message": "the process that carried it is gone"}
+    return left
+
+
+def _order(stage: str, commit: Record) -> tuple[bool, float]:
+    """Order stages by the time of their commit; an arrangement that was made again stays first."""
+    return stage != "arrange", commit["began"] + commit["seconds"]
+
+
+def phase_of(stage: str) -> str:
+    """Return the phase that a stage belongs to: its name without a number but for levels."""
+    return stage if stage.startswith("level-") else stage.split("-")[0]
+
+
+def _nodes(run: RunFolder, stage: str) -> dict[str, Record]:
+    home = run.stage(stage)
+    return {
+        name.removesuffix(".json"): (home / name).read_json()["record"]
+        for name in home.list()
+        if name.endswith(".json")
+    }
+
+
+def _level(order: list[str]) -> int | None:
+    if any(stage.startswith("model") for stage in order):
+        return 0
+    levels = [int(stage.removeprefix("level-")) for stage in order if stage.startswith("level-")]
+    return min(levels, default=None)
+
+
+def _work(nodes: dict[str, dict[str, Record]]) -> dict[str, Any]:
+    values, busy = 0, 0.0
+    for found in nodes.values():
+        for name, record in found.items():
+            # Slots and level commits only add up what their blocks counted.
+            if "kernel_values" in record and not name.startswith(("solve-", "commit")):
+                values += record["kernel_values"]
+                busy += record["seconds"]
+    return {
+        "kernel_values": values,
+        "ns_per_kernel_value": 1e9 * busy / values if values else None,
+    }
+
+
+def _seconds(nodes: dict[str, dict[str, Record]]) -> dict[str, float]:
+    total: dict[str, float] = defaultdict(float)
+    for stage, found in nodes.items():
+        if found:
+            begin = min(record["began"] for record in found.values())
+            end = max(record["began"] + record["seconds"] for record in found.values())
+            total[phase_of(stage)] += end - begin
+    return dict(total)
+
+
+def _peaks(nodes: dict[str, dict[str, Record]]) -> dict[str, int]:
+    peaks: dict[str, int] = defaultdict(int)
+    for found in nodes.values():
+        for record in found.values():
+            peaks[record["host"]] = max(peaks[record["host"]], record["peak_bytes"])
+    return dict(peaks)
+
+
+def _tasks(nodes: dict[str, dict[str, Record]]) -> dict[str, dict[str, int]]:
+    tasks: dict[str, dict[str, int]] = {}
+    for stage, found in nodes.items():
+        by_host: dict[str, int] = defaultdict(int)
+        for record in found.values():
+            by_host[record["host"]] += 1
+        tasks[stage] = dict(by_host)
+    return tasks

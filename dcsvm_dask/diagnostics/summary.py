@@ -1,0 +1,68 @@
+"""The summary of a run in a few lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def summary(status: dict[str, Any]) -> str:
+    """Return what `status` found as text."""
+    lines = [f"run        {status['run']}", f"state      {_state(status)}"]
+    if status["stage"] is not None:
+        lines.append(f"reached    {status['stage']}")
+    lines += [f"{name:<10} {text}" for name, text in _figures(status)]
+    seconds = {name: value for name, value in status["seconds"].items() if value >= 0.05}
+    if seconds:
+        parts = ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
+        lines.append(f"seconds    {parts} (total {sum(status['seconds'].values()):.1f})")
+    if status["kernel_values"]:
+        ratio = status["floor_ratio"]
+        lines.append(
+            f"work       {status['kernel_values']:.3g} kernel values, "
+            f"{status['ns_per_kernel_value']:.2f} ns each"
+            + (f", {ratio:.2f} x rows x support vectors" if ratio else "")
+        )
+    if status["peak_bytes"]:
+        peaks = ", ".join(
+            f"{host.split(':')[-1]}: {peak / 2**20:.0f} MiB"
+            for host, peak in status["peak_bytes"].items()
+        )
+        lines.append(f"peak       {peaks}")
+    return "\n".join(lines)
+
+
+def is_exact(status: dict[str, Any]) -> bool:
+    """Whether the model that a run has reached is that of the whole problem, not of a level."""
+    return str(status["model"]).startswith("model-")
+
+
+def _state(status: dict[str, Any]) -> str:
+    state = str(status["state"])
+    if state == "complete" and is_exact(status):
+        state += ", converged" if status["converged"] else ", NOT converged"
+    return state + (f" ({status['message']})" if status["message"] else "")
+
+
+def _figures(status: dict[str, Any]) -> list[tuple[str, str]]:
+    formats = (
+        ("objective", "objective", "{:.6f}"),
+        ("gap", "gap", "{:.4g}"),
+        ("violation", "violation", "{:.2e}"),
+        ("support", "n_support", "{} support vectors"),
+    )
+    return [
+        (label, form.format(status[key])) for label, key, form in formats if status[key] is not None
+    ]
+
+
+def exact_line(status: dict[str, Any]) -> str:
+    """Return the exact model's figures in one line, as scored on held-out rows."""
+    if not is_exact(status):
+        return "exact: not reached"
+    model = status["stages"][status["model"]]
+    score = status["stages"].get(f"score-{status['model']}")
+    accuracy = "" if score is None else f"accuracy {score['accuracy']:.4f} "
+    return (
+        f"exact: {accuracy}objective {model['objective']:.6f} gap {model['gap']:.4g} "
+        f"violation {model['violation']:.2e} support vectors {model['support']}"
+    )

@@ -1,0 +1,65 @@
+"""The plan as a table, as JSON and as a picture."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from dcsvm_dask.diagnostics.drawing import draw
+from dcsvm_dask.diagnostics.outline import outline, outline_json
+from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.plan import Plan, plan
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.steps.settings import Settings
+
+
+@pytest.fixture
+def planned() -> Plan:
+    settings = Settings(
+        kernel=Kernel(),
+        C=1.0,
+        fit_intercept=False,
+        clusters=(256, 64, 16, 4),
+        levels_forced=False,
+        n_samples_clustering=1000,
+        block_cap=8192,
+        level_tol=1e-2,
+        seed=0,
+        chunk_rows=65536,
+    )
+    return plan(settings, Goals(1e-3, 0, 1000), Shape(464_810, 464_810, 464_810 * 216))
+
+
+def test_the_picture_is_svg_with_a_box_for_every_layer(planned: Plan) -> None:
+    root = ET.fromstring(draw(planned))
+    name = "{http://www.w3.org/2000/svg}"
+    assert root.tag == f"{name}svg"
+    layers = sum(len(stage.stage.layers) for stage in planned.stages)
+    boxes = root.findall(f"{name}rect")
+    assert len(boxes) == layers + 1  # and the ground
+    texts = [text.text for text in root.findall(f"{name}text")]
+    assert {stage.stage.name for stage in planned.stages} <= set(texts)
+    assert "solve x 256" in texts
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for box in boxes[1:]:
+        assert 0 <= float(box.attrib["x"]) <= width - float(box.attrib["width"])
+        assert 0 <= float(box.attrib["y"]) <= height - float(box.attrib["height"])
+
+
+def test_the_table_has_a_line_for_every_stage(planned: Plan) -> None:
+    lines = outline(planned).splitlines()
+    for stage, line in zip(planned.stages, lines[1:], strict=False):
+        assert line.startswith(stage.stage.name)
+        assert f" {stage.stage.n_nodes} " in line
+    assert "a worker needs" in lines[len(planned.stages) + 1]
+
+
+def test_the_json_says_the_same(planned: Plan) -> None:
+    found = json.loads(json.dumps(outline_json(planned), allow_nan=False))
+    assert [stage["name"] for stage in found["stages"]] == [
+        stage.stage.name for stage in planned.stages
+    ]
+    assert sum(found["stages"][1]["layers"].values()) == found["stages"][1]["tasks"]
+    assert found["worker_bytes"] == planned.worker_bytes

@@ -1,0 +1,183 @@
+"""What people are told of a run: status, summary, progress lines."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from dcsvm_dask.diagnostics.lines import Lines
+from dcsvm_dask.diagnostics.status import status
+from dcsvm_dask.diagnostics.summary import exact_line, summary
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import RunLock
+from dcsvm_dask.storage.run import RunFolder
+
+HEADER: dict[str, Any] = {
+    "settings": {},
+    "goals": {},
+    "shape": {},
+    "data": {"url": "d", "fingerprint": "f"},
+    "versions": {},
+}
+POINT = {
+    "objective": -50.0,
+    "gap": 0.25,
+    "violation": 5e-4,
+    "support": 40,
+    "blocks": 0,
+    "active": 0,
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(Location.of(tmp_path / "run"), HEADER)
+
+
+def commit(run: RunFolder, stage: str, node: str, began: float, **record: Any) -> None:
+    about = {"seconds": 2.0, "cpu_seconds": 1.0, "began": began, "host": "h:1", "peak_bytes": 9}
+    run.attempt(stage, node).commit({**about, **record})
+
+
+def leave(run: RunFolder, state: str, **more: Any) -> None:
+    value = {"state": state, "message": "", "converged": False, "stage": "", **more}
+    (run.place / "state.json").write_json({**value, "time": 0.0})
+
+
+def whole_run(run: RunFolder) -> None:
+    """Commit the stages of a small run, with a second worker and rows held out."""
+    commit(run, "arrange", "commit", 10.0, variables=100, rows=110)
+    commit(run, "level-1", "block-00000", 20.0, kernel_values=10_000, host="h:2")
+    commit(run, "level-1", "solve-0000", 20.0, kernel_values=10_000)
+    level = {"objective": -60.0, "objective_estimate": -45.0, "gap_estimate": 8.0}
+    commit(
+        run, "level-1", "commit", 22.0, **level, violation=0.01, support=45, kernel_values=10_000
+    )
+    commit(run, "score-level-1", "commit", 24.0, accuracy=0.75, rows=10, source="level-1")
+    commit(run, "conquer-000", "product-0000", 30.0, kernel_values=4_000)
+    commit(run, "conquer-000", "commit", 32.0, **POINT)
+    commit(run, "model-conquer-000", "commit", 34.0, **POINT)
+    commit(run, "score-model-conquer-000", "commit", 36.0, accuracy=0.8, rows=10, source="m")
+
+
+def test_a_run_that_has_just_begun(run: RunFolder) -> None:
+    found = status(run)
+    assert (found["state"], found["stage"], found["model"]) == ("interrupted", None, None)
+    assert found["objective"] is None
+    json.dumps(found, allow_nan=False)
+    assert "interrupted" in summary(found)
+
+
+def test_a_complete_run(run: RunFolder) -> None:
+    whole_run(run)
+    leave(run, "complete", converged=True, stage="model-conquer-000")
+    found = status(run)
+    assert (found["state"], found["converged"], found["level"]) == ("complete", True, 0)
+    assert found["stage"] == found["model"] == "model-conquer-000"
+    assert (found["objective"], found["gap"], found["n_support"]) == (-50.0, 0.25, 40)
+    # What slots and commits counted is what their blocks counted already.
+    assert found["kernel_values"] == 14_000
+    assert found["floor_ratio"] == 14_000 / (100 * 40)
+    assert found["seconds"]["level-1"] == 4.0
+    assert found["peak_bytes"] == {"h:1": 9, "h:2": 9}
+    assert found["tasks"]["level-1"] == {"h:1": 2, "h:2": 1}
+    assert exact_line(found) == (
+        "exact: accuracy 0.8000 objective -50.000000 gap 0.25 violation 5.00e-04 support vectors 40"
+    )
+    text = summary(found)
+    assert "state      complete, converged" in text
+    assert "support    40 support vectors" in text
+
+
+def test_a_level_tells_of_the_whole_problem_by_its_estimates(run: RunFolder) -> None:
+    whole_run(run)
+    leave(run, "complete", stage="level-1")
+    found = status(run)
+    assert (found["objective"], found["gap"], found["n_support"]) == (-45.0, 8.0, 45)
+    assert "state      complete\n" in summary(found)
+    assert exact_line(found) == "exact: not reached"
+
+
+def test_a_model_that_went_on_is_the_one_that_is_told_of(run: RunFolder) -> None:
+    whole_run(run)
+    commit(run, "conquer-001", "commit", 50.0, **{**POINT, "objective": -51.0})
+    commit(run, "model-conquer-001", "commit", 52.0, **{**POINT, "objective": -51.0})
+    # The arrangement was made again for it, after the first model.
+    (run.stage("arrange") / "commit.json").delete()
+    commit(run, "arrange", "commit", 48.0, variables=100, rows=110)
+    leave(run, "complete", converged=True, stage="model-conquer-001")
+    found = status(run)
+    assert found["model"] == "model-conquer-001"
+    assert found["objective"] == -51.0
+    assert next(iter(found["stages"])) == "arrange"
+    assert "objective -51.000000" in exact_line(found)
+    leave(run, "complete", converged=True, stage="model-conquer-000")
+    assert status(run)["objective"] == -50.0
+
+
+def test_a_process_that_is_gone_leaves_an_interrupted_run(run: RunFolder) -> None:
+    whole_run(run)
+    leave(run, "running")
+    with RunLock(run.place):
+        assert status(run)["state"] == "running"
+    found = status(run)
+    assert (found["state"], found["message"]) == (
+        "interrupted",
+        "the process that carried it is gone",
+    )
+    dead = {
+        "user": "u",
+        "host": psutil.os.uname().nodename,
+        "pid": 2**22 - 1,
+        "started": 0.0,
+        "since": 0.0,
+        "heartbeat": time.time(),
+    }
+    (run.place / "lock.json").write_json(dead)
+    assert status(run)["state"] == "interrupted"
+
+
+@pytest.mark.parametrize("state", ["failed", "interrupted"])
+def test_the_message_of_the_last_end_is_kept(run: RunFolder, state: str) -> None:
+    leave(run, state, message="the disk is full")
+    found = status(run)
+    assert (found["state"], found["message"]) == (state, "the disk is full")
+    assert f"state      {state} (the disk is full)" in summary(found)
+
+
+def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
+    stream = io.StringIO()
+    lines = Lines(stream)
+    arrange = {"variables": 90, "rows": 100, "blocks": 4, "largest_block": 40}
+    level = {
+        "blocks": 4,
+        "support": 30,
+        "objective_estimate": -45.0,
+        "objective_error": 0.5,
+        "gap_estimate": 8.0,
+        "why": "levels pay",
+    }
+    for stage, node, record in (
+        ("arrange", "part-0000", {}),
+        ("arrange", "commit", arrange),
+        ("level-1", "commit", level),
+        ("score-level-1", "commit", {"accuracy": 0.75, "rows": 10, "source": "level-1"}),
+        ("conquer-001", "commit", {**POINT, "blocks": 2, "active": 30, "beta_min": 0.5}),
+        ("model-conquer-001", "commit", POINT),
+    ):
+        lines({"stage": stage, "layer": "x", "node": node, "record": record})
+    lines({"lost": "tcp://1.2.3.4:5", "tasks": []})
+    said = stream.getvalue().splitlines()
+    assert len(said) == 6
+    assert "90 rows in 4 blocks (largest 40), 10 repeats merged" in said[0]
+    assert "objective ~ -45 +- 0.5, gap ~ 8" in said[1]
+    assert "early prediction: accuracy 0.7500 on 10 held-out rows" in said[2]
+    assert "next 30 rows in 2 block(s)" in said[3]
+    assert "objective -50.000000" in said[4]
+    assert "worker tcp://1.2.3.4:5 is gone" in said[5]
