@@ -1,0 +1,237 @@
+"""The doors for Python: `ingest`, `train`, `resume`, `open_run`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import dask
+import numba
+import numpy as np
+import zarr
+
+from dcsvm_dask import __version__
+from dcsvm_dask.diagnostics.lines import Lines
+from dcsvm_dask.diagnostics.status import read_state, status
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.dcsvm import Goals
+from dcsvm_dask.graphs.plan import Plan
+from dcsvm_dask.graphs.plan import plan as make_plan
+from dcsvm_dask.pipeline.file import Pipeline, read_pipeline
+from dcsvm_dask.pipeline.training import Training, check_goals
+from dcsvm_dask.runtime.predictor import Predictor
+from dcsvm_dask.runtime.session import Execution, carry_run, check_start, read_header
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import RunLock
+from dcsvm_dask.storage.preparation import keep_preparation
+from dcsvm_dask.storage.run import RunFolder
+
+Place = str | os.PathLike[str] | Location
+
+__all__ = ["Execution", "Run", "ingest", "open_run", "plan", "resume", "run_pipeline", "train"]
+
+
+class Run(Predictor):
+    """A training's folder: what it has reached, and prediction by what it has committed.
+
+    Get one from `train`, `resume` or `open_run`.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+
+    @property
+    def url(self) -> str:
+        """Where the run lives."""
+        return self.folder.place.url
+
+    def status(self) -> dict[str, Any]:
+        """Return where the run stands; see `dcsvm_dask.diagnostics.status.status`."""
+        return status(self.folder)
+
+    def _reporter(self) -> Lines:
+        return Lines()
+
+    def __repr__(self) -> str:
+        found = self.status()
+        return f"<Run {self.url}: {found['state']}, {found['stage'] or 'nothing committed'}>"
+
+
+def train(
+    data: Place,
+    run: Place,
+    *,
+    holdout: Place | None = None,
+    execution: Execution | None = None,
+    quiet: bool = False,
+    **parameters: Any,
+) -> Run:
+    """Train a kernel SVM by divide and conquer, in a new run folder."""
+    training = Training(**parameters)
+    place = Location.of(run)
+    dataset = DataSet.open(data)
+    held_out = None if holdout is None else open_holdout(holdout, dataset)
+    settings, goals, shape = training.settle(dataset, holdout=held_out is not None)
+    header = {
+        "settings": settings.to_json(),
+        "goals": asdict(goals),
+        "shape": asdict(shape),
+        "data": {"url": dataset.url, "fingerprint": dataset.fingerprint},
+        "holdout": None if held_out is None else held_out.url,
+        "versions": versions(),
+    }
+    execution = execution or Execution()
+    check_start(execution, make_plan(settings, goals, shape), place, dataset.url)
+    with RunLock(place):
+        folder = RunFolder.create(place, header)
+        keep_preparation(folder, dataset)
+        carry_run(folder, execution, None if quiet else Lines())
+    return Run(folder)
+
+
+def plan(data: Place, **parameters: Any) -> Plan:
+    """Return what `train` would do with the same data and parameters."""
+    return make_plan(*Training(**parameters).settle(DataSet.open(data)))
+
+
+def resume(
+    run: Place,
+    *,
+    execution: Execution | None = None,
+    tol: float | None = None,
+    stop_at: int | None = None,
+    max_rounds: int | None = None,
+    quiet: bool = False,
+) -> Run:
+    """Go on with a run from what it has committed; other goals may be given."""
+    folder = RunFolder.open(Location.of(run))
+    settings, before, shape = read_header(folder)
+    goals = Goals(
+        tol=before.tol if tol is None else tol,
+        stop_at=before.stop_at if stop_at is None else stop_at,
+        max_rounds=before.max_rounds if max_rounds is None else max_rounds,
+    )
+    check_goals(goals, len(settings.clusters))
+    dataset = DataSet.open(folder.header["data"]["url"])
+    if dataset.fingerprint != folder.header["data"]["fingerprint"]:
+        raise InputError(
+            f"{folder.place}: was begun with other data than {dataset.url} holds now "
+            "(the fingerprints differ); train a new run"
+        )
+    execution = execution or Execution()
+    check_start(execution, make_plan(settings, goals, shape), folder.place, dataset.url)
+    with RunLock(folder.place):
+        keep_preparation(folder, dataset)
+        if goals == before and read_state(folder).get("state") == "complete":
+            return Run(folder)
+        refuse_damage(folder)
+        if goals != before:
+            folder = folder.with_goals(asdict(goals))
+        carry_run(folder, execution, None if quiet else Lines())
+    return Run(folder)
+
+
+def refuse_damage(folder: RunFolder) -> None:
+    """Refuse a run whose arrays are not those that were committed.
+
+    Raises
+    ------
+    InputError
+        With the place, and with what to delete so that it is made again.
+    """
+    for place in folder.damaged():
+        stage = place.parent
+        node = Location(f"{place.url.rsplit('.', 1)[0]}.json")
+        again = stage if (stage / "commit.json").exists() else node
+        raise InputError(
+            f"{place}: is damaged: its objects are not those that were committed; "
+            f"delete {again} and resume to make it again"
+        )
+
+
+def run_pipeline(
+    file: str | os.PathLike[str], *, execution: Execution | None = None, quiet: bool = False
+) -> Run:
+    """Run a pipeline file: take in its data and train, or go on with what was begun.
+
+    Raises
+    ------
+    InputError
+        If the file is not a pipeline, or what lies at its outputs was made otherwise.
+    """
+    pipeline = read_pipeline(Path(file))
+    place = Location.of(pipeline.run)
+    out = Location.of(pipeline.data_out)
+    known = (out / "dataset.json").exists()
+    dataset = DataSet.open(out) if known else ingest(out=out, **pipeline.data)
+    held_out = out / "test" if "test" in dataset.parts else None
+    if not (place / "run.json").exists():
+        return train(
+            out,
+            place,
+            holdout=None if held_out is None else held_out.url,
+            execution=execution,
+            quiet=quiet,
+            **asdict(pipeline.training),
+        )
+    folder = RunFolder.open(place)
+    settings, goals, _ = pipeline.training.settle(dataset)
+    if folder.header["settings"] != settings.to_json():
+        raise InputError(
+            f"{place}: was begun with other parameters than {file} has now; "
+            "name another run in [output], or delete that folder"
+        )
+    return resume(place, execution=execution, quiet=quiet, **asdict(goals))
+
+
+def forget(pipeline: Pipeline) -> None:
+    """Delete a pipeline's data set and run, if that is what lies at its outputs."""
+    for place, mark in (
+        (Location.of(pipeline.run), "run.json"),
+        (Location.of(pipeline.data_out), "dataset.json"),
+    ):
+        if (place / mark).exists():
+            place.delete()
+
+
+def open_run(run: Place) -> Run:
+    """Open an existing run for looking at it and for predicting."""
+    return Run(RunFolder.open(Location.of(run)))
+
+
+def open_holdout(holdout: Place, data: DataSet) -> DataSet:
+    """Open held-out rows and check that they fit the training data.
+
+    Raises
+    ------
+    InputError
+        If features, classes or scaling differ.
+    """
+    found = DataSet.open(holdout)
+    for what, theirs, ours in (
+        ("features", found.n_features, data.n_features),
+        ("classes", found.classes, data.classes),
+    ):
+        if theirs != ours:
+            raise InputError(
+                f"{found.url}: has {what} {theirs}, the training data {data.url} has {ours}; "
+                "ingest both together"
+            )
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a run records."""
+    return {
+        "dcsvm_dask": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "dask": dask.__version__,
+        "zarr": zarr.__version__,
+    }

@@ -1,0 +1,84 @@
+"""The dcsvm command, one file a sub-command.
+
+A module of this folder defines ``command``, a click command, and has a line in `COMMANDS`. It is
+imported when it is called, so that the rest of the program starts fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from dcsvm_dask import __version__
+from dcsvm_dask.errors import DcsvmError
+
+WRONG_PATH = (
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
+"""Of the failures that the system reports, those that another name would mend."""
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+
+COMMANDS = {
+    "demo": "Train on data that ships with the package.",
+    "ingest": "Take a file into a data set in Zarr.",
+    "info": "Show what a data set holds.",
+    "train": "Train a kernel SVM on a data set.",
+    "plan": "Show what a training would do.",
+    "run": "Run a pipeline file.",
+    "resume": "Go on with a run from what it has committed.",
+    "status": "Show where a run stands.",
+    "predict": "Write labels and decision values of rows.",
+    "evaluate": "Compare predictions with labels.",
+    "export": "Write a model in another program's format.",
+}
+"""Name of a sub-command (its module's name, with - for _) and its line in the help."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of `COMMANDS`."""
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; errors that users can mend are one line and an exit status."""
+        try:
+            return super().invoke(ctx)
+        except DcsvmError as error:
+            click.echo(f"dcsvm: {error}", err=True)
+            ctx.exit(error.exit_status)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(f"dcsvm: {where}{error.strerror or error}", err=True)
+            ctx.exit(2 if isinstance(error, WRONG_PATH) else 1)
+        except KeyboardInterrupt as error:
+            click.echo(f"dcsvm: {str(error) or 'interrupted'}", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, package_name="dcsvm-dask")
+def main() -> None:
+    """Kernel support vector machines by divide and conquer, on Dask and Zarr."""

@@ -1,0 +1,32 @@
+"""``dcsvm export``."""
+
+from __future__ import annotations
+
+import click
+
+from dcsvm_dask.cli.options import quiet_option
+
+
+@click.command("export")
+@click.argument("run_place", metavar="RUN")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["libsvm"]),
+    required=True,
+    help="libsvm: a model file for svm-predict and LIBSVM's bindings.",
+)
+@click.argument("file")
+@quiet_option
+def command(run_place: str, form: str, file: str, quiet: bool) -> None:
+    """Write the exact model of RUN to FILE in another program's format.
+
+    Where the training data were scaled, FILE.range beside it does the same by svm-scale -r.
+    """
+    from dcsvm_dask import api
+
+    found = api.open_run(run_place).export(file, format=form)
+    if not quiet:
+        click.echo(f"{found['n_support']} support vectors written to {found['model']}")
+        for note in found["notes"]:
+            click.echo(note, err=True)

@@ -1,0 +1,43 @@
+"""``dcsvm predict``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dcsvm_dask.cli.options import quiet_option
+from dcsvm_dask.cli.predicting import predicting_options, test_part_note
+
+
+@click.command("predict")
+@click.argument("run_place", metavar="RUN")
+@click.argument("data")
+@click.option(
+    "--out",
+    required=True,
+    help="Where to: .csv, .npy, .parquet or .zarr; an older file there is replaced.",
+)
+@predicting_options
+@quiet_option
+def command(run_place: str, data: str, out: str, quiet: bool, **how: Any) -> None:
+    """Write labels and decision values of DATA by a model of RUN.
+
+    DATA is a data set (DATA.zarr/test: its test part) or a raw file, with or without labels.
+    """
+    from dcsvm_dask import api
+
+    note = None if quiet else test_part_note(data)
+    if note is not None:
+        click.echo(note, err=True)
+    found = api.open_run(run_place).predict_file(data, out, quiet=quiet, **how)
+    if not quiet:
+        click.echo(
+            f"{found['n_rows']} rows, {_model(found)}, {found['ms_per_row']:.4g} ms a row; "
+            f"written to {found['out']}"
+        )
+
+
+def _model(found: dict[str, Any]) -> str:
+    level = f" at level {found['level']}" if found["level"] else ""
+    return f"{found['mode']} prediction{level}, {found['n_support']} support vectors"

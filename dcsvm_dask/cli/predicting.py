@@ -1,0 +1,56 @@
+"""Options of the commands that predict."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+
+
+def predicting_options(command: Command) -> Command:
+    """Add the options that say which model predicts, and where."""
+
+    @click.option(
+        "--mode",
+        type=click.Choice(["exact", "early", "naive"]),
+        help="exact where the exact model is committed, else early.",
+    )
+    @click.option("--level", type=int, help="A committed level; by default the lowest.")
+    @click.option(
+        "--precision",
+        type=click.Choice(["float32", "float64"]),
+        default="float32",
+        show_default=True,
+        help="Of kernel values; sums are float64.",
+    )
+    @click.option(
+        "--workers",
+        type=int,
+        help="Local worker processes; 0: this process, one thread; none: one thread a core.",
+    )
+    @click.option("--scheduler", help="Address of a running Dask scheduler.")
+    @functools.wraps(command)
+    def wrapped(*args: Any, workers: int | None, scheduler: str | None, **kwargs: Any) -> Any:
+        from dcsvm_dask.runtime.session import Execution
+
+        execution = Execution(workers=workers, scheduler=scheduler)
+        return command(*args, execution=execution, **kwargs)
+
+    return wrapped
+
+
+def test_part_note(data: str) -> str | None:
+    """Return a hint where a data set with a test part was named without a part."""
+    from dcsvm_dask.storage.dataset import DataSet, read_commit
+    from dcsvm_dask.storage.location import Location
+
+    if read_commit(Location.of(data)) is None:
+        return None
+    found = DataSet.open(data)
+    if "test" not in found.parts:
+        return None
+    return f"{data}: its training part is taken; {found.place}/test is its test part"

@@ -1,0 +1,1 @@
+"""A validated description of data, preparation, method and parameters, from TOML or the doors."""

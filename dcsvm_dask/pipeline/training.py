@@ -1,0 +1,201 @@
+"""The words of `train`, checked, and what they mean for a data set."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from dataclasses import dataclass
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.dataset import DataSet
+
+BOTTOM_BLOCK_ROWS = 1500
+LEAST_ROWS_FOR_LEVELS = 5000
+MOST_LEVELS = 4
+BLOCK_CAP = 8192
+# Levels are only starting points: their blocks need not be more exact than this.
+LEVEL_TOL = 1e-2
+CHUNKS = 8
+LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 4096, 65536
+
+REALS = ("gamma", "coef0", "C", "tol", "level_tol")
+INTEGERS = ("degree", "k", "stop_at", "seed", "n_samples_clustering", "block_cap", "max_rounds")
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Parameters of a training as users say them; see `dcsvm_dask.train` for their meaning."""
+
+    kernel: str = "rbf"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+    C: float = 1.0
+    fit_intercept: bool = False
+    levels: int | str = "auto"
+    k: int = 4
+    clusters: tuple[int, ...] | None = None
+    stop_at: int = 0
+    tol: float = 1e-3
+    seed: int = 0
+    n_samples_clustering: int = 1000
+    block_cap: int | None = None
+    level_tol: float = LEVEL_TOL
+    max_rounds: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in REALS:
+            _check(_is(getattr(self, name), numbers.Real), name, getattr(self, name), "a number")
+        for name in INTEGERS:
+            number = getattr(self, name)
+            missing = name == "block_cap" and number is None
+            _check(missing or _is(number, numbers.Integral), name, number, "a whole number")
+        Kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        _check(self.C > 0 and math.isfinite(self.C), "C", self.C, "a positive number")
+        check_goals(self.goals)
+        _check(self.level_tol > 0, "level-tol", self.level_tol, "a positive number")
+        _check(self.k >= 2, "k", self.k, "at least 2")
+        _check(self.seed >= 0, "seed", self.seed, "at least 0")
+        _check(
+            self.n_samples_clustering >= 2,
+            "n-samples-clustering",
+            self.n_samples_clustering,
+            "at least 2",
+        )
+        _check(self.block_cap is None or self.block_cap >= 64, "block-cap", self.block_cap, ">= 64")
+        if isinstance(self.levels, str):
+            _check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
+        else:
+            _check(_is(self.levels, numbers.Integral), "levels", self.levels, '"auto" or a number')
+            _check(0 <= self.levels <= 12, "levels", self.levels, "from 0 to 12")
+        if self.clusters is not None:
+            _check(len(self.clusters) > 0, "clusters", self.clusters, "numbers, bottom level first")
+            whole = all(_is(k, numbers.Integral) for k in self.clusters)
+            _check(whole, "clusters", self.clusters, "whole numbers")
+            _check(min(self.clusters) >= 1, "clusters", self.clusters, "at least 1 each")
+            _check(
+                all(a > b for a, b in zip(self.clusters, self.clusters[1:], strict=False)),
+                "clusters",
+                self.clusters,
+                "falling from the bottom level up",
+            )
+
+    @property
+    def goals(self) -> Goals:
+        """How far the run goes."""
+        return Goals(float(self.tol), int(self.stop_at), int(self.max_rounds))
+
+    def settle(self, data: DataSet, *, holdout: bool = False) -> tuple[Settings, Goals, Shape]:
+        """Return what the words mean for a data set.
+
+        Raises
+        ------
+        InputError
+            If the data has one class or more than two, there are more clusters than rows, or the
+            level to stop at does not exist.
+        """
+        _check_classes(data)
+        n = data.n_distinct
+        clusters, forced = self._clusters(n)
+        if clusters and clusters[0] > n:
+            raise InputError(
+                f"clusters: {clusters[0]} clusters for {n} distinct rows of {data.url}; "
+                "give fewer clusters or levels"
+            )
+        check_goals(self.goals, len(clusters))
+        settings = Settings(
+            kernel=Kernel(self.kernel, float(self.gamma), int(self.degree), float(self.coef0)),
+            C=float(self.C),
+            fit_intercept=self.fit_intercept,
+            clusters=clusters,
+            levels_forced=forced,
+            n_samples_clustering=int(self.n_samples_clustering),
+            block_cap=BLOCK_CAP if self.block_cap is None else int(self.block_cap),
+            level_tol=float(max(self.level_tol, self.tol)),
+            seed=int(self.seed),
+            chunk_rows=min(max(math.ceil(n / CHUNKS), LEAST_CHUNK_ROWS), MOST_CHUNK_ROWS),
+        )
+        return settings, self.goals, shape_of(data, holdout)
+
+    def _clusters(self, n: int) -> tuple[tuple[int, ...], bool]:
+        if self.clusters is not None:
+            return tuple(map(int, self.clusters)), True
+        if not isinstance(self.levels, str):
+            return tuple(int(self.k) ** level for level in range(self.levels, 0, -1)), True
+        if n < LEAST_ROWS_FOR_LEVELS:
+            return (), False
+        wanted = round(math.log(n / BOTTOM_BLOCK_ROWS, self.k))
+        levels = min(max(wanted, 1), MOST_LEVELS)
+        return tuple(int(self.k) ** level for level in range(levels, 0, -1)), False
+
+
+def check_goals(goals: Goals, levels: int | None = None) -> None:
+    """Refuse goals that no run can reach.
+
+    Parameters
+    ----------
+    levels : int, optional
+        Number of levels of the run, where it is known.
+
+    Raises
+    ------
+    InputError
+        If the tolerance or the limit of rounds is not positive, or there is no such level.
+    """
+    _check(goals.tol > 0 and math.isfinite(goals.tol), "tol", goals.tol, "a positive number")
+    _check(goals.stop_at >= 0, "stop-at", goals.stop_at, "a level, or 0 for the exact model")
+    _check(goals.max_rounds >= 1, "max-rounds", goals.max_rounds, "at least 1")
+    if levels is not None and goals.stop_at > levels:
+        raise InputError(
+            f"stop-at: there is no level {goals.stop_at}: this run has {levels} level(s); "
+            "give a lower level, or more --levels"
+        )
+
+
+def shape_of(data: DataSet, holdout: bool) -> Shape:
+    """Return what graphs need to know of a data set."""
+    return Shape(data.n_rows, data.n_distinct, data.rows.nbytes_of(0, data.n_rows), holdout)
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds of `90`, `90s`, `10m`, `1.5h` or `1h30m`.
+
+    Raises
+    ------
+    InputError
+        If the text is no duration above zero.
+    """
+    match = re.fullmatch(r"(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s?)?", text.strip())
+    try:
+        parts = [float(part) if part else 0.0 for part in match.groups()] if match else [0.0]
+    except ValueError:
+        parts = [0.0]
+    seconds = sum(part * unit for part, unit in zip(parts, (3600, 60, 1), strict=False))
+    if seconds <= 0:
+        raise InputError(f"time-budget: {text!r} is no duration; write 90s, 10m or 1h30m")
+    return seconds
+
+
+def _is(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _check(holds: bool, name: str, value: object, wanted: str) -> None:
+    if not holds:
+        word = name.replace("_", "-")
+        raise InputError(f"{word}: {value!r} is not possible; it must be {wanted}")
+
+
+def _check_classes(data: DataSet) -> None:
+    if len(data.classes) == 2:
+        return
+    if len(data.classes) < 2:
+        raise InputError(f"{data.url}: has one class only ({data.classes}); training needs two")
+    raise InputError(
+        f"{data.url}: has {len(data.classes)} classes; ingest it with --positive LABEL,... "
+        "to make two of them"
+    )

@@ -1,0 +1,286 @@
+"""What scripts rely on: exit statuses, JSON alone on standard output, silence when asked for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dcsvm_dask.cli import COMMANDS, main
+from dcsvm_dask.errors import RunError
+from dcsvm_dask.runtime import clusters, session, tasks
+from dcsvm_dask.storage.ingest import ingest
+
+TRAIN = ["--gamma", "8", "-C", "8", "--clusters", "4", "--workers", "0"]
+STATUS_KEYS = {
+    "state",
+    "converged",
+    "level",
+    "objective",
+    "gap",
+    "violation",
+    "n_support",
+    "kernel_values",
+    "ns_per_kernel_value",
+    "seconds",
+    "peak_bytes",
+    "tasks",
+}
+PIPELINE = """
+[data]
+source = "rows.csv"
+label = "lodgepole_pine"
+scale = "minmax"
+test_fraction = 0.25
+[method]
+name = "dcsvm"
+gamma = 8.0
+C = 8.0
+clusters = [3]
+[output]
+run = "{0}/piped-run"
+data = "{0}/piped.zarr"
+"""
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a data set, a complete run and an early one."""
+    home = tmp_path_factory.mktemp("home")
+    source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
+    ingest(
+        str(source),
+        home / "d.zarr",
+        label="lodgepole_pine",
+        scale="minmax",
+        test_fraction=0.25,
+        rows=(0, 480),
+    )
+    for name, more in (("run", []), ("early", ["--stop-at", "1"])):
+        words = ["train", home / "d.zarr", "--run", home / name, "--quiet", *TRAIN, *more]
+        done = invoke(*words)
+        assert (done.exit_code, done.output) == (0, "")
+    return home
+
+
+def test_help_names_every_command_and_imports_none() -> None:
+    code = (
+        "import sys\n"
+        "from dcsvm_dask.cli import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "slow = {'numpy', 'dask', 'distributed', 'numba', 'zarr', 'scipy'} & set(sys.modules)\n"
+        "assert not slow, slow\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    for name, line in COMMANDS.items():
+        assert f"  {name} " in done.stdout
+        assert line in done.stdout
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_has_help_and_quiet(name: str) -> None:
+    done = invoke(name, "--help")
+    assert done.exit_code == 0
+    assert "--quiet" in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_version_is_told() -> None:
+    done = invoke("--version")
+    assert done.exit_code == 0
+    assert done.stdout.strip().endswith("0.1.0")
+
+
+def test_status_as_json_is_one_object_alone(home: Path) -> None:
+    done = invoke("status", home / "run", "--json")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert found.keys() >= STATUS_KEYS
+    assert (found["state"], found["converged"], found["level"]) == ("complete", True, 0)
+    assert found["violation"] <= 1e-3
+    assert found["objective"] < 0
+    assert found["gap"] >= 0
+    assert 0 < found["n_support"] <= 360
+    assert found["kernel_values"] > 0
+    assert found["ns_per_kernel_value"] > 0
+    assert found["seconds"].keys() == {"arrange", "level-1", "refine", "conquer", "model"}
+    assert all(value > 1 << 20 for value in found["peak_bytes"].values())
+    nodes = [n for by_host in found["tasks"].values() for n in by_host.values()]
+    assert sum(nodes) == len(list((home / "run/stages").glob("*/*.json")))
+
+
+def test_status_of_an_early_model(home: Path) -> None:
+    found = json.loads(invoke("status", home / "early", "--json").stdout)
+    assert (found["state"], found["converged"], found["level"]) == ("complete", False, 1)
+    assert found["model"] == "level-1"
+    assert found["objective"] < 0
+    assert "NOT converged" not in invoke("status", home / "early").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        (("plan", "d.zarr", "--clusters", "8,2", "--json"), "stages"),
+        (("info", "d.zarr", "--json"), "parts"),
+        (("evaluate", "run", "d.zarr/test", "--json", "--quiet"), "accuracy"),
+    ],
+)
+def test_json_is_one_object_alone(words: tuple[str, ...], key: str, home: Path) -> None:
+    words = tuple(str(home / w) if w.startswith(("d.zarr", "run")) else w for w in words)
+    done = invoke(*words)
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    assert key in json.loads(done.stdout)
+
+
+def test_progress_is_on_standard_error_and_the_summary_on_standard_output(
+    home: Path, tmp_path: Path
+) -> None:
+    done = invoke("train", home / "d.zarr", "--run", tmp_path / "run", *TRAIN)
+    assert done.exit_code == 0
+    stages = [line.split()[2] for line in done.stderr.splitlines()]
+    assert stages[-5:-3] == ["refine-000", "conquer-000"]
+    assert "state      complete, converged" in done.stdout
+    assert "refine-000" not in done.stdout
+    again = invoke("resume", tmp_path / "run", "--workers", 0)
+    assert again.exit_code == 0
+    assert "state      complete, converged" in again.stdout
+    assert again.stderr == ""
+
+
+def test_quiet_commands_print_results_and_nothing_else(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(_some_csv_rows(300))
+    (tmp_path / "p.toml").write_text(PIPELINE.format(tmp_path))
+    place, data = tmp_path / "run", tmp_path / "rows.zarr"
+    silent = (
+        ("ingest", tmp_path / "rows.csv", "--label", "lodgepole_pine", "--out", data),
+        ("train", home / "d.zarr", "--run", place, "--stop-at", 1, *TRAIN),
+        ("resume", place, "--stop-at", 0, "--workers", 0),
+        ("resume", place, "--workers", 0),
+        ("run", tmp_path / "p.toml", "--workers", 0),
+        ("run", tmp_path / "p.toml", "--workers", 0),
+        ("predict", place, home / "d.zarr/test", "--out", tmp_path / "out.csv", "--workers", 0),
+        ("export", place, "--format", "libsvm", tmp_path / "model"),
+    )
+    for words in silent:
+        done = invoke(*words, "--quiet")
+        assert (done.exit_code, done.stdout, done.stderr) == (0, "", ""), words
+    telling = (
+        ("info", data),
+        ("plan", home / "d.zarr"),
+        ("status", place),
+        ("evaluate", place, home / "d.zarr/test", "--workers", 0),
+    )
+    for words in telling:
+        done = invoke(*words, "--quiet")
+        assert (done.exit_code, done.stderr) == (0, ""), words
+        assert done.stdout != "", words
+
+
+def test_status_3_where_the_rounds_end_without_convergence(home: Path, tmp_path: Path) -> None:
+    words = ["--tol", "1e-7", "--max-rounds", "1"]
+    done = invoke("train", home / "d.zarr", "--run", tmp_path / "run", *TRAIN, *words)
+    assert done.exit_code == 3
+    assert "complete, NOT converged" in done.stdout
+    assert invoke("resume", tmp_path / "run", "--workers", 0, "--quiet").exit_code == 3
+    # Back at the level's model, which is whole, nothing is wrong.
+    back = invoke("resume", tmp_path / "run", "--workers", 0, "--stop-at", 1, "--quiet")
+    assert back.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "sentence"),
+    [
+        (RunError("a worker was lost"), 1, "dcsvm: a worker was lost"),
+        (ValueError("odd"), 1, "dcsvm: a task failed: ValueError: odd"),
+        (MemoryError("too much"), 1, "dcsvm: a task failed: MemoryError: too much"),
+        (KeyboardInterrupt(), 130, "dcsvm: {0}: interrupted; go on by `dcsvm resume {0}`"),
+    ],
+    ids=["run error", "bug", "memory", "ctrl-c"],
+)
+def test_failures_are_one_line_and_a_status(
+    error: BaseException,
+    status: int,
+    sentence: str,
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(tasks, "run_node", fail)
+    place = tmp_path / "run"
+    done = invoke("train", home / "d.zarr", "--run", place, "--quiet", *TRAIN)
+    assert done.exit_code == status
+    assert done.stdout == ""
+    assert done.stderr == sentence.format(place) + "\n"
+    left = json.loads((place / "state.json").read_text())
+    assert left["state"] == ("interrupted" if status == 130 else "failed")
+    assert not (place / "lock.json").exists()
+
+
+def test_the_parameters_are_committed_before_a_cluster_is_started(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    @contextmanager
+    def no_cluster(*_: object) -> Iterator[None]:
+        seen.append(json.loads((tmp_path / "run/run.json").read_text()))
+        raise RunError("no cluster today")
+        yield
+
+    monkeypatch.setattr(session, "local_cluster", no_cluster)
+    words = ["--gamma", "8", "-C", "3", "--workers", "2", "--quiet"]
+    done = invoke("train", home / "d.zarr", "--run", tmp_path / "run", *words)
+    assert (done.exit_code, done.stderr) == (1, "dcsvm: no cluster today\n")
+    assert seen[0]["settings"]["C"] == 3.0
+
+
+def test_a_scheduler_that_does_not_answer_is_one_sentence(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
+    for address in ("tcp://127.0.0.1:1", "127.0.0.1:1", "nowhere.invalid:8786", "what?"):
+        place = tmp_path / f"run{len(address)}"
+        words = ["--scheduler", address, "--quiet"]
+        done = invoke("train", home / "d.zarr", "--run", place, *words)
+        assert done.exit_code == 2, (address, done.output)
+        assert done.stdout == ""
+        assert done.stderr.startswith(f"dcsvm: no Dask scheduler answers at {address}")
+        assert done.stderr.count("\n") == 1
+        assert invoke("status", place, "--json").exit_code == 0
+
+
+def test_the_time_budget_ends_with_status_0_and_says_what_there_is(
+    home: Path, tmp_path: Path
+) -> None:
+    words = ["--time-budget", "0.000001s"]
+    done = invoke("train", home / "d.zarr", "--run", tmp_path / "run", *TRAIN, *words)
+    assert done.exit_code == 0
+    assert "interrupted (the time budget was used up; no level is committed yet)" in done.stdout
+    assert invoke("resume", tmp_path / "run", "--workers", 0, "--quiet").exit_code == 0
+
+
+def _some_csv_rows(n: int) -> str:
+    import lzma
+
+    source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
+    with resources.as_file(source) as path, lzma.open(path, "rt") as file:
+        return "".join(line for line, _ in zip(file, range(n + 1), strict=False))

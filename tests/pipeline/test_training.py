@@ -1,0 +1,151 @@
+"""What the words of a training mean for a data set."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.pipeline.training import Training, parse_duration
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.ingest import ingest
+
+
+def data_of(n: int, classes: int = 2) -> Any:
+    """Return as much of a data set as is asked for."""
+    rows = SimpleNamespace(nbytes_of=lambda start, stop: 400 * (stop - start))
+    return SimpleNamespace(
+        n_rows=n + 5, n_distinct=n, classes=list(range(classes)), url="d.zarr/train", rows=rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "words", "clusters", "forced"),
+    [
+        (3000, {}, (), False),
+        (6000, {}, (4,), False),
+        (100_000, {}, (64, 16, 4), False),
+        (464_810, {}, (256, 64, 16, 4), False),
+        (10**8, {}, (256, 64, 16, 4), False),
+        (100_000, {"k": 10}, (100, 10), False),
+        (3000, {"levels": 2}, (16, 4), True),
+        (100_000, {"levels": 0}, (), True),
+        (3000, {"levels": 3, "k": 2}, (8, 4, 2), True),
+        (3000, {"clusters": (30, 7, 2)}, (30, 7, 2), True),
+        (3000, {"clusters": (30,), "levels": 3}, (30,), True),
+    ],
+)
+def test_levels(n: int, words: dict[str, Any], clusters: tuple[int, ...], forced: bool) -> None:
+    settings, _, shape = Training(**words).settle(data_of(n))
+    assert (settings.clusters, settings.levels_forced) == (clusters, forced)
+    assert (shape.n_variables, shape.n_rows) == (n, n + 5)
+
+
+@pytest.mark.parametrize("n", [10, 6000, 10**6, 10**8])
+def test_tasks_hold_a_bounded_number_of_rows(n: int) -> None:
+    settings, _, _ = Training().settle(data_of(n))
+    assert settings.chunk_rows <= 65536
+
+
+def test_levels_are_solved_no_further_than_the_run_is_to_go() -> None:
+    assert Training(tol=0.1).settle(data_of(100))[0].level_tol == 0.1
+    assert Training(tol=1e-6).settle(data_of(100))[0].level_tol == 1e-2
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    training = Training(
+        C=np.float32(2),
+        gamma=np.float64(3),
+        k=np.int64(3),
+        levels=np.int64(2),
+        seed=np.uint8(7),
+        tol=np.float32(0.01),
+        stop_at=np.int32(1),
+        block_cap=np.int64(100),
+        max_rounds=np.int16(9),
+        degree=np.int64(2),
+        n_samples_clustering=np.int64(40),
+    )
+    X = np.random.default_rng(0).random((60, 3)).astype(np.float32)
+    data = ingest((X, X[:, 0] > 0.5), tmp_path / "d.zarr")
+    settings, goals, _ = training.settle(data)
+    value = json.loads(json.dumps({"settings": settings.to_json(), "goals": asdict(goals)}))
+    assert value["settings"]["clusters"] == [9, 3]
+    assert value["settings"]["C"] == 2.0
+    assert value["goals"] == {"tol": pytest.approx(0.01), "stop_at": 1, "max_rounds": 9}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"C": "1"}, "C: '1' is not possible; it must be a number"),
+        ({"C": True}, "C: True is not possible; it must be a number"),
+        ({"gamma": None}, "gamma: None is not possible; it must be a number"),
+        ({"gamma": "scale"}, "gamma: 'scale' is not possible"),
+        ({"k": 2.5}, "k: 2.5 is not possible; it must be a whole number"),
+        ({"stop_at": "1"}, "stop-at: '1' is not possible"),
+        ({"seed": None}, "seed: None is not possible"),
+        ({"levels": None}, "levels: None is not possible"),
+        ({"levels": 2.0}, "levels: 2.0 is not possible"),
+        ({"clusters": (4.0, 2.0)}, r"clusters: \(4.0, 2.0\) is not possible"),
+        ({"kernel": "gauss"}, "kernel 'gauss' is unknown"),
+    ],
+)
+def test_words_of_a_wrong_kind(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Training(**words)
+
+
+@pytest.mark.parametrize(("classes", "words"), [(1, "one class only"), (3, "has 3 classes")])
+def test_two_classes_are_needed(classes: int, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Training().settle(data_of(100, classes))
+
+
+def test_distinct_rows_are_what_counts_for_clusters() -> None:
+    with pytest.raises(InputError, match="64 clusters for 63 distinct rows"):
+        Training(clusters=(64, 4)).settle(data_of(63))
+    assert Training(clusters=(64, 4)).settle(data_of(64))[0].clusters == (64, 4)
+
+
+def test_a_data_set_s_shape(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).random((50, 3)).astype(np.float32)
+    X[40:] = X[:10]
+    y = np.arange(50) % 2
+    ingest((X, y), tmp_path / "d.zarr")
+    _, _, shape = Training().settle(DataSet.open(tmp_path / "d.zarr"), holdout=True)
+    assert (shape.n_rows, shape.n_variables, shape.holdout) == (50, 40, True)
+    assert shape.n_bytes == 50 * 3 * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90.0),
+        ("90s", 90.0),
+        ("10m", 600.0),
+        ("1.5h", 5400.0),
+        ("1h30m", 5400.0),
+        ("1h30m15s", 5415.0),
+        (" 2m ", 120.0),
+        ("0.5", 0.5),
+    ],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@given(st.text(max_size=8))
+def test_no_text_breaks_the_reading_of_durations(text: str) -> None:
+    try:
+        assert parse_duration(text) > 0
+    except InputError as error:
+        assert "is no duration" in str(error)  # noqa: PT017
