@@ -1,0 +1,1 @@
+"""The data and the pipeline of ``dcsvm demo``."""
