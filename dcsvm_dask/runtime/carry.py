@@ -27,7 +27,6 @@ def carry(
         graph = next(method)
         while True:
             seen += graph
-            restore(run, graph)
             missing = to_run(run, seen, graph)
             if missing:
                 executor.run(run.place.url, run.digest, missing, deadline)
@@ -66,35 +65,40 @@ def kept_for_the_run(stages: Graph) -> list[tuple[str, str]]:
     ]
 
 
-def restore(run: RunFolder, graph: Graph) -> None:
-    """Let stages run again whose arrays were released when the run was complete."""
-    for stage, node in kept_for_the_run(graph):
-        found = run.find(stage, node)
-        if found is not None and found.released:
-            run.reopen(stage)
-
-
 def to_run(run: RunFolder, seen: Graph, graph: Graph) -> Graph:
     """Return the stages of a graph that are not committed, after those that they need again.
 
-    Where a commit was taken back (it was damaged, and its stage deleted), the stages before it may
-    have been released: they give the same arrays again.
+    Where all are committed nothing is needed, so a run that was killed while it deleted what it
+    had kept does nothing again. Otherwise what was kept for the run may be gone, because the run
+    was complete once; and where a commit was taken back (it was damaged, and its stage deleted),
+    the stages before it may have been released: they all give the same arrays again.
     """
     missing = [stage for stage in graph if run.find(stage.name, COMMIT) is None]
     if not missing:
         return []
     by_name = {stage.name: stage for stage in seen}
-    again: Graph = []
+    again = [
+        by_name[name]
+        for name in dict.fromkeys(
+            name for name, node in kept_for_the_run(seen) if released(run, name, node)
+        )
+        if by_name[name] not in missing
+    ]
+    chain: Graph = []
     before = missing[0].supersedes
-    while before is not None:
-        found = run.find(before, COMMIT)
-        if found is not None and not found.released:
-            break
-        again.insert(0, by_name[before])
+    while before is not None and released(run, before, COMMIT, absent=True):
+        chain.insert(0, by_name[before])
         before = by_name[before].supersedes
-    for stage in [*again, *missing]:
+    stages = [*again, *chain, *missing]
+    for stage in stages:
         run.reopen(stage.name)
-    return [*again, *missing]
+    return stages
+
+
+def released(run: RunFolder, stage: str, node: str, *, absent: bool = False) -> bool:
+    """Return whether a node's arrays were released; `absent`: what one that is not there counts."""
+    found = run.find(stage, node)
+    return absent if found is None else found.released
 
 
 def committed(run: RunFolder, graph: Graph) -> dict[str, Record]:
