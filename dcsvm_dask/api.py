@@ -14,6 +14,7 @@ import numpy as np
 import zarr
 
 from dcsvm_dask import __version__
+from dcsvm_dask.diagnostics.history import history
 from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.status import read_state, status
 from dcsvm_dask.errors import InputError
@@ -53,6 +54,10 @@ class Run(Predictor):
     def status(self) -> dict[str, Any]:
         """Return where the run stands; see `dcsvm_dask.diagnostics.status.status`."""
         return status(self.folder)
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return the points that the run has been at; see `dcsvm_dask.diagnostics.history`."""
+        return history(self.status())
 
     def _reporter(self) -> Lines:
         return Lines()

@@ -9,6 +9,9 @@ from dcsvm_dask.graphs.reached import best_model
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.run import Record, RunFolder
 
+# Seconds without a node at work that still belong to a stage; the scheduler needs less.
+LONGEST_PAUSE = 5.0
+
 
 def status(run: RunFolder) -> dict[str, Any]:
     """Return where a run stands.
@@ -20,8 +23,9 @@ def status(run: RunFolder) -> dict[str, Any]:
         (reached last), ``model`` (the stage that holds the best model), ``level``, ``objective``
         and ``gap`` (of the whole problem; estimates at a level), ``violation``, ``n_support``,
         ``kernel_values``, ``ns_per_kernel_value``, ``floor_ratio`` (kernel values over
-        variables x support vectors), ``seconds`` (by phase), ``peak_bytes`` (by worker),
-        ``tasks`` (by stage and worker), ``stages`` (the records of the commits).
+        variables x support vectors), ``seconds`` (by phase), ``stage_seconds`` (by stage),
+        ``peak_bytes`` (by worker), ``tasks`` (by stage and worker), ``stages`` (the records of
+        the commits).
     """
     nodes = {stage: _nodes(run, stage) for stage in run.stages()}
     commits = {stage: found["commit"] for stage, found in nodes.items() if "commit" in found}
@@ -30,7 +34,7 @@ def status(run: RunFolder) -> dict[str, Any]:
     reached = [stage for stage in order if not stage.startswith("score")]
     stage = left["stage"] if left["stage"] in commits else (reached[-1] if reached else None)
     last = {} if stage is None else commits[stage]
-    work = _work(nodes)
+    work, stage_seconds = _work(nodes), _stage_seconds(nodes)
     variables = commits.get("arrange", {}).get("variables", 0)
     n_support = last.get("support", last.get("n_support"))
     return {
@@ -51,7 +55,8 @@ def status(run: RunFolder) -> dict[str, Any]:
         "floor_ratio": (
             work["kernel_values"] / (variables * n_support) if variables and n_support else None
         ),
-        "seconds": _seconds(nodes),
+        "seconds": _by_phase(stage_seconds),
+        "stage_seconds": stage_seconds,
         "peak_bytes": _peaks(nodes),
         "tasks": _tasks(nodes),
         "stages": {stage: commits[stage] for stage in order},
@@ -114,13 +119,24 @@ def _work(nodes: dict[str, dict[str, Record]]) -> dict[str, Any]:
     }
 
 
-def _seconds(nodes: dict[str, dict[str, Record]]) -> dict[str, float]:
-    total: dict[str, float] = defaultdict(float)
+def _stage_seconds(nodes: dict[str, dict[str, Record]]) -> dict[str, float]:
+    """Return how long each stage took; the time between a kill and a resume does not count."""
+    total = {}
     for stage, found in nodes.items():
-        if found:
-            begin = min(record["began"] for record in found.values())
-            end = max(record["began"] + record["seconds"] for record in found.values())
-            total[phase_of(stage)] += end - begin
+        spans = sorted((r["began"], r["began"] + r["seconds"]) for r in found.values())
+        taken, until = 0.0, spans[0][0] if spans else 0.0
+        for begin, end in spans:
+            pause = max(0.0, begin - until)
+            taken += max(0.0, end - max(begin, until)) + (pause if pause <= LONGEST_PAUSE else 0.0)
+            until = max(until, end)
+        total[stage] = taken
+    return total
+
+
+def _by_phase(stage_seconds: dict[str, float]) -> dict[str, float]:
+    total: dict[str, float] = defaultdict(float)
+    for stage, seconds in stage_seconds.items():
+        total[phase_of(stage)] += seconds
     return dict(total)
 
 

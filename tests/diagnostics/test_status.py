@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from dcsvm_dask.diagnostics.history import history
 from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.diagnostics.summary import exact_line, summary
@@ -93,6 +94,25 @@ def test_a_complete_run(run: RunFolder) -> None:
     text = summary(found)
     assert "state      complete, converged" in text
     assert "support    40 support vectors" in text
+
+
+def test_the_time_between_a_kill_and_a_resume_is_no_work(run: RunFolder) -> None:
+    commit(run, "level-1", "block-00000", 10.0)
+    commit(run, "level-1", "block-00001", 11.0)
+    commit(run, "level-1", "block-00002", 14.0)  # the scheduler took a second
+    commit(run, "level-1", "commit", 90_000.0)
+    assert status(run)["seconds"] == {"level-1": 8.0}
+
+
+def test_the_history_lists_levels_and_rounds_once(run: RunFolder) -> None:
+    whole_run(run)
+    found = history(status(run))
+    assert [entry["stage"] for entry in found] == ["level-1", "conquer-000"]
+    assert [entry["objective"] for entry in found] == [-45.0, -50.0]
+    assert [entry["gap"] for entry in found] == [8.0, 0.25]
+    assert [entry["n_support"] for entry in found] == [45, 40]
+    assert [entry["accuracy"] for entry in found] == [0.75, 0.8]
+    assert found[0]["time"] == 24.0
 
 
 def test_a_level_tells_of_the_whole_problem_by_its_estimates(run: RunFolder) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,3 +88,23 @@ def test_another_goal_goes_on_and_other_parameters_are_refused(file: Path) -> No
     with pytest.raises(InputError, match=r"was begun with other parameters than .*p.toml has now"):
         api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
     assert run.status()["state"] == "complete"
+
+
+@pytest.mark.parametrize(
+    "file", sorted((REPOSITORY / "pipelines").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_the_pipelines_that_come_along_can_be_read(file: Path) -> None:
+    assert read_pipeline(file).training.kernel == "rbf"
+
+
+@pytest.mark.long
+def test_a_pipeline_that_comes_along_runs(
+    shared_data: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared_data("ijcnn1")
+    monkeypatch.chdir(tmp_path)
+    run = api.run_pipeline(
+        REPOSITORY / "pipelines" / "ijcnn1.toml", execution=IN_PROCESS, quiet=True
+    )
+    assert run.status()["objective"] == pytest.approx(-33155.11, rel=1e-6)
+    assert run.history()[-1]["accuracy"] > 0.98
