@@ -1,6 +1,6 @@
 """How far a run's model can be from the best one: primal and dual value, in float64.
 
-    python benchmarks/certificate.py RUN
+    python -m benchmarks.certificate RUN
 
 Nothing of this package's numerics takes part: scikit-learn's kernel function multiplies all
 training rows with the model's support vectors, both in float64. By weak duality no machine for the

@@ -1,6 +1,6 @@
 """Memory of a prediction: 5 million rows, the peak of every process.
 
-    python benchmarks/predict_memory.py [--rows 5000000] [--workers 2] [--out-format csv] [FOLDER]
+    python -m benchmarks.predict_memory [--rows 5000000] [--workers 2] [--out-format csv] [FOLDER]
 
 Makes a data set of that many rows (once; FOLDER keeps it), trains a small model, predicts with the
 command line and prints the time and the largest resident memory of the command and of each worker.
@@ -11,21 +11,19 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 import dcsvm_dask.api as dcsvm
+from benchmarks.peaks import report
 from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.storage.ingest import ingest
 
 FEATURES = 22
 BLOCK = 50_000
-LIMIT = 500 << 20
 
 
 class Rows:
@@ -67,15 +65,8 @@ def main() -> int:
         command = [Path(sys.executable).with_name("dcsvm"), "predict", run, data, "--out", out]
         command += ["--mode", chosen.mode, "--quiet"]
         command += ["--workers", chosen.workers] if chosen.workers else []
-        begin = time.perf_counter()
-        peaks = measure([str(part) for part in command])
-        seconds = time.perf_counter() - begin
-        print(f"{chosen.rows} rows, {chosen.mode}, to {chosen.out_format}: {seconds:.1f} s")
-        for name, peak in peaks:
-            print(f"{peak / 2**20:7.0f} MiB  {name}")
-        worst = max(peak for _, peak in peaks)
-        print(f"largest: {worst / 2**20:.0f} MiB; the bound is {LIMIT / 2**20:.0f} MiB")
-        return int(worst > LIMIT)
+        print(f"{chosen.rows} rows, {chosen.mode}, to {chosen.out_format}")
+        return report([str(part) for part in command])
 
 
 def prepare(home: Path, n_rows: int) -> tuple[Path, Path]:
@@ -90,37 +81,6 @@ def prepare(home: Path, n_rows: int) -> tuple[Path, Path]:
             execution=Execution(workers=0), quiet=True,
         )  # fmt: skip
     return data, run
-
-
-def measure(command: list[str]) -> list[tuple[str, int]]:
-    """Run a command; return the largest resident memory of it and of every child process."""
-    peaks: dict[int, tuple[str, int]] = {}
-    process = psutil.Popen(command)
-    while process.poll() is None:
-        try:
-            family = [process, *process.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            break
-        for member in family:
-            peak = peak_of(member.pid)
-            if peak:
-                name = "command" if member.pid == process.pid else f"child {member.pid}"
-                peaks[member.pid] = (name, peak)
-        time.sleep(0.05)
-    if process.returncode:
-        raise SystemExit(process.returncode)
-    return list(peaks.values())
-
-
-def peak_of(pid: int) -> int:
-    """Return the largest resident memory so far of a process, in bytes; 0 if it is gone."""
-    try:
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) << 10
-    except OSError:
-        pass
-    return 0
 
 
 if __name__ == "__main__":
