@@ -28,7 +28,7 @@ from dcsvm_dask.runtime.session import Execution, carry_run, check_start, read_h
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import RunLock
+from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder
 
@@ -92,7 +92,7 @@ def train(
     }
     execution = execution or Execution()
     check_start(execution, make_plan(settings, goals, shape), place, dataset.url)
-    with RunLock(place):
+    with FolderLock(place):
         folder = RunFolder.create(place, header)
         keep_preparation(folder, dataset)
         carry_run(folder, execution, None if quiet else Lines())
@@ -130,7 +130,7 @@ def resume(
         )
     execution = execution or Execution()
     check_start(execution, make_plan(settings, goals, shape), folder.place, dataset.url)
-    with RunLock(folder.place):
+    with FolderLock(folder.place):
         keep_preparation(folder, dataset)
         if goals == before and read_state(folder).get("state") == "complete":
             return Run(folder)

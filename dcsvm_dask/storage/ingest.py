@@ -23,6 +23,7 @@ from dcsvm_dask.storage.ingest_scan import Report, Scan
 from dcsvm_dask.storage.ingest_sources import check_names, resolve_sources
 from dcsvm_dask.storage.ingest_write import write_part
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import FolderLock
 
 PREFIX = "parts-"
 """Attempts to write a data set are named so."""
@@ -99,8 +100,7 @@ def ingest(
     """
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
     place = Location.of(out)
-    if read_commit(place) is not None and not overwrite:
-        raise InputError(f"{place}: a data set exists there; remove it or give --overwrite")
+    _refuse_existing(place, overwrite)
     train_source, test_source = resolve_sources(
         source, test, label=label, header=header, own_test=test_fraction is None
     )
@@ -109,6 +109,9 @@ def ingest(
     tell = report or (lambda _: None)
     attempt = f"{PREFIX}{uuid.uuid4().hex[:12]}"
     with contextlib.ExitStack() as stack:
+        stack.callback(place.delete_if_empty)
+        stack.enter_context(FolderLock(place, "data set"))
+        _refuse_existing(place, overwrite)
         statistics = ScalingStatistics(scale)
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet: statistics wait for them.
@@ -156,13 +159,17 @@ def ingest(
             _commit(place, attempt, form, parts, about)
         except BaseException:
             held.delete()
-            place.delete_if_empty()
             raise
-    for name in place.list():
-        # What an overwritten data set or a killed ingest left.
-        if name.startswith(PREFIX) and name != attempt:
-            (place / name).delete()
+        for name in place.list():
+            # What an overwritten data set or a killed ingest left.
+            if name.startswith(PREFIX) and name != attempt:
+                (place / name).delete()
     return DataSet.open(place)
+
+
+def _refuse_existing(place: Location, overwrite: bool) -> None:
+    if read_commit(place) is not None and not overwrite:
+        raise InputError(f"{place}: a data set exists there; remove it or give --overwrite")
 
 
 def _commit(

@@ -1,4 +1,4 @@
-"""One process carries a run at a time: a lock with its owner's name and a heartbeat."""
+"""One process writes a folder at a time: a lock with its owner's name and a heartbeat."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SETTLE_SECONDS = 2.0
 IDENTITY = ("host", "pid", "started", "since")
 
 
-class RunLock:
-    """Hold a run's lock while the context is open.
+class FolderLock:
+    """Hold the lock of a run or a data set while the context is open.
 
     A lock is stale when its process is gone (same host), or when its heartbeat stopped for a
     minute (other host).
@@ -39,8 +39,9 @@ class RunLock:
         written there.
     """
 
-    def __init__(self, place: Location) -> None:
+    def __init__(self, place: Location, what: str = "run") -> None:
         self._place = place
+        self._what = what
         self._object = place / "lock.json"
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -53,7 +54,7 @@ class RunLock:
             "since": time.time(),
         }
 
-    def __enter__(self) -> RunLock:
+    def __enter__(self) -> FolderLock:
         try:
             taken = self._create() or self._take_over()
         except OSError as error:
@@ -62,8 +63,8 @@ class RunLock:
                 "name another folder"
             ) from error
         if not taken:
-            raise InputError(f"{self._place}: another process has just taken the run")
-        self._thread = threading.Thread(target=self._beat, name="run-lock", daemon=True)
+            raise InputError(f"{self._place}: another process has just taken the {self._what}")
+        self._thread = threading.Thread(target=self._beat, name="folder-lock", daemon=True)
         self._thread.start()
         return self
 
@@ -88,8 +89,8 @@ class RunLock:
             holder = read_holder(self._place)
             if holder is not None:
                 raise InputError(
-                    f"{self._place}: the run is in use by {holder['user']}@{holder['host']} "
-                    f"(process {holder['pid']}, since "
+                    f"{self._place}: the {self._what} is in use by "
+                    f"{holder['user']}@{holder['host']} (process {holder['pid']}, since "
                     f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(holder['since']))}); "
                     "stop that process first"
                 )
@@ -118,7 +119,7 @@ class RunLock:
 
 
 def read_owner(place: Location) -> dict[str, Any]:
-    """Return what a run's lock says, living or not; empty if there is none or it is damaged."""
+    """Return what a folder's lock says, living or not; empty if there is none or it is damaged."""
     try:
         owner = (place / "lock.json").read_json()
         return {
@@ -134,7 +135,7 @@ def read_owner(place: Location) -> dict[str, Any]:
 
 
 def read_holder(place: Location) -> dict[str, Any] | None:
-    """Return the living owner of a run's lock, or None if it is free or stale."""
+    """Return the living owner of a folder's lock, or None if it is free or stale."""
     owner = read_owner(place)
     if not owner:
         return None

@@ -16,7 +16,7 @@ from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.diagnostics.summary import exact_line, summary
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import RunLock
+from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
 
 HEADER: dict[str, Any] = {
@@ -144,7 +144,7 @@ def test_a_model_that_went_on_is_the_one_that_is_told_of(run: RunFolder) -> None
 def test_a_process_that_is_gone_leaves_an_interrupted_run(run: RunFolder) -> None:
     whole_run(run)
     leave(run, "running")
-    with RunLock(run.place):
+    with FolderLock(run.place):
         assert status(run)["state"] == "running"
     found = status(run)
     assert (found["state"], found["message"]) == (

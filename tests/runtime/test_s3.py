@@ -17,7 +17,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import RunLock
+from dcsvm_dask.storage.lock import FolderLock
 
 # Sessions of the client are closed by the garbage collector, with a warning.
 pytestmark = [
@@ -85,8 +85,8 @@ def test_a_run_on_s3_is_the_same_and_goes_on(
 
 def test_a_lock_on_s3_is_written_only_where_none_is(bucket: str) -> None:
     place = Location(f"{bucket}/locked")
-    with RunLock(place):
+    with FolderLock(place):
         assert not (place / "lock.json").write_new(b"{}")
-        with pytest.raises(InputError, match="in use by"), RunLock(place):
+        with pytest.raises(InputError, match="in use by"), FolderLock(place):
             pass
     assert (place / "lock.json").write_new(b"{}")

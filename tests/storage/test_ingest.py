@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.hashing import count_distinct, row_hashes
 from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import FolderLock
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5)).astype(np.float32)
@@ -263,3 +266,17 @@ def test_an_existing_data_set_is_kept(tmp_path: Path) -> None:
     second = ingest((X[:100], Y[:100]), tmp_path / "a.zarr", overwrite=True)
     assert second.n_rows == 100
     assert len([p for p in (tmp_path / "a.zarr").iterdir() if p.name.startswith("parts-")]) == 1
+
+
+def test_a_place_that_another_process_ingests_into_is_refused(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("a,y\n1,0\n2,1\n")
+    place = Location.of(tmp_path / "d.zarr")
+    with (
+        FolderLock(place, "data set"),
+        pytest.raises(InputError, match=rf"the data set is in use by .*process {os.getpid()}"),
+    ):
+        ingest(rows, place, label="y")
+    assert not (tmp_path / "d.zarr" / "dataset.json").exists()
+    assert ingest(rows, place, label="y").n_rows == 2
+    assert "lock.json" not in place.list()

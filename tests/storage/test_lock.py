@@ -20,7 +20,7 @@ import pytest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage import lock
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import STALE_SECONDS, RunLock, read_holder
+from dcsvm_dask.storage.lock import STALE_SECONDS, FolderLock, read_holder
 
 
 @pytest.fixture(params=["folder", "memory"])
@@ -60,7 +60,7 @@ def owner_of(process: psutil.Process, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_lock_is_there_while_it_is_held_and_names_its_owner(place: Location) -> None:
-    with RunLock(place):
+    with FolderLock(place):
         holder = read_holder(place)
         assert holder is not None
         assert holder["pid"] == os.getpid()
@@ -77,7 +77,7 @@ def test_a_run_held_by_a_living_process_is_refused_by_name(
     (place / "lock.json").write_json(owner)
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(owner["since"]))
     words = rf"in use by ada@{socket.gethostname()} \(process {owner['pid']}, since {since}\)"
-    with pytest.raises(InputError, match=words), RunLock(place):
+    with pytest.raises(InputError, match=words), FolderLock(place):
         pass
     assert (place / "lock.json").read_json() == owner
     # A heartbeat that is late says nothing where the process itself can be seen.
@@ -86,7 +86,7 @@ def test_a_run_held_by_a_living_process_is_refused_by_name(
 
 
 def test_the_lock_is_released_by_an_exception(place: Location) -> None:
-    with pytest.raises(KeyboardInterrupt), RunLock(place):
+    with pytest.raises(KeyboardInterrupt), FolderLock(place):
         raise KeyboardInterrupt
     assert place.list() == []
 
@@ -106,7 +106,7 @@ def test_the_lock_of_a_dead_process_is_taken_over(place: Location, death: str) -
         _wait_until(lambda: death == "reused" or psutil.Process(child.pid).status() == "zombie")
     (place / "lock.json").write_json(owner)
     assert read_holder(place) is None
-    with RunLock(place):
+    with FolderLock(place):
         assert (read_holder(place) or {})["pid"] == os.getpid()
     child.kill()
     child.wait()
@@ -116,10 +116,10 @@ def test_the_lock_of_a_dead_process_is_taken_over(place: Location, death: str) -
 def test_a_process_of_another_host_is_judged_by_its_heartbeat(place: Location) -> None:
     owner = owner_of(psutil.Process(), host="elsewhere")
     (place / "lock.json").write_json(owner)
-    with pytest.raises(InputError, match="ada@elsewhere"), RunLock(place):
+    with pytest.raises(InputError, match="ada@elsewhere"), FolderLock(place):
         pass
     (place / "lock.json").write_json({**owner, "heartbeat": time.time() - STALE_SECONDS - 1})
-    with RunLock(place):
+    with FolderLock(place):
         assert (read_holder(place) or {})["host"] == socket.gethostname()
 
 
@@ -127,7 +127,7 @@ def test_a_process_of_another_host_is_judged_by_its_heartbeat(place: Location) -
 def test_a_damaged_lock_holds_nothing(place: Location, content: bytes) -> None:
     (place / "lock.json").write_bytes(content)
     assert read_holder(place) is None
-    with RunLock(place):
+    with FolderLock(place):
         assert read_holder(place) is not None
 
 
@@ -145,7 +145,7 @@ def test_the_heartbeat_goes_on_and_survives_storage_that_fails(
         write(self, data)
 
     monkeypatch.setattr(Location, "write_bytes", fail_once)
-    with RunLock(place):
+    with FolderLock(place):
         first = (place / "lock.json").read_json()["heartbeat"]
         assert failed.wait(10)
         _wait_until(lambda: (place / "lock.json").read_json()["heartbeat"] > first)
@@ -156,7 +156,7 @@ def test_who_lost_the_lock_neither_writes_nor_deletes_it(
 ) -> None:
     monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.01)
     owner = owner_of(other_process)
-    with RunLock(place):
+    with FolderLock(place):
         (place / "lock.json").write_json(owner)
         time.sleep(0.1)
         # A beat that was under way may have come later than the new owner, but only that one.
@@ -175,7 +175,7 @@ def test_of_many_that_want_a_stale_lock_one_at_a_time_has_it(place: Location) ->
         nonlocal inside, most, entered
         gate.wait()
         try:
-            with RunLock(place):
+            with FolderLock(place):
                 with guard:
                     inside, entered = inside + 1, entered + 1
                     most = max(most, inside)
@@ -202,8 +202,8 @@ def test_a_file_system_without_links_has_locks_too(
 
     monkeypatch.setattr(os, "link", refuse)
     place = Location.of(tmp_path)
-    with RunLock(place):
-        with pytest.raises(InputError, match="in use by"), RunLock(place):
+    with FolderLock(place):
+        with pytest.raises(InputError, match="in use by"), FolderLock(place):
             pass
         assert place.list() == ["lock.json"]
     assert place.list() == []
@@ -214,7 +214,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     file.write_text("x")
     with (
         pytest.raises(InputError, match="nothing can be written there"),
-        RunLock(Location.of(file / "run")),
+        FolderLock(Location.of(file / "run")),
     ):
         pass
 
