@@ -29,7 +29,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
-from dcsvm_dask.storage.preparation import keep_preparation
+from dcsvm_dask.storage.preparation import Preparation, keep_preparation
 from dcsvm_dask.storage.run import RunFolder
 
 Place = str | os.PathLike[str] | Location
@@ -227,6 +227,11 @@ def open_holdout(holdout: Place, data: DataSet) -> DataSet:
                 f"{found.url}: has {what} {theirs}, the training data {data.url} has {ours}; "
                 "ingest both together"
             )
+    if not Preparation.of(data).scales_like(found):
+        raise InputError(
+            f"{found.url}: was scaled otherwise than the training data {data.url}; "
+            "ingest both together"
+        )
     return found
 
 

@@ -122,7 +122,10 @@ def decided(
     model = held_model(choice)
     decide_given(choice, model.support[:1])
     if report is not None:
-        report.say(f"{choice.mode} prediction by {choice.stage}, {model.n_support} support vectors")
+        report.say(
+            f"{choice.mode} prediction by {choice.stage}, {model.n_support} support vectors"
+            + _shortfall(run, choice)
+        )
     calls = ((batch.call(choice), batch) for batch in rows.batches())
     seen, told = 0, time.perf_counter()
     with open_pool(execution, report, f"predict_{choice.mode}") as pool:
@@ -132,6 +135,15 @@ def decided(
                 told = time.perf_counter()
                 report.say(f"{seen} rows" + (f" of {rows.n_rows}" if rows.n_rows else ""))
             yield found, batch
+
+
+def _shortfall(run: RunFolder, choice: Choice) -> str:
+    """Say so where the exact model is not as exact as the run was asked to be."""
+    if choice.mode != "exact":
+        return ""
+    violation = run.node(choice.stage, "commit").record["violation"]
+    tol = run.header["goals"]["tol"]
+    return f"; NOT converged: violation {violation:.2g}, tol {tol:g}" if violation > tol else ""
 
 
 def _about(choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:

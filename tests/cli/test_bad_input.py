@@ -26,6 +26,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
     ingest(str(source), home / "d.zarr", label="lodgepole_pine", rows=(0, 200))
+    ingest(str(source), home / "scaled.zarr", label="lodgepole_pine", rows=(0, 99), scale="minmax")
     X = np.random.default_rng(0).random((60, 54)).astype(np.float32)
     three = np.arange(60) % 3
     ingest((X, three), home / "three.zarr")
@@ -134,6 +135,7 @@ def test_unknown_commands_and_missing_words() -> None:
         ("d.zarr", "--holdout absent.zarr", "no data set there"),
         ("d.zarr", "--holdout narrow.zarr", "has features 5, the training data"),
         ("d.zarr", "--holdout three.zarr", "has classes"),
+        ("d.zarr", "--holdout scaled.zarr", "was scaled otherwise than the training data"),
         ("unknown://d.zarr", "", "cannot be opened"),
     ],
 )

@@ -99,12 +99,14 @@ def test_a_goal_back_at_a_level_is_reached_at_once(copied: Path) -> None:
 
 
 def test_rounds_that_end_without_convergence_say_so_and_go_on(
-    train: Callable[..., api.Run],
+    train: Callable[..., api.Run], small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = train(max_rounds=1)
     found = run.status()
     assert (found["state"], found["converged"]) == ("complete", False)
     assert found["violation"] > 1e-4
+    run.evaluate(small, quiet=False)
+    assert "NOT converged: violation" in capsys.readouterr().err
     found = resume(Path(run.url), max_rounds=1000).status()
     assert found["converged"]
     assert found["violation"] <= 1e-4
