@@ -16,8 +16,9 @@ import zarr
 from dcsvm_dask import __version__
 from dcsvm_dask.diagnostics.history import history
 from dcsvm_dask.diagnostics.lines import Lines
-from dcsvm_dask.diagnostics.status import read_state, status
+from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.conquer import rounds_done
 from dcsvm_dask.graphs.dcsvm import Goals
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
@@ -25,6 +26,7 @@ from dcsvm_dask.pipeline.file import Pipeline, read_pipeline
 from dcsvm_dask.pipeline.training import Training, check_goals
 from dcsvm_dask.runtime.predictor import Predictor
 from dcsvm_dask.runtime.session import Execution, carry_run, check_start, read_header
+from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
@@ -121,7 +123,7 @@ def resume(
         stop_at=before.stop_at if stop_at is None else stop_at,
         max_rounds=before.max_rounds if max_rounds is None else max_rounds,
     )
-    check_goals(goals, len(settings.clusters))
+    check_goals(goals, len(settings.clusters), rounds_done(folder))
     dataset = DataSet.open(folder.header["data"]["url"])
     if dataset.fingerprint != folder.header["data"]["fingerprint"]:
         raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from dcsvm_dask.graphs.reached import best_model
+from dcsvm_dask.steps.choice import reached_model, read_state
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.run import Record, RunFolder
 
@@ -43,7 +43,7 @@ def status(run: RunFolder) -> dict[str, Any]:
         "message": left["message"],
         "converged": bool(left["converged"]),
         "stage": stage,
-        "model": left["stage"] or best_model(run),
+        "model": reached_model(run),
         "level": _level(order),
         "objective": last.get("objective_estimate", last.get("objective")),
         "gap": last.get("gap", last.get("gap_estimate")),
@@ -61,14 +61,6 @@ def status(run: RunFolder) -> dict[str, Any]:
         "tasks": _tasks(nodes),
         "stages": {stage: commits[stage] for stage in order},
     }
-
-
-def read_state(run: RunFolder) -> Record:
-    """Return what the last process that carried the run left; empty if none has."""
-    try:
-        return (run.place / "state.json").read_json()
-    except FileNotFoundError:
-        return {}
 
 
 def _left(run: RunFolder) -> Record:

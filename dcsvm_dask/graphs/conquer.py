@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage, many, single
 from dcsvm_dask.steps import check, rounds, scope
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.run import Record, RunFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,8 @@ def conquer(chain: Chain) -> Generator[Graph, dict[str, Record], Reached]:
     number = 0
     while number < chain.max_rounds:
         done = record["violation"] <= chain.tol
-        if done and (record["from_scratch"] or chain.support_only):
+        # Where the run went further before its goal was made looser, this point is gone.
+        if done and not record["released"] and (chain.support_only or holds(chain, record)):
             return Reached(stage.name, record, converged=True)
         number += 1
         if done or not record["blocks"]:
@@ -54,9 +55,16 @@ def conquer(chain: Chain) -> Generator[Graph, dict[str, Record], Reached]:
         else:
             stage = round_stage(chain, number, stage.name, record["blocks"])
         record = (yield [stage])[stage.name]
-    # What the last round says of its own f is no claim of convergence.
-    converged = record["violation"] <= chain.tol and record["from_scratch"]
-    return Reached(stage.name, record, converged=converged)
+    return Reached(stage.name, record, converged=holds(chain, record))
+
+
+def holds(chain: Chain, record: Record) -> bool:
+    """Return whether a record may claim convergence: what a round says of its own f may not.
+
+    A check that was made for a looser tolerance computed f less exactly.
+    """
+    exact = record["from_scratch"] and record["tol"] <= chain.tol
+    return bool(exact and record["violation"] <= chain.tol)
 
 
 def check_stage(chain: Chain, number: int, source: str | None) -> Stage:
@@ -67,7 +75,7 @@ def check_stage(chain: Chain, number: int, source: str | None) -> Stage:
     at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": COMMIT}
     look = (
         many(
-            "product",
+            "recompute",
             check.product_of_alpha,
             chain.parts,
             "part",
@@ -123,6 +131,12 @@ def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
         ),
     )
     return Stage(name, layers, chain.name, supersedes=previous)
+
+
+def rounds_done(run: RunFolder) -> int:
+    """Return how many rounds the longest chain of a run has committed."""
+    numbers = (stage.split("-") for stage in run.stages() if run.find(stage, COMMIT))
+    return max((int(n[1]) for n in numbers if n[0] in ("refine", "conquer")), default=0)
 
 
 def stage_name(chain: Chain, number: int) -> str:

@@ -15,8 +15,9 @@ from dcsvm_dask.storage.run import Record
 
 # Without levels, rows are still arranged in blocks of about this many: neighbours lie together.
 ARRANGED_BLOCK_ROWS = 1500
-# Refinement need not be more exact than what the whole problem will change about it.
-REFINE_TOL = 100.0
+# Times the levels' tolerance: refinement need not be more exact than what the whole problem will
+# change about it.
+REFINE_TOL = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def chain_of(
         source,
         support_only=refine,
         local=local,
-        tol=REFINE_TOL * goals.tol if refine else goals.tol,
+        tol=REFINE_TOL * settings.level_tol if refine else goals.tol,
         parts=row_parts(shape.n_variables, settings.chunk_rows),
         max_rounds=goals.max_rounds,
     )

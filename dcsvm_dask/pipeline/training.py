@@ -133,13 +133,15 @@ class Training:
         return tuple(int(self.k) ** level for level in range(levels, 0, -1)), False
 
 
-def check_goals(goals: Goals, levels: int | None = None) -> None:
+def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> None:
     """Refuse goals that no run can reach.
 
     Parameters
     ----------
     levels : int, optional
         Number of levels of the run, where it is known.
+    rounds : int
+        Rounds that the run has done already; their points are not kept.
 
     Raises
     ------
@@ -149,6 +151,10 @@ def check_goals(goals: Goals, levels: int | None = None) -> None:
     _check(goals.tol > 0 and math.isfinite(goals.tol), "tol", goals.tol, "a positive number")
     _check(goals.stop_at >= 0, "stop-at", goals.stop_at, "a level, or 0 for the exact model")
     _check(goals.max_rounds >= 1, "max-rounds", goals.max_rounds, "at least 1")
+    if goals.max_rounds < rounds:
+        raise InputError(
+            f"max-rounds: {goals.max_rounds} is not possible; this run has done {rounds} already"
+        )
     if levels is not None and goals.stop_at > levels:
         raise InputError(
             f"stop-at: there is no level {goals.stop_at}: this run has {levels} level(s); "

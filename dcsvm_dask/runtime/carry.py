@@ -102,11 +102,11 @@ def released(run: RunFolder, stage: str, node: str, *, absent: bool = False) -> 
 
 
 def committed(run: RunFolder, graph: Graph) -> dict[str, Record]:
-    """Return the records of a graph's stages."""
+    """Return the records of a graph's stages, with ``released``: whether its arrays are gone."""
     records = {}
     for stage in graph:
         found = run.find(stage.name, COMMIT)
         if found is None:
             raise RunError(f"{run.place}: stage {stage.name} ended without its commit")
-        records[stage.name] = found.record
+        records[stage.name] = {**found.record, "released": found.released}
     return records

@@ -18,7 +18,8 @@ from dcsvm_dask.runtime.pool import open_pool, results
 from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.steps.batches import Batch, SentRows, StoredRows, open_batches, prepare_rows
-from dcsvm_dask.steps.predict import Choice, Decided, decide_given, held_model
+from dcsvm_dask.steps.choice import Choice
+from dcsvm_dask.steps.predict import Decided, decide_given, held_model
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import open_predictions
 from dcsvm_dask.storage.preparation import Preparation

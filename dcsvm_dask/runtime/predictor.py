@@ -13,7 +13,7 @@ from dcsvm_dask.runtime import predict as predicting
 from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.steps import export as exporting
-from dcsvm_dask.steps.predict import Choice, choose_model
+from dcsvm_dask.steps.choice import Choice, choose_model
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation

@@ -12,7 +12,6 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
-from dcsvm_dask.graphs.reached import best_model
 from dcsvm_dask.runtime.capacity import check_disk, check_memory, memory_of_workers
 from dcsvm_dask.runtime.carry import Carried, carry
 from dcsvm_dask.runtime.clusters import local_cluster, refuse_in_child, remote_cluster
@@ -20,6 +19,7 @@ from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.executors import Executor, in_process
 from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.tasks import Event, Send
+from dcsvm_dask.steps.choice import reached_model
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
@@ -99,7 +99,7 @@ def carry_run(run: RunFolder, execution: Execution, report: Reporter | None) -> 
         raise
     outcome = carried.outcome
     if outcome is None:
-        reached = best_model(run)
+        reached = reached_model(run)
         left = f"{reached} is the model" if reached else "no level is committed yet"
         _leave(run, "interrupted", f"the time budget was used up; {left}")
     else:

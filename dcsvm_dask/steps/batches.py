@@ -15,7 +15,8 @@ from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.readers.open import find_format, open_source
 from dcsvm_dask.readers.source import ArraySource, Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
-from dcsvm_dask.steps.predict import Choice, Decided, decide_given, decide_stored
+from dcsvm_dask.steps.choice import Choice
+from dcsvm_dask.steps.predict import Decided, decide_given, decide_stored
 from dcsvm_dask.storage.dataset import PARTS, DataSet, read_commit
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation

@@ -43,6 +43,7 @@ def product_of_alpha(
     bound = product_error_bound(kernel, sample, Z, v, budget=budget)
     return {
         "rows": len(mine),
+        "tol": tol,
         "kernel_values": values,
         "float32_error": float(np.max(bound, initial=0.0)),
     }
@@ -69,7 +70,8 @@ def commit_check(
     problem = read_problem(run)
     rows = run.node(scope, "scope").read("rows").astype(np.int64)
     alpha = run.node(source, node).read("alpha")[0]
-    f = np.concatenate([run.node(stage, f"product-{part:04d}").read("f") for part in range(parts)])
+    found = [run.node(stage, f"recompute-{part:04d}") for part in range(parts)]
+    f = np.concatenate([part.read("f") for part in found])
     scale = 1.0
     if number == 0:
         quadratic = float(np.dot(problem.y[rows] * alpha[rows], f))
@@ -78,7 +80,10 @@ def commit_check(
     record = commit_point(
         problem, attempt, Point(rows, alpha, f), number=number, tol=tol, local=local
     )
-    error = max(
-        run.node(stage, f"product-{part:04d}").record["float32_error"] for part in range(parts)
-    )
-    return {**record, "from_scratch": True, "scale": scale, "float32_error": error}
+    return {
+        **record,
+        "from_scratch": True,
+        "scale": scale,
+        # Parts may have been committed before a resume with another tolerance.
+        **{key: max(part.record[key] for part in found) for key in ("tol", "float32_error")},
+    }

@@ -12,7 +12,8 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
 from dcsvm_dask.models.svc import to_svc
-from dcsvm_dask.steps.predict import choose_model, load_model
+from dcsvm_dask.steps.choice import choose_model
+from dcsvm_dask.steps.predict import load_model
 from dcsvm_dask.steps.problem import ARRANGE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location

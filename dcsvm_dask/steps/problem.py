@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
@@ -20,8 +21,9 @@ from dcsvm_dask.storage.rows_cache import CachedRows
 from dcsvm_dask.storage.run import RunFolder
 
 ARRANGE = "arrange"
-# Decompressed rows that a worker keeps from one task to the next.
-CACHE_BYTES = 128 << 20
+# Share of a process's memory that decompressed rows may take from one task to the next.
+CACHE_SHARE = 1 / 8
+_cache_bytes = 128 << 20
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,32 @@ def settings_of(run: RunFolder) -> Settings:
 
 
 def data_of(run: RunFolder) -> DataSet:
-    """Open the run's training data."""
-    return DataSet.open(run.header["data"]["url"])
+    """Open the run's training data.
+
+    Raises
+    ------
+    InputError
+        If others lie there now than those that the run was begun with.
+    """
+    data = DataSet.open(run.header["data"]["url"])
+    if data.fingerprint != run.header["data"]["fingerprint"]:
+        raise InputError(
+            f"{run.place}: was begun with other data than {data.url} holds now "
+            "(the fingerprints differ); train a new run"
+        )
+    return data
 
 
 def read_problem(run: RunFolder) -> Problem:
     """Open the arranged problem of a run; kept for the next step of the same process."""
     commit = run.node(ARRANGE, "commit")
     return _read_problem(run.place.url, commit.attempt)
+
+
+def use_memory(n_bytes: int) -> None:
+    """Tell how much memory this process may use; it changes what is read again, no result."""
+    global _cache_bytes
+    _cache_bytes = int(CACHE_SHARE * n_bytes)
 
 
 @lru_cache(maxsize=1)
@@ -83,7 +103,7 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
     weight = np.concatenate([part.read("weight") for part in parts])
     return Problem(
         settings=settings,
-        X=CachedRows(ConcatRows([open_rows(part.place / "X") for part in parts]), CACHE_BYTES),
+        X=CachedRows(ConcatRows([open_rows(part.place / "X") for part in parts]), _cache_bytes),
         y=np.concatenate([part.read("y") for part in parts]).astype(np.float64),
         C=settings.C * weight,
         rows=np.concatenate([part.read("rows") for part in parts]),

@@ -37,8 +37,9 @@ def point(stage: Stage, violation: float) -> dict[str, Any]:
     """Return the record of a chain's stage."""
     return {
         "violation": violation,
-        "from_scratch": any(layer.name == "product" for layer in stage.layers)
-        and not any(layer.name == "improve" for layer in stage.layers),
+        "from_scratch": any(layer.name == "recompute" for layer in stage.layers),
+        "tol": GOALS.tol,
+        "released": False,
         "blocks": 0 if violation <= GOALS.tol else 3,
     }
 

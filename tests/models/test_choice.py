@@ -14,7 +14,7 @@ import zarr
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.steps import predict as step
-from dcsvm_dask.steps.predict import choose_model
+from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import NAME
 from dcsvm_dask.storage.run import RunFolder
@@ -39,12 +39,18 @@ def test_the_default_is_exact_else_early_of_the_lowest_level(make_run: Any) -> N
     assert chosen(folder, mode="early", level=2) == ("early", 2, "level-2")
 
 
-def test_of_several_exact_models_the_last_one_counts(make_run: Any) -> None:
+def test_of_several_models_the_one_counts_that_the_run_ended_with(make_run: Any) -> None:
     folder = make_run().run.folder
     commit = (folder.stage("model-conquer-003") / "commit.json").read_json()
-    commit["record"]["began"] = 5.0
     (folder.stage("model-conquer-001") / "commit.json").write_json(commit)
-    assert chosen(folder)[2] == "model-conquer-001"
+    state = folder.place / "state.json"
+    state.write_json({"state": "running", "stage": ""})
+    assert chosen(folder) == ("exact", 0, "model-conquer-003")
+    state.write_json({"state": "complete", "stage": "model-conquer-001"})
+    assert chosen(folder) == ("exact", 0, "model-conquer-001")
+    state.write_json({"state": "complete", "stage": "level-2"})
+    assert chosen(folder) == ("early", 2, "level-2")
+    assert chosen(folder, mode="exact") == ("exact", 0, "model-conquer-003")
 
 
 @pytest.mark.parametrize(

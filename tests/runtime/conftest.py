@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.diagnostics.status import read_state
 from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.storage.run import Committed, RunFolder
 
 IN_PROCESS = Execution(workers=0)

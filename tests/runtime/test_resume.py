@@ -17,6 +17,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime import executors
 from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.steps.problem import data_of
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, RunFolder
 
@@ -84,13 +85,13 @@ def test_a_complete_run_goes_on_to_a_tighter_tolerance_and_back(
     assert tight["gap"] < loose["gap"]
     assert tight["stages"][tight["model"]]["source"] == tight["model"].removeprefix("model-")
     assert tight["stages"][tight["model"].removeprefix("model-")]["from_scratch"]
-    # A resume of the resumed has nothing to do; a looser goal has been reached already.
+    # A resume of the resumed has nothing to do; a looser goal leaves the tighter model.
     attempts = look.attempts(run.folder)
     assert look.attempts(resume(copied).folder) == attempts
     back = resume(copied, tol=1e-4).status()
     assert (back["state"], back["converged"]) == ("complete", True)
-    assert back["model"] == loose["model"]
-    np.testing.assert_array_equal(look.alpha(api.open_run(copied)), look.alpha(undisturbed))
+    assert back["model"] == tight["model"]
+    assert look.attempts(run.folder) == attempts
 
 
 def test_a_goal_back_at_a_level_is_reached_at_once(copied: Path) -> None:
@@ -110,6 +111,52 @@ def test_rounds_that_end_without_convergence_say_so_and_go_on(
     found = resume(Path(run.url), max_rounds=1000).status()
     assert found["converged"]
     assert found["violation"] <= 1e-4
+
+
+def test_fewer_rounds_than_were_done_are_refused(copied: Path) -> None:
+    before = (copied / "run.json").read_bytes()
+    with pytest.raises(InputError, match=r"max-rounds: 2 is not possible; .* has done \d+ already"):
+        resume(copied, max_rounds=2)
+    assert (copied / "run.json").read_bytes() == before
+    assert api.open_run(copied).status()["state"] == "complete"
+
+
+def test_a_check_for_a_looser_tolerance_claims_nothing_tighter(
+    train: Callable[..., api.Run],
+) -> None:
+    run = train(tol=1e-2)
+    loose = run.status()
+    tol = 1.01 * loose["violation"]  # the point that was reached holds it already
+    tight = resume(Path(run.url), tol=tol).status()
+    assert tight["converged"]
+    source = tight["stages"][tight["model"]]["source"]
+    assert tight["stages"][source]["tol"] == tol
+    assert source != loose["stages"][loose["model"]]["source"]
+
+
+def test_a_looser_goal_after_a_kill_in_the_middle_of_a_round(
+    train: Callable[..., api.Run], undisturbed: api.Run
+) -> None:
+    run = train()
+    place = Path(run.url)
+    last = max(path.name for path in place.glob("stages/conquer-*"))
+    forget_the_end(place)
+    for stage in (last, f"model-{last}"):
+        (place / "stages" / stage / "commit.json").unlink()
+    found = resume(place, tol=1e-2).status()
+    assert (found["state"], found["converged"]) == ("complete", True)
+    assert found["objective"] == pytest.approx(undisturbed.status()["objective"], rel=1e-3)
+
+
+def test_data_that_change_while_a_run_is_under_way_end_it(
+    demo_rows: Callable[..., Path], train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    data = Path(shutil.copytree(demo_rows(600), tmp_path / "data.zarr"))
+    run = train(data=data, stop_at=1)
+    shutil.rmtree(data)
+    shutil.copytree(demo_rows(500), data)
+    with pytest.raises(InputError, match="the fingerprints differ"):
+        data_of(run.folder)
 
 
 class Clock:

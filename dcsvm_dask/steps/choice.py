@@ -1,0 +1,129 @@
+"""Which of the models that a run has committed predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.models.model import MODES
+from dcsvm_dask.storage.run import Record, RunFolder
+
+PRECISIONS = ("float32", "float64")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A committed model and how it decides."""
+
+    run_url: str
+    stage: str
+    """The stage whose commit holds the model."""
+    attempt: str
+    mode: str
+    """exact, early or naive."""
+    level: int
+    """0 for the exact model."""
+    precision: str = "float32"
+
+
+def choose_model(
+    run: RunFolder, mode: str | None = None, level: int | None = None, precision: str = "float32"
+) -> Choice:
+    """Return which committed model predicts.
+
+    Parameters
+    ----------
+    run : RunFolder
+    mode : {"exact", "early", "naive"}, optional
+        By default what the run reached: exact, or early where it stopped at a level.
+    level : int, optional
+        For early and naive prediction; by default the one that the run stopped at, else the
+        lowest that is committed.
+    precision : {"float32", "float64"}
+        Of kernel values.
+
+    Raises
+    ------
+    InputError
+        If there is no such model.
+    """
+    if mode is not None and mode not in MODES:
+        raise InputError(f"mode: {mode!r} is not possible; give one of {', '.join(MODES)}")
+    if precision not in PRECISIONS:
+        raise InputError(
+            f"precision: {precision!r} is not possible; give one of {', '.join(PRECISIONS)}"
+        )
+    models = committed_models(run)
+    levels = sorted(number for number in models if number)
+    if not models:
+        raise InputError(
+            f"{run.place}: has no model yet: no level is committed; "
+            f"go on with it by `dcsvm resume {run.place}`"
+        )
+    reached = next((n for n, stage in models.items() if stage == reached_model(run)), None)
+    if mode is None:
+        exact = level == 0 or (level is None and reached == 0)
+        mode = "exact" if exact else "early"
+    if mode == "exact":
+        if level:
+            raise InputError(f"level: level {level} is predicted from by mode early or naive")
+        if 0 not in models:
+            raise InputError(
+                f"{run.place}: the exact model is not committed yet; {_known(levels)}, or go on "
+                f"by `dcsvm resume {run.place} --stop-at 0`"
+            )
+        return _choice(run, models[0], mode, 0, precision)
+    if not levels:
+        raise InputError(f"{run.place}: was trained without levels; predict with mode exact")
+    if level is None:
+        level = reached or levels[0]
+    if level not in levels:
+        raise InputError(f"level: level {level} of {run.place} is not committed; {_known(levels)}")
+    return _choice(run, models[level], mode, level, precision)
+
+
+def reached_model(run: RunFolder) -> str | None:
+    """Return the stage of the model that a run ended with; of an unfinished one the best so far.
+
+    None if no model is committed.
+    """
+    models = committed_models(run)
+    left = read_state(run).get("stage")
+    return left if left in models.values() else models[min(models)] if models else None
+
+
+def committed_models(run: RunFolder) -> dict[int, str]:
+    """Return the stages that hold a model by their level, 0 for the exact one.
+
+    Of several exact models that is the one that the run ended with, else that of most rounds.
+    """
+    models: dict[int, str] = {}
+    left = read_state(run).get("stage")
+    for stage in sorted(run.stages()):  # rounds have numbers of equal length
+        kind, _, number = stage.partition("-")
+        if kind not in ("model", "level") or run.find(stage, "commit") is None:
+            continue
+        level = 0 if kind == "model" else int(number)
+        if models.get(level) != left or left is None:
+            models[level] = stage
+    return models
+
+
+def read_state(run: RunFolder) -> Record:
+    """Return what the last process that carried the run left; empty if none has."""
+    try:
+        return (run.place / "state.json").read_json()
+    except FileNotFoundError:
+        return {}
+
+
+def _choice(run: RunFolder, stage: str, mode: str, level: int, precision: str) -> Choice:
+    found = run.find(stage, "commit")
+    assert found is not None
+    return Choice(run.place.url, stage, found.attempt, mode, level, precision)
+
+
+def _known(levels: list[int]) -> str:
+    if not levels:
+        return "no level is"
+    return f"committed level(s): {', '.join(map(str, levels))}"
