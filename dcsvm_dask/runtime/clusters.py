@@ -53,7 +53,7 @@ def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Execu
         raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
     with cluster, Client(cluster) as client:
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
-        with _prepared(client, send):
+        with _prepared(client, send, PrepareWorker(shield=True)):
             yield OnCluster(client, description, None)
 
 
@@ -87,7 +87,7 @@ def remote_cluster(address: str, send: Send) -> Iterator[Executor]:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         check_versions(client, address)
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
-        with _prepared(client, send):
+        with _prepared(client, send, PrepareWorker(shield=False)):
             yield OnCluster(client, description, memory_of_slots(workers))
 
 
@@ -152,9 +152,9 @@ def _tell_of_loss(event: Any, send: Send) -> None:
 
 
 @contextmanager
-def _prepared(client: Any, send: Send) -> Iterator[None]:
+def _prepared(client: Any, send: Send, plugin: PrepareWorker) -> Iterator[None]:
     """Prepare the workers of a cluster and pass on what is told there."""
-    client.register_plugin(PrepareWorker())
+    client.register_plugin(plugin)
     client.subscribe_topic(TOPIC, lambda event: send(event[1]))
     client.subscribe_topic("all", lambda event: _tell_of_loss(event[1], send))
     try:
@@ -163,3 +163,5 @@ def _prepared(client: Any, send: Send) -> Iterator[None]:
         for topic in (TOPIC, "all"):
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 client.unsubscribe_topic(topic)
+        with contextlib.suppress(Exception):
+            client.unregister_worker_plugin(plugin.name)

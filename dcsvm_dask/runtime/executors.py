@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any, Protocol, cast
@@ -54,7 +54,7 @@ class InProcess:
 
     def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
         """Run a graph by Dask's synchronous scheduler."""
-        listen(lambda event: self._tell(event, deadline))
+        listen(lambda event: self._send({**event, "worker": "in-process"}), self._in_time(deadline))
         try:
             dask_graph, last = to_dask(run_url, digest, graph)
             get_sync(dask_graph.to_dict(), last)
@@ -65,10 +65,12 @@ class InProcess:
         finally:
             listen(None)
 
-    def _tell(self, event: dict[str, Any], deadline: float | None) -> None:
-        self._send({**event, "worker": "in-process"})
-        if deadline is not None and time.time() > deadline:
-            raise OutOfTimeError
+    def _in_time(self, deadline: float | None) -> Callable[[], None]:
+        def check() -> None:
+            if deadline is not None and time.time() > deadline:
+                raise OutOfTimeError
+
+        return check
 
 
 class OnCluster:

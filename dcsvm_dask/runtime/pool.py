@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
-from dcsvm_dask.errors import DcsvmError, RunError
+from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.runtime.executors import task_failed
 from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.session import Execution, open_executor
 
@@ -116,7 +117,7 @@ class _Future:
         except DcsvmError:
             raise
         except Exception as error:
-            raise RunError(f"a task failed: {type(error).__name__}: {error}") from error
+            raise task_failed(error) from error
         finally:
             self._future.release()
 

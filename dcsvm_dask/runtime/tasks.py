@@ -7,9 +7,10 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from dask._task_spec import Task, TaskRef
+from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
-from dcsvm_dask.graphs.graph import Graph, Node, Stage
+from dcsvm_dask.graphs.graph import Graph, Node
 from dcsvm_dask.steps.node import Step, run_node
 from dcsvm_dask.storage.run import Record
 
@@ -25,6 +26,8 @@ def perform(
 ) -> str:
     """Run one node on whatever process this is, and tell who listens."""
     del after  # only their order matters
+    if _before is not None:
+        _before()
     begin = time.time()
     record = run_node(run_url, stage, node, step, arguments)
     if record["began"] < begin:  # it was committed before: nothing has happened that is new
@@ -35,13 +38,15 @@ def perform(
 
 def to_dask(run_url: str, digest: str, graph: Graph) -> tuple[HighLevelGraph, Hashable]:
     """Return a Dask graph of stages that run one after the other, and the key of its last task."""
+    # Two runs of equal data and settings may be under way on one scheduler.
+    token = tokenize(run_url, digest)[:12]
     layers: dict[str, MaterializedLayer] = {}
     dependencies: dict[str, set[str]] = {}
     before: list[str] = []
     before_layer: str | None = None
     for order, stage in enumerate(graph):
         for layer in stage.layers:
-            name = f"dcsvm_{stage.label}_{layer.name}-{digest}-{stage.name}"
+            name = f"dcsvm_{stage.label}_{layer.name}-{token}-{stage.name}"
             keys = [_key(name, node) for node in layer.nodes]
             tasks = {
                 key: Task(
@@ -67,18 +72,14 @@ def _key(layer: str, node: Node) -> str:
     return f"{layer}-{node.name}"
 
 
-def n_tasks(stages: list[Stage]) -> int:
-    """Return how many tasks some stages have."""
-    return sum(stage.n_nodes for stage in stages)
-
-
 _listener: Send | None = None
+_before: Callable[[], None] | None = None
 
 
-def listen(send: Send | None) -> None:
-    """Set who is told of nodes that run inside this process; None: nobody."""
-    global _listener
-    _listener = send
+def listen(send: Send | None, before: Callable[[], None] | None = None) -> None:
+    """Set who is told of nodes that run inside this process, and what is called before each."""
+    global _listener, _before
+    _listener, _before = send, before
 
 
 def _send(event: Event) -> None:

@@ -9,19 +9,38 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.steps.problem import use_memory
 
 
 class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
-    """One BLAS thread, compiled numerics, and no death by the Ctrl-C meant for the client."""
+    """One BLAS thread, compiled numerics, and no death by the Ctrl-C meant for the client.
+
+    Parameters
+    ----------
+    shield : bool
+        Whether workers ignore SIGINT: those of a local cluster share the terminal of the client.
+    """
 
     name = "dcsvm-prepare"
 
+    def __init__(self, *, shield: bool) -> None:
+        self._shield = shield
+        self._limits: Any = None
+
     def setup(self, worker: Any) -> None:
         """Prepare the process that has just started."""
-        del worker
         from threadpoolctl import threadpool_limits
 
         warm_up()
-        threadpool_limits(1)
-        with contextlib.suppress(ValueError):  # not the main thread: nothing to shield
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if worker.memory_manager.memory_limit:
+            use_memory(worker.memory_manager.memory_limit)
+        self._limits = threadpool_limits(1)
+        if self._shield:
+            with contextlib.suppress(ValueError):  # not the main thread: nothing to shield
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def teardown(self, worker: Any) -> None:
+        """Give a worker of somebody's cluster back as it was."""
+        del worker
+        if self._limits is not None:
+            self._limits.restore_original_limits()

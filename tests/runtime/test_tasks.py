@@ -56,6 +56,7 @@ def test_tasks_are_named_so_that_the_dashboard_groups_them() -> None:
     # The same run, parameters and data have the same keys; others have others.
     assert set(to_dask("run", "0123abcd", STAGES)[0].to_dict()) == set(graph.to_dict())
     assert not set(to_dask("run", "0123abce", STAGES)[0].to_dict()) & set(graph.to_dict())
+    assert not set(to_dask("run2", "0123abcd", STAGES)[0].to_dict()) & set(graph.to_dict())
 
 
 def test_a_layer_waits_for_the_whole_layer_before() -> None:
