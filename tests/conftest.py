@@ -11,6 +11,12 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from dcsvm_dask.runtime.compilation import use_own_cache
+
+# Before anything imports Numba: this process and the commands that it starts share what they
+# compile.
+use_own_cache()
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

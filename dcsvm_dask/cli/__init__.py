@@ -13,6 +13,7 @@ import click
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.runtime.compilation import use_own_cache
 
 WRONG_PATH = (
     FileExistsError,
@@ -53,6 +54,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
+        use_own_cache()
         module = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command

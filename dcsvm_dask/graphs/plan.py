@@ -16,7 +16,7 @@ from dcsvm_dask.graphs.dcsvm import (
 from dcsvm_dask.graphs.graph import Graph, Stage
 from dcsvm_dask.graphs.sizes import arrange_parts
 from dcsvm_dask.steps.level import ESTIMATE_ROWS
-from dcsvm_dask.steps.partition import IMBALANCE, MEASURED_ROWS, sample_size
+from dcsvm_dask.steps.partition import IMBALANCE, sample_size
 from dcsvm_dask.steps.settings import Settings
 
 PROCESS_BYTES = 320 << 20
@@ -89,7 +89,12 @@ def plan(settings: Settings, goals: Goals, shape: Shape) -> Plan:
         block = 4 * min(rows, settings.block_cap) ** 2 + 3 * rows * row + 100 * rows
         values = n * (n / k) if rows <= settings.block_cap else n * (n / k) * SUPPORT_SHARE * 2
         stages.append(
-            StagePlan(stage, max(block, 40 * n + chunk), values + ESTIMATE_ROWS * support)
+            # The commit reads all support vectors, to estimate the whole problem's objective.
+            StagePlan(
+                stage,
+                max(block, 40 * n + max(chunk, int(2 * support * row))),
+                values + ESTIMATE_ROWS * support,
+            )
         )
     if not goals.stop_at:
         everything = int(2 * n * row * SUPPORT_SHARE) + 3 * chunk + 60 * n
@@ -118,6 +123,6 @@ def _arrange_bytes(settings: Settings, shape: Shape) -> int:
     part = 3 * shape.n_bytes // arrange_parts(shape.n_bytes)
     order = 100 * shape.n_rows
     k = settings.clusters[0] if settings.clusters else 1
-    sample = sample_size(settings, k)
-    cluster = 12 * max(sample, MEASURED_ROWS) ** 2 + 3 * sample * row
+    sample = min(sample_size(settings, k), shape.n_rows)
+    cluster = 12 * sample**2 + 3 * sample * row
     return max(part, order, cluster, 3 * settings.chunk_rows * row)

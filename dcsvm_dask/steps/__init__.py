@@ -1,4 +1,5 @@
-"""The bodies of graph nodes: open arrays, call numerics, write arrays, return a small record.
+"""The bodies of graph nodes and of predictions.
 
-No Dask in here: a step can be called by hand.
+A step opens arrays, calls numerics, writes arrays and returns a small record. No Dask
+in here: a step can be called by hand.
 """
