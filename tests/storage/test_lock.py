@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.storage import lock
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import STALE_SECONDS, FolderLock, read_holder
@@ -37,6 +37,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
 @pytest.fixture(autouse=True)
 def _settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "SETTLE_SECONDS", 0.05)
+    monkeypatch.setattr(lock, "WATCH_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -123,16 +124,77 @@ def test_a_process_of_another_host_is_judged_by_its_heartbeat(place: Location) -
         assert (read_holder(place) or {})["host"] == socket.gethostname()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"{}", b'{"host": 1}', b"[]", b"\xff"])
-def test_a_damaged_lock_holds_nothing(place: Location, content: bytes) -> None:
+@pytest.mark.parametrize("lag", [-3600.0, -STALE_SECONDS - 1, 0.0])
+def test_a_process_whose_clock_is_behind_keeps_its_lock(place: Location, lag: float) -> None:
+    owner = owner_of(psutil.Process(), host="elsewhere", heartbeat=time.time() + lag)
+    (place / "lock.json").write_json(owner)
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(0.01):
+            owner["heartbeat"] += 0.01
+            (place / "lock.json").write_json(owner)
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    try:
+        with pytest.raises(InputError, match="in use by ada@elsewhere"), FolderLock(place):
+            pass
+    finally:
+        stop.set()
+        thread.join()
+    assert (place / "lock.json").read_json() == owner
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"{}", b'{"host": 1}', b"[]", b"\xff", b'{"name": "npm"}']
+)
+def test_what_is_no_lock_of_ours_holds_nothing_and_stays(place: Location, content: bytes) -> None:
     (place / "lock.json").write_bytes(content)
     assert read_holder(place) is None
-    with FolderLock(place):
-        assert read_holder(place) is not None
+    with pytest.raises(InputError, match=r"lock\.json: is no lock that dcsvm wrote; delete it"):
+        FolderLock(place).__enter__()
+    assert (place / "lock.json").read_bytes() == content
 
 
-def test_the_heartbeat_goes_on_and_survives_storage_that_fails(
+def test_only_the_stale_lock_that_was_read_is_deleted(
+    place: Location, other_process: psutil.Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "lock.json").write_json(owner_of(psutil.Process(), started=0.0))
+    owner = owner_of(other_process)
+
+    def another_comes_first(self: FolderLock, stale: dict[str, Any]) -> bool:
+        (place / "lock.json").write_json(owner)
+        return False
+
+    monkeypatch.setattr(FolderLock, "_still_beats", another_comes_first)
+    with pytest.raises(InputError, match="has just taken"):
+        FolderLock(place).__enter__()
+    assert (place / "lock.json").read_json() == owner
+
+
+def test_a_lock_given_back_while_it_was_asked_for_deletes_nobodys(
     place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FolderLock, "_create", lambda self: False)
+    with pytest.raises(InputError, match="has just taken"):
+        FolderLock(place).__enter__()
+
+
+def test_who_lost_the_lock_is_told(place: Location, other_process: psutil.Process) -> None:
+    with FolderLock(place, "run") as held:
+        held.check()
+        (place / "lock.json").write_json(owner_of(other_process))
+        with pytest.raises(RunError, match="has lost the run: ada@.* nothing more is written here"):
+            held.check()
+        (place / "lock.json").delete()
+        with pytest.raises(RunError, match="its lock was deleted"):
+            held.check()
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("away")])
+def test_the_heartbeat_goes_on_and_survives_storage_that_fails(
+    place: Location, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.01)
     failed = threading.Event()
@@ -141,7 +203,7 @@ def test_the_heartbeat_goes_on_and_survives_storage_that_fails(
     def fail_once(self: Location, data: bytes) -> None:
         if not failed.is_set():
             failed.set()
-            raise OSError(28, "No space left on device")
+            raise error
         write(self, data)
 
     monkeypatch.setattr(Location, "write_bytes", fail_once)
