@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import uuid
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,12 @@ from dcsvm_dask.storage.ingest_write import write_part
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 
-PREFIX = "parts-"
+ATTEMPT = re.compile(r"parts-[0-9a-f]{12}")
 """Attempts to write a data set are named so."""
+
+LEFT_BY_A_KILL = re.compile(
+    rf"{ATTEMPT.pattern}|lock\.json|zarr\.json|\.(lock|dataset)\.json\..*|zarr\..*\.partial"
+)
 
 
 def ingest(
@@ -100,18 +106,18 @@ def ingest(
     """
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
     place = Location.of(out)
-    _refuse_existing(place, overwrite)
+    _refuse_others(place, overwrite)
     train_source, test_source = resolve_sources(
         source, test, label=label, header=header, own_test=test_fraction is None
     )
     if test_source is not None:
         check_names(train_source, test_source)
     tell = report or (lambda _: None)
-    attempt = f"{PREFIX}{uuid.uuid4().hex[:12]}"
+    attempt = f"parts-{uuid.uuid4().hex[:12]}"
     with contextlib.ExitStack() as stack:
         stack.callback(place.delete_if_empty)
         stack.enter_context(FolderLock(place, "data set"))
-        _refuse_existing(place, overwrite)
+        _refuse_others(place, overwrite)
         statistics = ScalingStatistics(scale)
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet: statistics wait for them.
@@ -143,14 +149,18 @@ def ingest(
             about = {
                 "positive": None,
                 "feature_names": train_source.feature_names,
-                "reading": {"label": label, "first_feature": form.first_feature},
+                "reading": {
+                    "label": label,
+                    "header": header,
+                    "first_feature": form.first_feature,
+                },
                 # A data set as the source hands on what it knows of its own source.
                 **getattr(train_source, "about", {}),
                 "made_with": {
                     "scale": scale,
                     "test_fraction": test_fraction,
                     "shuffle": shuffle,
-                    "seed": seed,
+                    "seed": int(seed),
                     "rows": list(rows),
                 },
             }
@@ -162,14 +172,17 @@ def ingest(
             raise
         for name in place.list():
             # What an overwritten data set or a killed ingest left.
-            if name.startswith(PREFIX) and name != attempt:
+            if ATTEMPT.fullmatch(name) and name != attempt:
                 (place / name).delete()
     return DataSet.open(place)
 
 
-def _refuse_existing(place: Location, overwrite: bool) -> None:
-    if read_commit(place) is not None and not overwrite:
-        raise InputError(f"{place}: a data set exists there; remove it or give --overwrite")
+def _refuse_others(place: Location, overwrite: bool) -> None:
+    if read_commit(place) is not None:
+        if not overwrite:
+            raise InputError(f"{place}: a data set exists there; remove it or give --overwrite")
+    elif not all(LEFT_BY_A_KILL.fullmatch(name) for name in place.list()):
+        raise InputError(f"{place}: is not empty and is no data set; name another folder")
 
 
 def _commit(
@@ -223,10 +236,10 @@ def _check_parameters(
         raise InputError("give test rows or a test fraction, not both")
     if test_fraction is not None and not 0 < test_fraction < 1:
         raise InputError(f"test_fraction = {test_fraction}: give a share between 0 and 1")
-    if seed < 0:
-        raise InputError(f"seed = {seed}: give 0 or more")
-    if chunk_rows is not None and chunk_rows < 1:
-        raise InputError(f"chunk_rows = {chunk_rows}: give 1 or more")
+    if not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"seed = {seed}: give a whole number, 0 or more")
+    if chunk_rows is not None and (not isinstance(chunk_rows, Integral) or chunk_rows < 1):
+        raise InputError(f"chunk_rows = {chunk_rows}: give a whole number, 1 or more")
     start, stop = rows
     if (start or 0) < 0 or (stop is not None and stop <= (start or 0)):
         raise InputError(f"rows = {start}:{stop}: give START:STOP with 0 <= START < STOP")

@@ -64,7 +64,9 @@ def choose_form(
         classes=classes,
         scaling=scaling or done,
         first_feature=first,
-        chunk_rows=chunk_rows or default_chunk_rows(train.n_rows, n_features, train.nnz, sparse),
+        chunk_rows=int(
+            chunk_rows or default_chunk_rows(train.n_rows, n_features, train.nnz, sparse)
+        ),
     )
 
 

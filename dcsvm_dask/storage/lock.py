@@ -155,7 +155,7 @@ class FolderLock:
                 if not self._is_mine():  # found stale and taken over while this host slept
                     return
                 self._object.write_bytes(self._content())
-            except Exception:  # noqa: BLE001, S112
+            except Exception:  # noqa: BLE001
                 # Storage is away for a moment, whatever its client calls that; a heart that
                 # stops would give the folder away. The next beat may reach it.
                 continue

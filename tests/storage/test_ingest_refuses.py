@@ -56,7 +56,9 @@ def test_bad_files(name: str, text: str, said: str, tmp_path: Path) -> None:
         ({"test_fraction": 0.001}, "leaves a part of 60 rows empty"),
         ({"test_fraction": 0.5, "test": (X, Y)}, "not both"),
         ({"seed": -1}, "seed = -1"),
+        ({"seed": 0.5, "shuffle": True}, "seed = 0.5: give a whole number"),
         ({"chunk_rows": 0}, "chunk_rows = 0"),
+        ({"chunk_rows": 1.5}, "chunk_rows = 1.5: give a whole number"),
         ({"rows": (5, 5)}, "rows = 5:5"),
         ({"rows": (100, 200)}, "no rows left"),
         ({"rows": (-3, None)}, "rows = -3:None"),
@@ -86,6 +88,28 @@ def test_test_columns_of_other_names(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("b,a,y\n1,2,0\n3,4,1\n")
     with pytest.raises(InputError, match=r"b.csv: feature 0 is 'b', but in .*a.csv it is 'a'"):
         ingest(tmp_path / "a.csv", tmp_path / "out.zarr", test=tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize("name", ["parts-2019/thesis.tex", "run.json", "lock.json", "zarr.txt"])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_foreign_folder_is_left_alone(name: str, overwrite: bool, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / name).parent.mkdir(parents=True)
+    (out / name).write_text("important")
+    before = sorted(out.rglob("*"))
+    with pytest.raises(InputError, match="is not empty and is no data set|is no lock"):
+        ingest((X, Y), out, overwrite=overwrite)
+    assert sorted(out.rglob("*")) == before
+    assert (out / name).read_text() == "important"
+
+
+def test_only_attempts_are_deleted_beside_a_data_set(tmp_path: Path) -> None:
+    ingest((X, Y), tmp_path)
+    for name in ("parts-2019", "parts-0123456789ab"):
+        (tmp_path / name).mkdir()
+    data = ingest((X, Y), tmp_path, overwrite=True)
+    left = sorted(p.name for p in tmp_path.iterdir() if p.is_dir())
+    assert left == sorted(["parts-2019", data.attempt])
 
 
 @pytest.mark.parametrize("where", [(59, 2), (0, 0)])

@@ -185,7 +185,7 @@ def test_who_lost_the_lock_is_told(place: Location, other_process: psutil.Proces
     with FolderLock(place, "run") as held:
         held.check()
         (place / "lock.json").write_json(owner_of(other_process))
-        with pytest.raises(RunError, match="has lost the run: ada@.* nothing more is written here"):
+        with pytest.raises(RunError, match=r"has lost the run: ada@.* nothing more is written"):
             held.check()
         (place / "lock.json").delete()
         with pytest.raises(RunError, match="its lock was deleted"):
