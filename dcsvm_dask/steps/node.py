@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 
+from dcsvm_dask.errors import RunError
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 Step = Callable[..., Record]
@@ -16,7 +17,7 @@ Step = Callable[..., Record]
 
 
 def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[str, Any]) -> Record:
-    """Run a step and commit it, unless that was done before.
+    """Run a step and commit it, unless that was done before or, meanwhile, by another attempt.
 
     Returns
     -------
@@ -40,8 +41,13 @@ def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[st
         "host": f"{socket.gethostname()}:{psutil.Process().pid}",
         "peak_bytes": peak_bytes(),
     }
-    attempt.commit(record)
-    return record
+    if attempt.commit(record):
+        return record
+    attempt.place.delete()
+    done = run.find(stage, node)
+    if done is None:
+        raise RunError(f"{run.place}: stage {stage}: the commit of {node} was taken back")
+    return done.record
 
 
 def open_run(run_url: str) -> RunFolder:

@@ -123,7 +123,9 @@ class Location:
             fs, path = self._filesystem()
             try:
                 fs.pipe_file(path, data, mode="create")
-            except FileExistsError:
+            except OSError:  # stores name a lost race in different ways
+                if not self.exists():
+                    raise
                 return False
             return True
         target = Path(self.url)
@@ -160,7 +162,11 @@ class Location:
 
     def write_json(self, value: dict[str, Any]) -> None:
         """Write a JSON object whole or not at all."""
-        self.write_bytes(json.dumps(value, indent=1, allow_nan=False).encode())
+        self.write_bytes(_to_json(value))
+
+    def write_new_json(self, value: dict[str, Any]) -> bool:
+        """Write a JSON object if there is no object; return whether this call wrote it."""
+        return self.write_new(_to_json(value))
 
     def list(self) -> list[str]:
         """Return the sorted names directly below this folder; empty if there is none."""
@@ -235,6 +241,10 @@ class Location:
             return cast("tuple[Any, str]", fsspec.core.url_to_fs(self.url))
         except (ValueError, ImportError) as error:
             raise InputError(f"{self}: cannot be opened: {error}") from error
+
+
+def _to_json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, indent=1, allow_nan=False).encode()
 
 
 def write_beside(target: Path, data: bytes) -> Path:

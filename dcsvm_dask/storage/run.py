@@ -10,7 +10,8 @@ Layout, below the run's place::
     stages/STAGE/NODE.ATTEMPT/...   the arrays of one attempt
 
 A node writes its arrays under an attempt of its own and its JSON object last. What has no such
-object does not exist. So a node can run twice at once or die at any moment.
+object does not exist; the object of the attempt that ended first stays. So a node can run twice at
+once or die at any moment.
 """
 
 from __future__ import annotations
@@ -59,22 +60,49 @@ class Attempt:
     place: Location
     commit_object: Location
     digest: str
+    _written: list[str] = field(default_factory=list, repr=False)
 
     def write(self, name: str, array: np.ndarray) -> None:
         """Write one array."""
         write_array(self.place / name, array)
+        self._written.append(name)
 
-    def commit(self, record: Record) -> None:
-        """Make the node exist."""
-        self.place.sync()
-        self.commit_object.write_json(
-            {
-                "attempt": self.place.name,
-                "parameters": self.digest,
-                "keys": _checksums(self.place),
-                "record": record,
-            }
-        )
+    def commit(self, record: Record) -> bool:
+        """Make the node exist, unless another attempt has; return whether this attempt is the node.
+
+        Raises
+        ------
+        RunError
+            If arrays that were written are not there any more.
+        """
+        if self.commit_object.exists():
+            return False
+        value = {
+            "attempt": self.place.name,
+            "parameters": self.digest,
+            "keys": self._keys(),
+            "record": record,
+        }
+        if self.commit_object.write_new_json(value):
+            return True
+        # A client that tries again after an answer was lost finds what it wrote itself.
+        return self.commit_object.read_json()["attempt"] == self.place.name
+
+    def _keys(self) -> dict[str, tuple[int, int]]:
+        """Return what is stored, durable, with checksums."""
+        try:
+            self.place.sync()
+            keys = _checksums(self.place)
+            # An array's metadata is written first, so what was deleted since lacks it.
+            gone = [name for name in self._written if f"{name}/zarr.json" not in keys]
+        except FileNotFoundError as error:
+            gone = [error.filename or str(error)]
+        if gone:
+            raise RunError(
+                f"{self.place}: {gone[0]} was deleted while the step ran; "
+                "another process seems to carry this run, too"
+            )
+        return keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +227,14 @@ class RunFolder:
             if sizes.get(key) != size:
                 raise RunError(
                     f"{found.place}/{key}: is missing or cut short; "
-                    f"delete {found.place}.json and resume"
+                    f"delete {self.what_makes_again(stage, node)} and resume"
                 )
         return found
+
+    def what_makes_again(self, stage: str, node: str) -> Location:
+        """Return what to delete so that a node is made again: a committed stage as a whole."""
+        home = self.stage(stage)
+        return home if (home / "commit.json").exists() else home / f"{node}.json"
 
     def stages(self) -> list[str]:
         """Return the names of the stages that have begun, sorted."""

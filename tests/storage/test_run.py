@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.steps.node import run_node
+from dcsvm_dask.storage import run as run_module
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.run import Attempt, RunFolder
 
 HEADER = {
     "settings": {"C": 1.0, "clusters": [4]},
@@ -72,16 +74,78 @@ def test_nothing_is_visible_before_the_commit(run: RunFolder) -> None:
     assert run.nodes("level-1") == ["block-00000"]
 
 
-def test_of_two_attempts_the_one_committed_last_is_the_node(run: RunFolder) -> None:
+def test_of_two_attempts_the_one_committed_first_is_the_node(run: RunFolder) -> None:
     first, second = run.attempt("s", "n"), run.attempt("s", "n")
     second.write("values", VALUES)
     first.write("values", VALUES)
-    second.commit({})
-    first.commit({})
-    assert run.node("s", "n").attempt == first.place.name
+    assert second.commit({"rows": 2})
+    assert not first.commit({"rows": 1})
+    assert run.node("s", "n").attempt == second.place.name
     run.sweep("s")
     assert run.node("s", "n").verify()
-    assert not second.place.exists()
+    assert not first.place.exists()
+
+
+def test_two_commits_at_once_leave_the_first(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = run.attempt("s", "n"), run.attempt("s", "n")
+    first.write("values", VALUES)
+    second.write("values", VALUES)
+    checksums = run_module._checksums
+
+    def another_ends_meanwhile(place: Location) -> Any:
+        monkeypatch.setattr(run_module, "_checksums", checksums)
+        assert second.commit({})
+        return checksums(place)
+
+    monkeypatch.setattr(run_module, "_checksums", another_ends_meanwhile)
+    assert not first.commit({})
+    assert run.node("s", "n").attempt == second.place.name
+
+
+def test_a_commit_whose_answer_was_lost_is_the_own_one(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = run.attempt("s", "n")
+    attempt.write("values", VALUES)
+    write = Location.write_new
+    monkeypatch.setattr(Location, "write_new", lambda self, data: write(self, data) and False)
+    assert attempt.commit({})
+
+
+def test_an_attempt_that_was_swept_does_not_commit_what_is_left(run: RunFolder) -> None:
+    attempt = run.attempt("s", "n")
+    attempt.write("alpha", VALUES)
+    run.sweep("s")
+    attempt.write("f", VALUES)
+    with pytest.raises(RunError, match="alpha was deleted while the step ran"):
+        attempt.commit({})
+    assert run.find("s", "n") is None
+
+
+def test_who_loses_cleans_up_and_hands_on_what_stands(run: RunFolder) -> None:
+    def step(folder: RunFolder, attempt: Attempt) -> dict[str, Any]:
+        attempt.write("values", VALUES)
+        commit(folder, "s", "n", {"rows": 7})  # another carrier was faster
+        return {"rows": 8}
+
+    assert run_node(run.place.url, "s", "n", step, {}) == {"rows": 7}
+    found = run.node("s", "n")
+    assert run.stage("s").list() == [found.attempt, "n.json"]
+    assert found.verify()
+
+
+def test_what_to_delete_is_what_there_is(run: RunFolder) -> None:
+    commit(run, "s", "n")
+    run.node("s", "n").place.delete()
+    for what in ("n.json", "s"):
+        with pytest.raises(RunError, match="is missing or cut short") as caught:
+            run.node("s", "n")
+        named = str(caught.value).split("delete ")[1].split(" and resume")[0]
+        assert Location(named).name == what
+        assert Location(named).exists()
+        commit(run, "s", "commit")
 
 
 def test_sweeping_deletes_attempts_and_nothing_else(run: RunFolder) -> None:
