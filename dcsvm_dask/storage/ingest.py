@@ -236,10 +236,14 @@ def _check_parameters(
         raise InputError("give test rows or a test fraction, not both")
     if test_fraction is not None and not 0 < test_fraction < 1:
         raise InputError(f"test_fraction = {test_fraction}: give a share between 0 and 1")
-    if not isinstance(seed, Integral) or seed < 0:
+    if not _is_whole(seed, 0):
         raise InputError(f"seed = {seed}: give a whole number, 0 or more")
-    if chunk_rows is not None and (not isinstance(chunk_rows, Integral) or chunk_rows < 1):
+    if chunk_rows is not None and not _is_whole(chunk_rows, 1):
         raise InputError(f"chunk_rows = {chunk_rows}: give a whole number, 1 or more")
     start, stop = rows
     if (start or 0) < 0 or (stop is not None and stop <= (start or 0)):
         raise InputError(f"rows = {start}:{stop}: give START:STOP with 0 <= START < STOP")
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and int(value) >= least

@@ -97,7 +97,7 @@ def test_a_foreign_folder_is_left_alone(name: str, overwrite: bool, tmp_path: Pa
     (out / name).parent.mkdir(parents=True)
     (out / name).write_text("important")
     before = sorted(out.rglob("*"))
-    with pytest.raises(InputError, match="is not empty and is no data set|is no lock"):
+    with pytest.raises(InputError, match=r"is not empty and is no data set|is no lock"):
         ingest((X, Y), out, overwrite=overwrite)
     assert sorted(out.rglob("*")) == before
     assert (out / name).read_text() == "important"
