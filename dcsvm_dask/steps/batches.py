@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.readers.open import find_format, open_source
-from dcsvm_dask.readers.source import ArraySource, Source
+from dcsvm_dask.readers.source import ArraySource, Source, finish_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, decide_stored
@@ -134,7 +134,7 @@ class SentRows:
                 if labels is None:
                     raise InputError(f"{self.name}: has no labels to compare predictions with")
                 codes = self._prepared.codes(labels, self.name, seen)
-            yield from self._cut(prepare_rows(rows, self._prepared, self.name), codes)
+            yield from self._cut(prepare_rows(rows, self._prepared, self.name, seen), codes)
             seen += rows.shape[0]
 
     def _cut(self, rows: Rows, codes: NDArray[np.int32] | None) -> Iterator[Batch]:
@@ -151,13 +151,13 @@ class SentRows:
             )
 
 
-def prepare_rows(rows: Rows, prepared: Preparation, name: str) -> Rows:
+def prepare_rows(rows: Rows, prepared: Preparation, name: str, first_row: int = 0) -> Rows:
     """Return raw rows as the training rows were made: checked, in their form, scaled.
 
     Raises
     ------
     InputError
-        If they have other features than the model.
+        If they have other features than the model, or scaling takes a value out of float32.
     """
     if rows.shape[1] != prepared.n_features:
         raise InputError(
@@ -166,7 +166,7 @@ def prepare_rows(rows: Rows, prepared: Preparation, name: str) -> Rows:
     if is_sparse(rows) and not prepared.is_sparse:
         rows = rows.toarray()
     if prepared.scaling is not None:
-        rows = prepared.scaling.apply(rows)
+        rows = finish_block(prepared.scaling.apply(rows), f"{name} after scaling", first_row)
     return rows
 
 
@@ -215,13 +215,19 @@ def open_raw_file(
     if name in PARTS and home and not Location.of(text).exists():
         text, part = home, name
     kind = find_format(text)
-    label, first = prepared.reading.get("label"), prepared.reading.get("first_feature")
+    reading = prepared.reading
+    label, first = reading.get("label"), reading.get("first_feature")
     if kind in ("npz", "zarr") and not labelled:
         label = None  # such files name their rows, and may lack labels
     if kind == "svmlight" and first != 1:
         first = _first_feature(text, first, prepared.n_features)
     return open_source(
-        text, part=part, label=label, n_features=prepared.n_features, first_feature=first
+        text,
+        part=part,
+        label=label,
+        n_features=prepared.n_features,
+        first_feature=first,
+        header=reading.get("header"),
     )
 
 

@@ -67,7 +67,8 @@ class DataSet:
         Labels of the source that were joined into the class +1.
     feature_names : list of str or None
     reading : dict
-        How the source was read, for raw files of the same kind: label, index_base.
+        How the source was read, for raw files of the same kind: label, header,
+        first_feature.
     """
 
     place: Location

@@ -40,7 +40,7 @@ class Preparation:
     n_rows : int
         Rows of the training data.
     reading : dict
-        How the source was read: ``label``, ``first_feature``.
+        How the source was read: ``label``, ``header``, ``first_feature``.
     feature_names : list of str or None
     """
 

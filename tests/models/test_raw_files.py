@@ -120,6 +120,14 @@ def test_columns_under_other_names_are_refused(tmp_path: Path) -> None:
         SentRows(source, prepared, labelled=False)
 
 
+def test_a_header_of_numbers_is_no_row(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,2,label\n5,6,0\n7,8,1\n")
+    (tmp_path / "b.csv").write_text("1,2\n" + "5,6\n" * 7)
+    prepared = Preparation.of(ingest(tmp_path / "a.csv", tmp_path / "a.zarr", header=True))
+    source = open_raw_file(tmp_path / "b.csv", prepared, labelled=False)
+    assert sum(rows.shape[0] for rows, _ in source.blocks()) == 7
+
+
 @pytest.mark.parametrize("name", ["none.csv", "none.zarr", "none.npz/test"])
 def test_files_that_are_not_there_are_refused(kept_run: Any, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="none"):

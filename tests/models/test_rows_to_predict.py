@@ -13,6 +13,7 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models import Scores
+from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.runtime.pool import CALLS_PER_WORKER, open_pool, results
 from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.steps import batches
@@ -106,6 +107,19 @@ def test_an_error_in_a_batch_ends_the_prediction(kept_run: Any) -> None:
     bad[17, 2] = np.nan
     with pytest.raises(InputError, match="row 17, column 2"):
         made.run.decision_function(bad, execution=HERE)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_values_that_scaling_takes_out_of_float32_are_refused(form: Any) -> None:
+    scaling = Scaling("standard", None, np.full(2, 1e30))
+    prepared = Preparation([-1, 1], None, 2, form is not np.asarray, scaling, 9)
+    X = np.ones((5, 2))
+    X[3, 1] = 1e10
+    rows = batches.open_batches(form(X), prepared, labelled=False)
+    with pytest.raises(InputError, match=r"X after scaling: row 3, column 1 .* too large"):
+        list(rows.batches())
+    with pytest.raises(InputError, match="row 10, column 1"):
+        batches.prepare_rows(X, prepared, "X", 7)
 
 
 @pytest.mark.parametrize(
