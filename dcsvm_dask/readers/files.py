@@ -24,6 +24,18 @@ _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
+_CLIENTS = ("botocore", "aiobotocore", "gcsfs", "google", "azure", "aiohttp")
+"""Clients of object stores: most of their errors are no ``OSError``."""
+
+
+def is_out_of_reach(error: Exception) -> bool:
+    """Whether an error says that a store could not be reached or does not let one in."""
+    if isinstance(error, FileNotFoundError | FileExistsError):
+        return False
+    client = type(error).__module__.partition(".")[0]
+    return client in _CLIENTS or isinstance(error, PermissionError | ConnectionError | TimeoutError)
+
+
 @contextlib.contextmanager
 def plain_errors(path: str) -> Iterator[None]:
     """Turn what goes wrong while a file is opened or read into one sentence."""
@@ -41,11 +53,15 @@ def plain_errors(path: str) -> Iterator[None]:
         if isinstance(error, InputError) or "rotocol" not in str(error):
             raise
         raise InputError(f"{path}: cannot be opened: {error}") from error
-    except OSError as error:
+    except Exception as error:
+        if is_out_of_reach(error):
+            raise InputError(f"{path}: cannot be reached: {error}") from error
         # bz2 has no error of its own.
-        if "data stream" not in str(error):
-            raise
-        raise InputError(f"{path}: damaged or cut off: cannot be decompressed ({error})") from error
+        if isinstance(error, OSError) and "data stream" in str(error):
+            raise InputError(
+                f"{path}: damaged or cut off: cannot be decompressed ({error})"
+            ) from error
+        raise
 
 
 def open_raw(path: str) -> Any:

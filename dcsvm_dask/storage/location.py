@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from zarr.abc.store import Store
 from zarr.storage import FsspecStore, LocalStore
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.files import is_out_of_reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,30 +85,30 @@ class Location:
         """
         if self.is_local:
             return LocalStore(self.url)
-        self._filesystem()
-        return FsspecStore.from_url(self.url)
+        with self._reached():
+            return FsspecStore.from_url(self.url)
 
     def exists(self) -> bool:
         """Whether a key or a folder with this name exists."""
         if self.is_local:
             return Path(self.url).exists()
-        fs, path = self._filesystem()
-        # Zarr writes through a client of its own, so what this one remembers may be old.
-        fs.invalidate_cache(path)
-        return bool(fs.exists(path))
+        with self._reached() as (fs, path):
+            # Zarr writes through a client of its own, so what this one remembers may be old.
+            fs.invalidate_cache(path)
+            return bool(fs.exists(path))
 
     def read_bytes(self) -> bytes:
         """Return the object's bytes; ``FileNotFoundError`` if there is none."""
         if self.is_local:
             return Path(self.url).read_bytes()
-        fs, path = self._filesystem()
-        return cast(bytes, fs.cat_file(path))
+        with self._reached() as (fs, path):
+            return cast(bytes, fs.cat_file(path))
 
     def write_bytes(self, data: bytes) -> None:
         """Write the object whole or not at all, durable when this returns."""
         if not self.is_local:
-            fs, path = self._filesystem()
-            fs.pipe_file(path, data)
+            with self._reached() as (fs, path):
+                fs.pipe_file(path, data)
             return
         target = Path(self.url)
         temporary = write_beside(target, data)
@@ -117,16 +119,21 @@ class Location:
             raise
         sync_folder(target.parent)
 
+    def upload(self, file: Path) -> None:
+        """Write a local file's bytes to an object store, whole or not at all."""
+        with self._reached() as (fs, path):
+            fs.put_file(str(file), path)
+
     def write_new(self, data: bytes) -> bool:
         """Write the object whole if there is none; return whether this call wrote it."""
         if not self.is_local:
-            fs, path = self._filesystem()
-            try:
-                fs.pipe_file(path, data, mode="create")
-            except OSError:  # stores name a lost race in different ways
-                if not self.exists():
-                    raise
-                return False
+            with self._reached() as (fs, path):
+                try:
+                    fs.pipe_file(path, data, mode="create")
+                except OSError:  # stores name a lost race in different ways
+                    if not self.exists():
+                        raise
+                    return False
             return True
         target = Path(self.url)
         temporary = write_beside(target, data)
@@ -173,10 +180,10 @@ class Location:
         if self.is_local:
             folder = Path(self.url)
             return sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
-        fs, path = self._filesystem()
-        fs.invalidate_cache(path)
         try:
-            found = fs.ls(path, detail=False)
+            with self._reached() as (fs, path):
+                fs.invalidate_cache(path)
+                found = fs.ls(path, detail=False)
         except FileNotFoundError:
             return []
         names = {name.rstrip("/").rsplit("/", 1)[-1] for name in found}
@@ -191,10 +198,10 @@ class Location:
                 for p in sorted(root.rglob("*"))
                 if p.is_file()
             }
-        fs, path = self._filesystem()
-        fs.invalidate_cache(path)
         try:
-            found = fs.find(path, detail=True)
+            with self._reached() as (fs, path):
+                fs.invalidate_cache(path)
+                found = fs.find(path, detail=True)
         except FileNotFoundError:
             return {}
         prefix = path.rstrip("/") + "/"
@@ -213,10 +220,10 @@ class Location:
             else:
                 target.unlink(missing_ok=True)
             return
-        fs, path = self._filesystem()
-        fs.invalidate_cache(path)
-        if fs.exists(path):
-            fs.rm(path, recursive=True)
+        with self._reached() as (fs, path):
+            fs.invalidate_cache(path)
+            if fs.exists(path):
+                fs.rm(path, recursive=True)
 
     def delete_if_empty(self) -> None:
         """Delete this folder if nothing is in it; object stores have no empty folders."""
@@ -236,11 +243,19 @@ class Location:
                 sync_folder(Path(folder))
         sync_folder(root.parent)
 
-    def _filesystem(self) -> tuple[Any, str]:
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[tuple[Any, str]]:
+        """Give the file system and the path there; say in a sentence where it is out of reach."""
         try:
-            return cast("tuple[Any, str]", fsspec.core.url_to_fs(self.url))
+            found = fsspec.core.url_to_fs(self.url)
         except (ValueError, ImportError) as error:
             raise InputError(f"{self}: cannot be opened: {error}") from error
+        try:
+            yield found
+        except Exception as error:
+            if not is_out_of_reach(error):
+                raise
+            raise InputError(f"{self}: cannot be reached: {error}") from error
 
 
 def _to_json(value: dict[str, Any]) -> bytes:

@@ -16,10 +16,12 @@ from moto.server import ThreadedMotoServer
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import FolderLock
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 6)).astype(np.float32)
@@ -138,6 +140,39 @@ def test_a_listing_that_is_remembered_hides_nothing(bucket: str) -> None:
     folder.delete()
     assert folder.list() == []
     assert not (folder / "b" / "zarr.json").exists()
+
+
+@pytest.fixture
+def no_credentials(bucket: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    s3fs.S3FileSystem.clear_instance_cache()
+    yield
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+@pytest.mark.parametrize("ending", ["csv", "zarr"])
+def test_a_store_that_lets_nobody_in(
+    ending: str, bucket: str, no_credentials: None, tmp_path: Path
+) -> None:
+    place = Location(f"{bucket}/a.{ending}")
+    said = rf"{place}.*: cannot be reached: Unable to locate credentials"
+    for act in (
+        lambda: ingest(place.url, tmp_path / "out.zarr"),
+        lambda: ingest((X, Y), place),
+        lambda: FolderLock(place).__enter__(),
+        lambda: open_source(place.url),
+        place.exists,
+        place.read_bytes,
+        lambda: place.write_bytes(b""),
+        lambda: place.write_new(b""),
+        place.list,
+        place.keys,
+        place.delete,
+    ):
+        with pytest.raises(InputError, match=said):
+            act()
 
 
 def test_missing_files(bucket: str) -> None:
