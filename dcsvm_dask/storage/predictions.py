@@ -1,8 +1,12 @@
 """Predictions as a file: CSV, NumPy, Parquet or Zarr, streamed, written whole or not at all.
 
 Rows go to a temporary name beside the target, which takes its place at the end; for an object
-store, to a temporary local file that is uploaded by one PUT. A Zarr group on an object store gets
-its metadata last: without it there is no group.
+store, to a temporary local file that is uploaded by one PUT.
+
+A Zarr group is many files, so one that is there cannot be replaced at once. Locally two renames do
+it: a kill between them leaves the old group under ``.NAME.ID-old`` and the new one under
+``.NAME.ID``. On an object store the old group is deleted once the new one is whole on local disk;
+while that is uploaded, its metadata last, there is no group.
 """
 
 from __future__ import annotations
@@ -15,11 +19,11 @@ import shutil
 import tempfile
 import uuid
 from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import fsspec
 import numpy as np
 import zarr
 from numpy.typing import NDArray
@@ -33,6 +37,8 @@ Codes = NDArray[np.int32]
 Vector = NDArray[np.float64]
 
 ZARR_CHUNK_ROWS = 1 << 17
+UPLOADS = 8
+"""Objects that travel to a store at a time."""
 
 
 class PredictionWriter(ABC):
@@ -123,8 +129,7 @@ class FileWriter(PredictionWriter):
             self._path.replace(self.target.url)
             sync_folder(self._path.parent)
             return
-        fs, path = fsspec.core.url_to_fs(self.target.url)
-        fs.put_file(str(self._path), path)
+        self.target.upload(self._path)
         self._path.unlink()
 
     def discard(self) -> None:
@@ -227,13 +232,10 @@ class ZarrWriter(PredictionWriter):
 
     def open(self) -> None:
         """Begin the arrays."""
-        held = self.target
-        if held.is_local:
-            held = held.parent / f".{held.name}.{uuid.uuid4().hex}"
-        elif self.target.exists():
-            # The group's metadata first, so that no mixture of old and new opens.
-            (self.target / "zarr.json").delete()
-            self.target.delete()
+        if self.target.is_local:
+            held = self.target.parent / f".{self.target.name}.{uuid.uuid4().hex}"
+        else:
+            held = Location.of(tempfile.gettempdir()) / f"dcsvm-{uuid.uuid4().hex}"
         self._held = held
         chunk = ZARR_CHUNK_ROWS
         if self.labels.dtype.kind == "U":  # Zarr 3 has no stable type of fixed-width strings
@@ -252,21 +254,49 @@ class ZarrWriter(PredictionWriter):
         self._label.close()
         self._decision.close()
         zarr.create_group(self._held.store())
-        if not self.target.is_local:
-            return
-        self._held.sync()
-        target, held = Path(self.target.url), Path(self._held.url)
-        old = held.with_name(f"{held.name}-old")
-        if target.exists():
-            target.rename(old)
-        held.rename(target)
-        sync_folder(target.parent)
-        shutil.rmtree(old, ignore_errors=True)
+        if self.target.is_local:
+            self._held.sync()
+            _swap(Path(self._held.url), Path(self.target.url))
+        else:
+            _upload(self._held, self.target)
+            self._held.delete()
 
     def discard(self) -> None:
         """Remove what was written."""
         if self._held is not None:
             self._held.delete()
+
+
+def _swap(held: Path, target: Path) -> None:
+    """Put a local folder in the place of another one."""
+    old = held.with_name(f"{held.name}-old")
+    if target.exists():
+        target.rename(old)
+    try:
+        held.rename(target)
+    except BaseException:
+        if old.exists():
+            old.rename(target)
+        raise
+    sync_folder(target.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _upload(held: Location, target: Location) -> None:
+    """Put a local group in the place of one on an object store."""
+    metadata = target / "zarr.json"
+    # The group's metadata first, so that no mixture of old and new opens.
+    metadata.delete()
+    target.delete()
+    keys = set(held.keys()) - {metadata.name}
+    with ThreadPoolExecutor(UPLOADS) as pool:
+        for _ in pool.map(lambda key: _copy(held / key, target / key), keys):
+            pass
+    _copy(held / metadata.name, metadata)
+
+
+def _copy(source: Location, target: Location) -> None:
+    target.upload(Path(source.url))
 
 
 _WRITERS: dict[str, type[PredictionWriter]] = {
@@ -310,9 +340,8 @@ def open_predictions(
         path = Path(target.url)
         if writer is not ZarrWriter and path.is_dir():
             raise InputError(f"out: {target} is a folder; give the name of a file")
-        if writer is ZarrWriter and path.exists() and not _is_predictions(target):
-            raise InputError(f"out: {target} holds something that is not predictions; remove it")
-    elif writer is ZarrWriter and target.exists() and not _is_predictions(target):
+    # A store is asked in any case: better now than with all predictions made.
+    if target.exists() and writer is ZarrWriter and not _is_predictions(target):
         raise InputError(f"out: {target} holds something that is not predictions; remove it")
     return writer(target, classes)
 

@@ -13,6 +13,8 @@ import pytest
 import zarr
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage import predictions
+from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array, open_predictions
 
 CODES = np.array([0, 1, 1, 0, 1], np.int32)
@@ -84,8 +86,49 @@ def test_object_stores_get_whole_objects(extension: str, tmp_path: Path) -> None
     assert not fs.exists(url)
     for _ in range(2):
         write(url, [-1, 1])
+    with pytest.raises(RuntimeError, match="stop"):
+        stop_midway(url, [0, 9])
     fs.get(url, str(tmp_path / f"out.{extension}"), recursive=True)
     assert read(tmp_path / f"out.{extension}")[1].tolist() == VALUES.tolist()
+
+
+def test_an_upload_that_fails_leaves_nothing_that_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "memory://predictions-cut/out.zarr"
+    write(url, [-1, 1])
+    copy = predictions._copy
+
+    def fail_late(source: Location, target: Location) -> None:
+        if target.parent.name == "decision":
+            raise OSError("away")
+        copy(source, target)
+
+    monkeypatch.setattr(predictions, "_copy", fail_late)
+    with pytest.raises(OSError, match="away"):
+        write(url, [-1, 1])
+    assert not (Location(url) / "zarr.json").exists()
+    monkeypatch.undo()
+    write(url, [-1, 1])
+    assert zarr.open_group(url, mode="r")["decision"][:].tolist() == VALUES.tolist()
+
+
+def test_a_swap_that_fails_puts_the_old_group_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.zarr"
+    write(out, [-1, 1])
+    rename = Path.rename
+
+    def fail_once(self: Path, target: Path) -> Path:
+        if target == out:
+            monkeypatch.undo()
+            raise OSError("no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_once)
+    with pytest.raises(OSError, match="no"):
+        write(out, [0, 9])
+    assert read(out)[0][0] == -1
+    assert [p.name for p in tmp_path.iterdir()] == [out.name]
 
 
 def test_many_rows_go_through_in_blocks(tmp_path: Path) -> None:
