@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import math
+import os
 from typing import IO, Any
 
 import numpy as np
@@ -13,6 +16,10 @@ from dcsvm_dask.errors import InputError
 
 class NpyStream:
     """An array in .npy format, read from the front in pieces.
+
+    An array in Fortran order, whose rows are scattered over the whole file, is mapped into memory
+    where it is a local file as it is; packed, inside of an archive or behind a URL it is held
+    whole.
 
     Parameters
     ----------
@@ -55,9 +62,7 @@ class NpyStream:
         self._held: NDArray[Any] | None = None
         self._next = 0
         if by_columns and len(self.shape) > 1:
-            # Columns one after the other: rows are scattered over the whole file.
-            flat = self._numbers(self.dtype.itemsize * math.prod(self.shape))
-            self._held = flat.reshape(self.shape[::-1]).T
+            self._held = self._columns()
 
     def read(self, rows: int) -> NDArray[Any]:
         """Return the next rows, fewer at the end.
@@ -73,6 +78,16 @@ class NpyStream:
         if self._held is not None:
             return self._held[start:stop]
         return self._numbers((stop - start) * self._row).reshape(stop - start, *self._width)
+
+    def _columns(self) -> NDArray[Any]:
+        if isinstance(self._file, io.BufferedReader) and self._file.seekable():
+            with contextlib.suppress(OSError):  # nothing that can be mapped
+                at = self._file.tell()
+                if os.fstat(self._file.fileno()).st_size < at + self._row * self.shape[0]:
+                    raise InputError(f"{self.name}: damaged: it ends too early")
+                return np.memmap(self._file, self.dtype, "r", at, self.shape, "F")
+        flat = self._numbers(self._row * self.shape[0])
+        return flat.reshape(self.shape[::-1]).T
 
     def _numbers(self, size: int) -> NDArray[Any]:
         pieces = bytearray()

@@ -55,7 +55,8 @@ def ingest(
 ) -> DataSet:
     """Take a source into a data set and return its training part.
 
-    Memory stays bounded whatever the size of the source; text is copied in binary form to the
+    Memory stays bounded whatever the size of the source (but for NumPy arrays in Fortran order
+    that are packed or behind a URL: they are read whole); text is copied in binary form to the
     folder for temporary files (``TMPDIR``) between the two passes.
 
     Parameters
