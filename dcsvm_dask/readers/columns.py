@@ -46,6 +46,8 @@ def place_label(
         usual = [k for k, n in enumerate(names or []) if n.strip().lower() in LABEL_NAMES]
         return usual[0] if len(usual) == 1 else columns - 1
     if names is not None and str(label) in names:
+        if names.count(str(label)) > 1:
+            raise InputError(f"{path}: {names.count(str(label))} columns are called {label!r}")
         return names.index(str(label))
     try:
         position = int(label)

@@ -43,8 +43,9 @@ class ParquetSource:
             self.feature_names: list[str] | None = [
                 n for k, n in enumerate(names) if k != self._label
             ]
-            for name in self.feature_names:
-                self._check(name, schema.field(name).type)
+            for k, name in enumerate(names):
+                if k != self._label:
+                    self._check(name, schema.field(k).type)
             rows = file.metadata.num_rows
         self.n_features: int | None = len(self.feature_names)
         if rows == 0 or self.n_features == 0:

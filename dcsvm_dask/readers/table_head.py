@@ -55,7 +55,7 @@ def read_table_head(
     if commented:  # numpy.savetxt writes names so
         line = line.lstrip().removeprefix("#").strip()
     delimiter = _delimiter(path, line)
-    cells = _cells(line, delimiter)
+    cells = _cells(path, line, delimiter)
     if header is None:
         header = commented or _is_header(path, cells, label)
     names = cells if header else None
@@ -74,10 +74,13 @@ def _delimiter(path: str, line: str) -> str:
     return " "
 
 
-def _cells(line: str, delimiter: str) -> list[str]:
+def _cells(path: str, line: str, delimiter: str) -> list[str]:
     if delimiter == " ":
         return line.split()
-    cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    except csv.Error as error:
+        raise InputError(f"{path}: the first line is no row of cells ({error})") from error
     return [cell.strip() for cell in cells]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers import csr, numpy_files, zarr_files
+from dcsvm_dask.readers.files import open_bytes
+from dcsvm_dask.readers.npy import NpyStream
 from dcsvm_dask.readers.open import find_format, open_source, source_parts
 
 RNG = np.random.default_rng(0)
@@ -181,6 +184,23 @@ def test_a_matrix_in_npy(order: Any, tmp_path: Path) -> None:
     assert rows.shape == (500, 8)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_matrix_by_columns_is_not_held(packed: bool, tmp_path: Path) -> None:
+    matrix = np.asfortranarray(np.column_stack([X, Y]))
+    path = tmp_path / ("rows.npy.gz" if packed else "rows.npy")
+    with (gzip.open if packed else open)(path, "wb") as file:
+        np.save(file, matrix)
+    with open_bytes(str(path)) as file:
+        stream = NpyStream(file, "rows")
+        pieces = [stream.read(70) for _ in range(0, len(Y), 70)]
+        assert isinstance(pieces[0], np.memmap) != packed
+        np.testing.assert_array_equal(np.concatenate(pieces), matrix)
+    if not packed:
+        path.write_bytes(path.read_bytes()[:-8])
+        with pytest.raises(InputError, match="ends too early"):
+            read(path)
+
+
 @pytest.mark.parametrize("share", [0.0005, 0.3, 0.9, 0.999])
 @pytest.mark.parametrize("name", ["rows.npz", "rows.npy", "rows.parquet"])
 def test_files_that_were_cut_off(name: str, share: float, tmp_path: Path) -> None:
@@ -231,6 +251,17 @@ def test_parquet(tmp_path: Path) -> None:
     rows, labels = read(path)
     np.testing.assert_array_equal(rows, np.column_stack([X[:, 0] > 0, Y]))
     np.testing.assert_array_equal(labels, words)
+
+
+def test_parquet_with_two_columns_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    table = pa.Table.from_arrays([pa.array(X[:, 0]), pa.array(X[:, 1]), pa.array(Y)], ["a"] * 3)
+    pq.write_table(table, path)
+    rows, labels = read(path)
+    np.testing.assert_array_equal(rows, X[:, :2].astype(np.float32))
+    np.testing.assert_array_equal(labels, Y)
+    with pytest.raises(InputError, match="3 columns are called 'a'"):
+        read(path, label="a")
 
 
 @pytest.mark.parametrize(

@@ -179,3 +179,9 @@ def test_values_are_those_of_float(
     wanted = np.array([[float(cell) for cell in row] for row in cells])
     np.testing.assert_array_equal(X, wanted[:, :2].astype(np.float32))
     np.testing.assert_array_equal(labels, wanted[:, 2])
+
+
+def test_a_first_line_that_is_no_line_of_cells(tmp_path: Path) -> None:
+    path = write(tmp_path, f"{'a' * 140_000},b\n1,2\n")
+    with pytest.raises(InputError, match=r"rows.csv: the first line is no row of cells"):
+        TableSource(str(path))
