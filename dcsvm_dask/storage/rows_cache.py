@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 
 import numpy as np
@@ -13,6 +14,8 @@ from dcsvm_dask.storage.rows_read import RowReader, stack_rows, take_rows
 
 class CachedRows:
     """A reader of rows that keeps the chunks used last, up to a number of bytes.
+
+    Threads may share one.
 
     Parameters
     ----------
@@ -26,6 +29,7 @@ class CachedRows:
         self._limit = limit
         self._held: OrderedDict[int, Rows] = OrderedDict()
         self._bytes = 0
+        self._guard = threading.Lock()
         self._chunks = rows.chunks()
         self._starts = np.array([start for start, _ in self._chunks], dtype=np.int64)
         self.n_rows = rows.n_rows
@@ -58,12 +62,16 @@ class CachedRows:
         return self._rows.nbytes_of(start, stop)
 
     def _chunk(self, chunk: int) -> Rows:
-        held = self._held.pop(chunk, None)
-        if held is None:
-            held = self._rows.read(*self._chunks[chunk])
-            self._bytes += self._rows.nbytes_of(*self._chunks[chunk])
-        self._held[chunk] = held
-        while self._bytes > self._limit and len(self._held) > 1:
-            oldest, _ = self._held.popitem(last=False)
-            self._bytes -= self._rows.nbytes_of(*self._chunks[oldest])
-        return held
+        with self._guard:
+            if chunk in self._held:
+                self._held.move_to_end(chunk)
+                return self._held[chunk]
+        rows = self._rows.read(*self._chunks[chunk])  # by several threads at a time
+        with self._guard:
+            if chunk not in self._held:
+                self._bytes += self._rows.nbytes_of(*self._chunks[chunk])
+            self._held[chunk] = rows
+            while self._bytes > self._limit and len(self._held) > 1:
+                oldest, _ = self._held.popitem(last=False)
+                self._bytes -= self._rows.nbytes_of(*self._chunks[oldest])
+        return rows
