@@ -17,6 +17,9 @@ from numba import njit
 GOOD, SLOW, BAD = 0, 1, 2
 """What `parse_number` says: the value is right; ask ``float()``; this is no number."""
 
+MAX_FLOAT32 = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
+"""From here on, float64 values round to infinity in float32."""
+
 _U0, _U1, _U2, _U3 = (np.uint64(k) for k in range(4))
 _U32, _U63 = np.uint64(32), np.uint64(63)
 _LOW = np.uint64(0xFFFFFFFF)

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from dcsvm_dask.readers.numbers import BAD, GOOD, SLOW, parse_number, scaled
+from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_number, scaled
 
 OK, BAD_LABEL, BAD_PAIR, BAD_INDEX, BAD_VALUE, NOT_ASCENDING, TWO_LABELS, NOT_FINITE = range(8)
 """What `parse_lines` says."""
 
 _SPACE, _TAB, _CR, _LF, _HASH, _COLON = 32, 9, 13, 10, 35, 58
 _MAX_INDEX = 2**31 - 2
-_MAX_FLOAT32 = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
 
 
 @njit(cache=True, nogil=True)
@@ -142,7 +141,7 @@ def parse_lines(
                     after += 1
                 if status == BAD or (after == pos and text[pos] != _LF and text[pos] != _HASH):
                     return rows, pairs, n_slow, low, high, BAD_VALUE, start
-                if not abs(value) < _MAX_FLOAT32:
+                if not abs(value) < MAX_FLOAT32:
                     return rows, pairs, n_slow, low, high, NOT_FINITE, start
                 low = min(low, index)
                 high = max(high, index)

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from dcsvm_dask.readers.numbers import BAD, GOOD, SLOW, parse_number, scaled
+from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_number, scaled
 
 OK, TOO_FEW, TOO_MANY, MISSING, NOT_A_NUMBER, NOT_FINITE, OPEN_QUOTE, NO_LABEL = range(8)
 """What `parse_table` says."""
 
 _SPACE, _TAB, _CR, _LF, _QUOTE = 32, 9, 13, 10, 34
-_MAX_FLOAT32 = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
@@ -175,7 +174,7 @@ def parse_table(
                     empty = empty or (quoted and byte == _QUOTE)
                     status = MISSING if empty else NOT_A_NUMBER
                     return n, n_text, n_slow, status, start, column
-                if not abs(value) < _MAX_FLOAT32:
+                if not abs(value) < MAX_FLOAT32:
                     return n, n_text, n_slow, NOT_FINITE, start, column
                 rows[n, feature] = value
                 feature += 1

@@ -17,7 +17,7 @@ from dcsvm_dask.readers.source import ArraySource, Source, finish_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, decide_stored
-from dcsvm_dask.storage.dataset import PARTS, DataSet, read_commit
+from dcsvm_dask.storage.dataset import PARTS, DataSet, find_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
 
@@ -185,21 +185,13 @@ def open_batches(data: Any, prepared: Preparation, *, labelled: bool) -> StoredR
     if isinstance(data, DataSet):
         return StoredRows(data, prepared, labelled=labelled)
     if isinstance(data, str | os.PathLike | Location):
-        if names_data_set(data):
+        if find_data_set(data) is not None:
             return StoredRows(DataSet.open(data), prepared, labelled=labelled)
         return SentRows(
             open_raw_file(data, prepared, labelled=labelled), prepared, labelled=labelled
         )
     X, y = data if isinstance(data, tuple) else (data, None)
     return SentRows(ArraySource(X, y, name="X"), prepared, labelled=labelled)
-
-
-def names_data_set(place: str | os.PathLike[str] | Location) -> bool:
-    """Whether a place is a data set or a part of one."""
-    where = Location.of(place)
-    if read_commit(where) is not None:
-        return True
-    return where.name in PARTS and read_commit(where.parent) is not None
 
 
 def open_raw_file(

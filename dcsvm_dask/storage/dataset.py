@@ -193,14 +193,22 @@ def read_commit(root: Location) -> dict[str, Any] | None:
     return meta
 
 
-def _find(place: Location) -> tuple[Location, str, dict[str, Any]]:
+def find_data_set(
+    place: str | os.PathLike[str] | Location,
+) -> tuple[Location, str, dict[str, Any]] | None:
+    """Return the data set that a place is or is a part of, the part, and the commit object."""
+    place = Location.of(place)
     meta = read_commit(place)
     if meta is not None:
         return place, "train", meta
-    if place.name in PARTS:
-        meta = read_commit(place.parent)
-        if meta is not None:
-            return place.parent, place.name, meta
+    meta = read_commit(place.parent) if place.name in PARTS else None
+    return None if meta is None else (place.parent, place.name, meta)
+
+
+def _find(place: Location) -> tuple[Location, str, dict[str, Any]]:
+    found = find_data_set(place)
+    if found is not None:
+        return found
     if place.exists() or (place.parent.exists() and place.name in PARTS):
         raise InputError(
             f"{place}: not a data set (or its ingest did not end); make one with dcsvm ingest"

@@ -13,7 +13,7 @@ from dcsvm_dask.readers.open import open_source, source_parts
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import ArraySource, Block, Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
-from dcsvm_dask.storage.dataset import PARTS, DataSet, read_commit
+from dcsvm_dask.storage.dataset import DataSet, find_data_set
 from dcsvm_dask.storage.location import Location
 
 
@@ -104,12 +104,7 @@ def _parts(source: Any) -> list[str]:
 
 
 def _data_set(source: Any) -> DataSet | None:
-    place = Location.of(source)
-    if read_commit(place) is not None:
-        return DataSet.open(place)
-    if place.name in PARTS and read_commit(place.parent) is not None:
-        return DataSet.open(place)
-    return None
+    return None if find_data_set(source) is None else DataSet.open(source)
 
 
 def _open(source: Any, label: str | int | None, header: bool | None, part: str) -> Source:

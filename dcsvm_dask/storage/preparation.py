@@ -132,10 +132,7 @@ class Preparation:
         mine, other = self.scaling, data.scaling
         if mine is None or other is None:
             return mine is other
-        return mine.kind == other.kind and all(
-            (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
-            for a, b in ((mine.offset, other.offset), (mine.factor, other.factor))
-        )
+        return mine.equals(other)
 
     def codes(self, labels: NDArray[Any], name: str, first_row: int) -> NDArray[np.int32]:
         """Return the codes of labels as a source names them: 0 negative, 1 positive.
