@@ -135,9 +135,7 @@ class RunFolder:
                 f"{place}: a run lives there already: go on with it by `dcsvm resume {place}`, "
                 "or name another folder"
             )
-        # What a process left that was killed before it committed the parameters is no obstacle.
-        if [name for name in place.list() if not name.startswith(LEFT_BY_A_KILL)]:
-            raise InputError(f"{place}: is not empty and is no run; name another folder")
+        refuse_foreign(place)
         header = {"format": FORMAT, **header}
         (place / "run.json").write_json(header)
         return cls(place, header)
@@ -286,6 +284,20 @@ class RunFolder:
         for name in names:
             if not name.endswith(".json") and name not in committed:
                 (home / name).delete()
+
+
+def refuse_foreign(place: Location) -> None:
+    """Refuse a folder that is not empty and no run, before anything is written there.
+
+    Raises
+    ------
+    InputError
+        If it holds more than a run, or than what a process left that was killed before it
+        committed the parameters.
+    """
+    names = place.list()
+    if "run.json" not in names and any(not name.startswith(LEFT_BY_A_KILL) for name in names):
+        raise InputError(f"{place}: is not empty and is no run; name another folder")
 
 
 def _checksums(place: Location) -> dict[str, tuple[int, int]]:
