@@ -28,6 +28,7 @@ def kernel_product(
     dtype: Any = np.float32,
     budget: float = 0.0,
     tol: float | None = None,
+    doubt: tuple[Vector, Vector] | None = None,
 ) -> tuple[Vector, int]:
     """Return sum_j K(x_i, z_j) v_j for every row x_i, and the number of kernel values computed.
 
@@ -58,6 +59,9 @@ def kernel_product(
     tol : float, optional
         Above 0. Rows whose sums, by the estimate of `product_error_bound`, may be off by more
         than this (the sum over groups together) are computed again in float64.
+    doubt : tuple (low, high) of ndarrays, shape (n,), optional
+        With `tol`: a row whose sum is outside of low_i to high_i whatever its error is stays as
+        it is. Infinite ends are possible.
 
     Returns
     -------
@@ -80,7 +84,12 @@ def kernel_product(
         sums, bound = work.sums(tile, chosen, bounded=tol is not None)
         computed += rows.shape[0] * len(chosen)
         if tol is not None and tile.F.dtype == np.float32:
-            again = np.flatnonzero(bound > tol)
+            wrong = bound > tol
+            if doubt is not None:
+                total = sums.sum(axis=1)
+                wrong &= total + bound >= doubt[0][start:stop]
+                wrong &= total - bound <= doubt[1][start:stop]
+            again = np.flatnonzero(wrong)
             if len(again):
                 exact = row_tile(kernel, rows[again], np.float64)
                 sums[again] = work.sums(exact, chosen)[0]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import kernel_product, product_error_bound
 from dcsvm_dask.steps.point import Point, commit_point
-from dcsvm_dask.steps.problem import read_problem
+from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rounds import scope_rows
 from dcsvm_dask.steps.solve import FAR_PAIRS
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+Vector = NDArray[np.float64]
 
 # Share of the tolerance that rounding in float32 may take from f; rows that may lose more are
 # computed in float64.
@@ -37,7 +40,9 @@ def product_of_alpha(
     X, Z = problem.take(mine), problem.take(support)
     v = problem.y[support] * alpha[support]
     kernel, budget = problem.settings.kernel, FAR_PAIRS * tol
-    f, values = kernel_product(kernel, X, Z, v, budget=budget, tol=PRODUCT_ERROR * tol)
+    f, values = kernel_product(
+        kernel, X, Z, v, budget=budget, tol=PRODUCT_ERROR * tol, doubt=doubt(problem, mine, alpha)
+    )
     attempt.write("f", f)
     sample = X[:: max(1, len(mine) // BOUND_ROWS)]
     bound = product_error_bound(kernel, sample, Z, v, budget=budget)
@@ -47,6 +52,20 @@ def product_of_alpha(
         "kernel_values": values,
         "float32_error": float(np.max(bound, initial=0.0)),
     }
+
+
+def doubt(problem: Problem, rows: NDArray[np.int64], alpha: Vector) -> tuple[Vector, Vector] | None:
+    """Return between which values of f a row's error could make or hide a violation.
+
+    A variable at zero is optimal where y f >= 1, one at its upper bound where y f <= 1, and how
+    far beyond does not matter. A bias would move f, so with one nothing is beyond doubt.
+    """
+    if problem.settings.fit_intercept:
+        return None
+    y, a, C = problem.y[rows], alpha[rows], problem.C[rows]
+    above = ((a <= 0.0) & (y > 0)) | ((a >= C) & (y < 0))  # of y (f - y) >= 0, f >= y
+    below = ((a <= 0.0) & (y < 0)) | ((a >= C) & (y > 0))
+    return np.where(below, y, -np.inf), np.where(above, y, np.inf)
 
 
 def commit_check(

@@ -69,3 +69,21 @@ def test_tol_computes_again_only_what_needs_it(covtype: Any) -> None:
     _, computed = kernel_product(kernel, covtype, covtype, v, tol=tol)
     again = np.count_nonzero(bound > tol)
     assert computed == (len(covtype) + again) * len(covtype)
+
+
+def test_rows_beyond_doubt_stay_as_they_are(covtype: Any) -> None:
+    v = WEIGHTS["signed"](np.random.default_rng(1), len(covtype))
+    kernel = Kernel("rbf", 32.0)
+    single, once = kernel_product(kernel, covtype, covtype, v)
+    double, _ = kernel_product(kernel, covtype, covtype, v, dtype=np.float64)
+    tol = 1e-12  # every row is off by more
+    ends = np.full(len(covtype), np.inf)
+    edge = np.full(len(covtype), np.median(abs(single)))
+    held, computed = kernel_product(kernel, covtype, covtype, v, tol=tol, doubt=(-edge, edge))
+    clear = abs(single) > edge + product_error_bound(kernel, covtype, covtype, v)
+    assert 0.3 < clear.mean() < 0.7
+    np.testing.assert_array_equal(held[clear], single[clear])
+    assert abs(held[~clear] - double[~clear]).max() <= 1e-9
+    assert computed < 1.7 * once
+    everything = kernel_product(kernel, covtype, covtype, v, tol=tol, doubt=(-ends, ends))
+    assert everything[1] == 2 * once
