@@ -32,7 +32,7 @@ from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import Preparation, keep_preparation
-from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.run import RunFolder, refuse_foreign
 
 Place = str | os.PathLike[str] | Location
 
@@ -78,8 +78,68 @@ def train(
     quiet: bool = False,
     **parameters: Any,
 ) -> Run:
-    """Train a kernel SVM by divide and conquer, in a new run folder."""
-    training = Training(**parameters)
+    """Train a kernel SVM by divide and conquer, in a new run folder.
+
+    Parameters
+    ----------
+    data : str or path
+        A data set of two classes, as `ingest` makes it; its train part.
+    run : str or path
+        A folder or fsspec URL that does not exist yet or is empty.
+    holdout : str or path, optional
+        A data set on which every model is scored as soon as it is committed.
+    execution : Execution, optional
+        Where to run: ``Execution(workers=0)`` inside this process, ``Execution(scheduler=...)``
+        on a cluster; by default on a local process for every core.
+    quiet : bool, default False
+        Whether to leave out the line for each commit, on standard error.
+    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian"}, default "rbf"
+    gamma, coef0 : float, default 1.0 and 0.0
+        Of the kernel, as scikit-learn has them; gamma > 0.
+    degree : int, default 3
+        Of the polynomial kernel, from 1.
+    C : float, default 1.0
+        Upper bound > 0 of a dual variable.
+    fit_intercept : bool, default False
+        Whether there is a bias, and with it the equality y'alpha = 0.
+    levels : "auto" or int, default "auto"
+        Levels of the tree, 0 to 12; 0: conquer only. "auto": bottom blocks of 1,000 to 2,000 rows,
+        at most 4 levels, none under 5,000 rows, and no more than pay. A number is obeyed.
+    k : int, default 4
+        Level l has k^l clusters.
+    clusters : sequence of int, optional
+        Clusters of each level instead, bottom first, falling.
+    stop_at : int, default 0
+        The level whose early model ends the run; 0: the exact model.
+    tol : float, default 1e-3
+        Violation > 0 at which the exact model is reached: the largest absolute projected gradient,
+        with a bias LIBSVM's m(alpha) - M(alpha).
+    seed : int, default 0
+        Of every random choice, from 0.
+    n_samples_clustering : int, default 1000
+        Rows on which clusters are found (m), at least; from 2.
+    block_cap : int, optional
+        Most rows whose kernel matrix a task holds, from 64; by default 8,192.
+    level_tol : float, default 1e-2
+        Violation > 0 at which a level's blocks are solved.
+    max_rounds : int, default 1000
+        Most conquer rounds, from 1.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InputError
+        If a parameter or the data cannot be used, a run lives there already, or it does not fit
+        memory or disk; nothing is left behind then.
+    RunError
+        If the run could not be carried to its end; `resume` goes on with it.
+    KeyboardInterrupt
+        After Ctrl-C; `resume` goes on with it.
+    """
+    training = Training.of(parameters)
     place = Location.of(run)
     dataset = DataSet.open(data)
     held_out = None if holdout is None else open_holdout(holdout, dataset)
@@ -94,16 +154,17 @@ def train(
     }
     execution = execution or Execution()
     check_start(execution, make_plan(settings, goals, shape), place, dataset.url)
-    with FolderLock(place):
+    refuse_foreign(place)
+    with FolderLock(place) as lock:
         folder = RunFolder.create(place, header)
         keep_preparation(folder, dataset)
-        carry_run(folder, execution, None if quiet else Lines())
+        carry_run(folder, lock, execution, None if quiet else Lines())
     return Run(folder)
 
 
 def plan(data: Place, **parameters: Any) -> Plan:
     """Return what `train` would do with the same data and parameters."""
-    return make_plan(*Training(**parameters).settle(DataSet.open(data)))
+    return make_plan(*Training.of(parameters).settle(DataSet.open(data)))
 
 
 def resume(
@@ -132,14 +193,16 @@ def resume(
         )
     execution = execution or Execution()
     check_start(execution, make_plan(settings, goals, shape), folder.place, dataset.url)
-    with FolderLock(folder.place):
+    with FolderLock(folder.place) as lock:
         keep_preparation(folder, dataset)
         if goals == before and read_state(folder).get("state") == "complete":
+            if not quiet:
+                Lines().say(f"{folder.place} is complete already: nothing to do")
             return Run(folder)
         refuse_damage(folder)
         if goals != before:
             folder = folder.with_goals(asdict(goals))
-        carry_run(folder, execution, None if quiet else Lines())
+        carry_run(folder, lock, execution, None if quiet else Lines())
     return Run(folder)
 
 
@@ -152,9 +215,7 @@ def refuse_damage(folder: RunFolder) -> None:
         With the place, and with what to delete so that it is made again.
     """
     for place in folder.damaged():
-        stage = place.parent
-        node = Location(f"{place.url.rsplit('.', 1)[0]}.json")
-        again = stage if (stage / "commit.json").exists() else node
+        again = folder.what_makes_again(place.parent.name, place.name.rsplit(".", 1)[0])
         raise InputError(
             f"{place}: is damaged: its objects are not those that were committed; "
             f"delete {again} and resume to make it again"

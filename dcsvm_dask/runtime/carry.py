@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import RunError
@@ -19,21 +20,32 @@ class Carried:
 
 
 def carry(
-    run: RunFolder, method: Method, executor: Executor, deadline: float | None = None
+    run: RunFolder,
+    method: Method,
+    executor: Executor,
+    deadline: float | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Carried:
-    """Drive a method to its end; stages that are committed are not run again."""
+    """Drive a method to its end; stages that are committed are not run again.
+
+    `check` is called before anything is run or deleted, and raises where the run is no longer
+    this process's.
+    """
     seen: Graph = []
     try:
         graph = next(method)
         while True:
             seen += graph
             missing = to_run(run, seen, graph)
+            check()
             if missing:
                 executor.run(run.place.url, run.digest, missing, deadline)
+                check()
             for stage in [*(s for s in missing if s not in graph), *graph]:
                 tidy(run, stage)
             graph = method.send(committed(run, graph))
     except StopIteration as end:
+        check()
         for name, node in kept_for_the_run(seen):
             run.release(name, node)
         return Carried(end.value)

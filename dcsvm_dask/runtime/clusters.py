@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
+import signal
 import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from dcsvm_dask import __version__
@@ -37,34 +39,37 @@ def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Execu
     from distributed import Client, LocalCluster
 
     refuse_in_child()
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Port .* is already in use")
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                memory_limit=memory_limit,
-                dashboard_address=f"127.0.0.1:{dashboard_port()}",
-                # What fails reaches the user as an error; what is done again needs no traceback.
-                silence_logs=logging.CRITICAL,
-            )
-    except (RuntimeError, OSError, TimeoutError) as error:
-        raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
-    with cluster, Client(cluster) as client:
+    with contextlib.ExitStack() as stack:
+        try:
+            with uninterrupted(), warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Port .* is already in use")
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    memory_limit=memory_limit,
+                    dashboard_address=f"127.0.0.1:{dashboard_port()}",
+                    # What fails reaches the user as an error; what is done again needs no
+                    # traceback.
+                    silence_logs=logging.CRITICAL,
+                )
+                stack.enter_context(cluster)
+                client = stack.enter_context(Client(cluster))
+        except (RuntimeError, OSError, TimeoutError) as error:
+            raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
         with _prepared(client, send, PrepareWorker(shield=True)):
             yield OnCluster(client, description, None)
 
 
 @contextmanager
-def remote_cluster(address: str, send: Send) -> Iterator[Executor]:
-    """Attach to a running scheduler.
+def connected(address: str) -> Iterator[Any]:
+    """Open a client of a running scheduler that has workers of this version.
 
     Raises
     ------
     InputError
-        If nothing answers at the address, or it has no workers.
+        If nothing answers at the address, it has no workers, or a worker lacks the package.
     """
     from distributed import Client
 
@@ -84,11 +89,47 @@ def remote_cluster(address: str, send: Send) -> Iterator[Executor]:
             raise InputError(
                 f"the scheduler at {address} has no workers; start some by `dask worker {address}`"
             ) from error
-        workers = client.scheduler_info(n_workers=-1)["workers"]
         check_versions(client, address)
+        yield client
+
+
+@contextmanager
+def remote_cluster(address: str, send: Send) -> Iterator[Executor]:
+    """Attach to a running scheduler; see `connected`."""
+    with connected(address) as client:
+        workers = client.scheduler_info(n_workers=-1)["workers"]
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
         with _prepared(client, send, PrepareWorker(shield=False)):
             yield OnCluster(client, description, memory_of_slots(workers))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Keep a Ctrl-C until the end of the block: half a cluster cannot be closed.
+
+    Processes that start inside are deaf to SIGINT for good; this one speaks for them.
+    """
+    pressed = False
+
+    def note(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+
+    try:
+        before = signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread, which is the one that is interrupted
+        yield
+        return
+    # It takes SIGINT off the mask when it starts, so it has to be there before.
+    resource_tracker.ensure_running()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 def dashboard_port() -> int:

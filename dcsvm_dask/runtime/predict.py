@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import is_sparse
+from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.readers.source import ArraySource
 from dcsvm_dask.runtime.pool import open_pool, results
@@ -48,7 +48,10 @@ def scaled_rows(run: RunFolder, X: Any) -> Any:
     """Return raw rows in memory as the training rows were made."""
     prepared = Preparation.read(run)
     source = ArraySource(X, name="X")
-    blocks = [prepare_rows(rows, prepared, source.name) for rows, _ in source.blocks()]
+    blocks: list[Rows] = []
+    for rows, _ in source.blocks():
+        first = sum(block.shape[0] for block in blocks)
+        blocks.append(prepare_rows(rows, prepared, source.name, first))
     return stack_rows(blocks, prepared.n_features, is_sparse(blocks[0]))
 
 

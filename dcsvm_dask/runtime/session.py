@@ -14,7 +14,7 @@ from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.runtime.capacity import check_disk, check_memory, memory_of_workers
 from dcsvm_dask.runtime.carry import Carried, carry
-from dcsvm_dask.runtime.clusters import local_cluster, refuse_in_child, remote_cluster
+from dcsvm_dask.runtime.clusters import connected, local_cluster, refuse_in_child, remote_cluster
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.executors import Executor, in_process
 from dcsvm_dask.runtime.reporter import Reporter
@@ -22,6 +22,7 @@ from dcsvm_dask.runtime.tasks import Event, Send
 from dcsvm_dask.steps.choice import reached_model
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
 
 
@@ -59,17 +60,23 @@ def check_start(execution: Execution, plan: Plan, place: Location, data_url: str
     Raises
     ------
     InputError
-        If workers cannot see the run or its data, or their memory or the disk is too small.
+        If workers cannot see the run or its data, their memory or the disk is too small, or no
+        scheduler with workers answers.
     """
     if execution.scheduler is None and execution.n_workers():
         refuse_in_child()
     check_reach(execution, place.url, data_url)
+    if execution.scheduler is not None:
+        with connected(execution.scheduler):
+            pass
     check_disk(plan, place)
     if execution.scheduler is None:
         check_memory(plan, memory_of_workers(execution.memory_limit, execution.n_workers()))
 
 
-def carry_run(run: RunFolder, execution: Execution, report: Reporter | None) -> Carried:
+def carry_run(
+    run: RunFolder, lock: FolderLock, execution: Execution, report: Reporter | None
+) -> Carried:
     """Carry a run whose lock is held to its end, and leave its state."""
     settings, goals, shape = read_header(run)
     begin = time.time()
@@ -88,7 +95,7 @@ def carry_run(run: RunFolder, execution: Execution, report: Reporter | None) -> 
                 )
             if report is not None:
                 report.say(f"running on {executor.description}")
-            carried = carry(run, dcsvm(settings, goals, shape), executor, deadline)
+            carried = carry(run, dcsvm(settings, goals, shape), executor, deadline, lock.check)
     except KeyboardInterrupt as error:
         _leave(run, "interrupted", "stopped from the keyboard")
         raise KeyboardInterrupt(

@@ -30,13 +30,12 @@ def die_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         whole = getattr(owner, name)
         count = 0
 
-        def call(self: Any, *arguments: Any) -> None:
+        def call(self: Any, *arguments: Any) -> Any:
             nonlocal count
             # The lock of a process that is gone is stale; this one only plays dead.
             count += not (what == "deletion" and self.name == "lock.json")
             if count < number:
-                whole(self, *arguments)
-                return
+                return whole(self, *arguments)
             monkeypatch.setattr(owner, name, whole)
             if what == "after":
                 whole(self, *arguments)
@@ -62,9 +61,9 @@ def check_resume(
     committed: list[str] = []
     whole = Attempt.commit
 
-    def count(self: Attempt, record: dict[str, Any]) -> None:
-        whole(self, record)
+    def count(self: Attempt, record: dict[str, Any]) -> bool:
         committed.append(self.place.url)
+        return whole(self, record)
 
     monkeypatch.setattr(Attempt, "commit", count)
     run = api.resume(place, execution=IN_PROCESS, quiet=True)

@@ -166,6 +166,20 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
     check_gone_on(Path(run.url), before, look.alpha(undisturbed), look)
 
 
+def test_ctrl_c_while_the_workers_start_is_one_sentence(
+    command: Callable[..., Command], small: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "run"
+    train = command("train", small, "--run", place, "--workers", 2, *SMALL)
+    train.wait_for(lambda: bool(train.workers()))
+    train.interrupt_group()
+    assert train.wait() == 130, train.said
+    assert train.said.splitlines()[-1].endswith(f"go on by `dcsvm resume {place}`")
+    assert "Traceback" not in train.said
+    assert "Exception" not in train.said
+    assert status(place)["state"] == "interrupted"
+
+
 @pytest.mark.long
 def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
     command: Callable[..., Command],

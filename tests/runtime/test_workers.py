@@ -105,16 +105,17 @@ def test_memory_places_are_refused_where_other_processes_would_use_them(
     Location("memory://m").delete()
 
 
-def test_a_scheduler_that_does_not_answer_is_one_sentence_and_the_run_stays(
+def test_a_scheduler_that_does_not_answer_is_one_sentence_and_changes_nothing(
     train: Callable[..., api.Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
     with pytest.raises(InputError, match="no Dask scheduler answers at tcp://127"):
         train(execution=Execution(scheduler="tcp://127.0.0.1:1"))
-    found = api.open_run(tmp_path / "run").status()
-    assert found["state"] == "failed"
-    assert "no Dask scheduler answers" in found["message"]
-    assert (tmp_path / "run/run.json").exists()
+    assert not (tmp_path / "run").exists()
+    run = train()
+    with pytest.raises(InputError, match="no Dask scheduler answers at tcp://127"):
+        api.resume(run.url, tol=1e-5, execution=Execution(scheduler="tcp://127.0.0.1:1"))
+    assert run.status()["state"] == "complete"
 
 
 def test_a_scheduler_whose_workers_have_too_little_memory_is_refused(
