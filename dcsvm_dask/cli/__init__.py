@@ -6,6 +6,7 @@ imported when it is called, so that the rest of the program starts fast.
 
 from __future__ import annotations
 
+import errno
 import importlib
 from typing import Any
 
@@ -74,7 +75,8 @@ class LazyGroup(click.Group):
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             click.echo(f"dcsvm: {where}{error.strerror or error}", err=True)
-            ctx.exit(2 if isinstance(error, WRONG_PATH) else 1)
+            wrong = isinstance(error, WRONG_PATH) or error.errno == errno.EROFS
+            ctx.exit(2 if wrong else 1)
         except KeyboardInterrupt as error:
             click.echo(f"dcsvm: {str(error) or 'interrupted'}", err=True)
             ctx.exit(INTERRUPTED)

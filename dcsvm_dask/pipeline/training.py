@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.dcsvm import Goals, Shape
@@ -73,6 +74,7 @@ class Training:
             _check(_is(self.levels, numbers.Integral), "levels", self.levels, '"auto" or a number')
             _check(0 <= self.levels <= 12, "levels", self.levels, "from 0 to 12")
         if self.clusters is not None:
+            _check(isinstance(self.clusters, (tuple, list)), "clusters", self.clusters, "a list")
             _check(len(self.clusters) > 0, "clusters", self.clusters, "numbers, bottom level first")
             whole = all(_is(k, numbers.Integral) for k in self.clusters)
             _check(whole, "clusters", self.clusters, "whole numbers")
@@ -83,6 +85,24 @@ class Training:
                 self.clusters,
                 "falling from the bottom level up",
             )
+
+    @classmethod
+    def of(cls, parameters: dict[str, Any]) -> Training:
+        """Return the training that some keyword arguments describe.
+
+        Raises
+        ------
+        InputError
+            If one is unknown or impossible.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in parameters:
+            if name not in known:
+                raise InputError(
+                    f"{name}: there is no such parameter of a training; there are "
+                    f"{', '.join(known)} (workers and scheduler belong to execution=Execution(...))"
+                )
+        return cls(**parameters)
 
     @property
     def goals(self) -> Goals:

@@ -91,6 +91,11 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
         notes.append(
             f"LIBSVM's labels are integers: 1 stands for {positive!r}, -1 for {negative!r}"
         )
+    if prepared.reading.get("first_feature") == 0:
+        notes.append(
+            "features are numbered from 1 in the model, but from 0 in the training file: "
+            "add 1 to the indices of rows for svm-predict"
+        )
     ranges = None
     scaling = prepared.scaling
     if scaling is not None and scaling.kind == "unit":
