@@ -22,10 +22,11 @@ def status(run: RunFolder) -> dict[str, Any]:
         ``state`` (running, interrupted, complete, failed), ``message``, ``converged``, ``stage``
         (reached last), ``model`` (the stage that holds the best model), ``level``, ``objective``
         and ``gap`` (of the whole problem; estimates at a level), ``violation``, ``n_support``,
-        ``kernel_values``, ``ns_per_kernel_value``, ``floor_ratio`` (kernel values over
-        variables x support vectors), ``seconds`` (by phase), ``stage_seconds`` (by stage),
-        ``peak_bytes`` (by worker), ``tasks`` (by stage and worker), ``stages`` (the records of
-        the commits).
+        ``start_seconds`` (compiling and starting workers) and ``run_seconds`` (from there to the
+        end) of the process that completed it, None if none has, ``kernel_values``,
+        ``ns_per_kernel_value``, ``floor_ratio`` (kernel values over variables x support vectors),
+        ``seconds`` (by phase), ``stage_seconds`` (by stage), ``peak_bytes`` (by worker), ``tasks``
+        (by stage and worker), ``stages`` (the records of the commits).
     """
     nodes = {stage: _nodes(run, stage) for stage in run.stages()}
     commits = {stage: found["commit"] for stage, found in nodes.items() if "commit" in found}
@@ -50,6 +51,8 @@ def status(run: RunFolder) -> dict[str, Any]:
         "violation": last.get("violation"),
         "n_support": n_support,
         "variables": variables,
+        "start_seconds": left.get("start_seconds"),
+        "run_seconds": left.get("run_seconds"),
         "kernel_values": work["kernel_values"],
         "ns_per_kernel_value": work["ns_per_kernel_value"],
         "floor_ratio": (

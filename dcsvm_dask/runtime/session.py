@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
@@ -93,9 +94,11 @@ def carry_run(
                 raise InputError(
                     f"worker {blind}; put the run and its data where every worker sees them"
                 )
+            ready = time.time()
             if report is not None:
                 report.say(f"running on {executor.description}")
             carried = carry(run, dcsvm(settings, goals, shape), executor, deadline, lock.check)
+            done = time.time()
     except KeyboardInterrupt as error:
         _leave(run, "interrupted", "stopped from the keyboard")
         raise KeyboardInterrupt(
@@ -110,7 +113,8 @@ def carry_run(
         left = f"{reached} is the model" if reached else "no level is committed yet"
         _leave(run, "interrupted", f"the time budget was used up; {left}")
     else:
-        _leave(run, "complete", converged=outcome.converged, stage=outcome.stage)
+        times = {"start_seconds": ready - begin, "run_seconds": done - ready}
+        _leave(run, "complete", converged=outcome.converged, stage=outcome.stage, times=times)
     return carried
 
 
@@ -170,7 +174,12 @@ def _ignore(event: Event) -> None:
 
 
 def _leave(
-    run: RunFolder, state: str, message: str = "", converged: bool = False, stage: str = ""
+    run: RunFolder,
+    state: str,
+    message: str = "",
+    converged: bool = False,
+    stage: str = "",
+    times: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
     (run.place / "state.json").write_json(
         {
@@ -179,5 +188,6 @@ def _leave(
             "converged": converged,
             "stage": stage,
             "time": time.time(),
+            **times,
         }
     )

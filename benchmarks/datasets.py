@@ -1,0 +1,89 @@
+"""The real problems that trainers are compared on, as design and papers prepare them.
+
+The archives are looked for in ``shared/data`` beside the checkout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+ROUND_DIGITS = (0, 3, 6, 8, 9)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows of two classes, -1 and +1, with the parameters of the machine."""
+
+    name: str
+    X: Any
+    y: NDArray[np.int64]
+    X_test: Any
+    y_test: NDArray[np.int64]
+    C: float
+    gamma: float
+
+
+def covtype(rows: int) -> Task:
+    """Return forest type 2 against the rest: scaled by all rows, permuted, a prefix."""
+    found = np.load(SHARED / "covtype.npz")
+    X, y = found["X_train"].astype(np.float32), found["y_train"]
+    low, high = X.min(axis=0), X.max(axis=0)
+    order = np.random.default_rng(0).permutation(len(X))
+    X = ((X - low) / np.where(high > low, high - low, 1))[order].astype(np.float32)
+    y = y[order]
+    last = 484_810 if rows < 464_810 else len(X)
+    test = slice(464_810, last)
+    return Task(f"covtype-{rows}", X[:rows], y[:rows], X[test], y[test], C=32.0, gamma=32.0)
+
+
+def ijcnn1() -> Task:
+    """Return the official split, as it is."""
+    return Task("ijcnn1", *_official("ijcnn1"), C=32.0, gamma=2.0)
+
+
+def a9a() -> Task:
+    """Return the official split, sparse."""
+    return Task("a9a", *_official("a9a"), C=32.0, gamma=2.0**-7)
+
+
+def mnist() -> Task:
+    """Return round digits against the rest, pixels in [0, 1]."""
+    X, y, X_test, y_test = _official("mnist")
+    scaled = (part.astype(np.float32) / np.float32(255) for part in (X, X_test))
+    labels = (np.where(np.isin(part, ROUND_DIGITS), 1, -1) for part in (y, y_test))
+    (X, X_test), (y, y_test) = scaled, labels
+    return Task("mnist", X, y, X_test, y_test, C=1.0, gamma=0.031)
+
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "ijcnn1": ijcnn1,
+    "a9a": a9a,
+    "mnist": mnist,
+    "covtype-10000": lambda: covtype(10_000),
+    "covtype-50000": lambda: covtype(50_000),
+    "covtype-100000": lambda: covtype(100_000),
+    "covtype-464810": lambda: covtype(464_810),
+}
+
+
+def _official(name: str) -> tuple[Any, NDArray[np.int64], Any, NDArray[np.int64]]:
+    found = np.load(SHARED / f"{name}.npz")
+    rows = [_rows(found, part) for part in ("train", "test")]
+    return rows[0], found["y_train"], rows[1], found["y_test"]
+
+
+def _rows(found: Any, part: str) -> Any:
+    if f"X_{part}" in found:
+        return found[f"X_{part}"].astype(np.float32)
+    data, indices, indptr, shape = (
+        found[f"X_{part}_{key}"] for key in ("data", "indices", "indptr", "shape")
+    )
+    return sparse.csr_matrix((data.astype(np.float32), indices, indptr), shape=tuple(shape))
