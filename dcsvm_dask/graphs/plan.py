@@ -45,6 +45,8 @@ class Plan:
     stages: tuple[StagePlan, ...]
     disk_bytes: int
     """Bytes that the run folder takes at its most, about."""
+    data_bytes: int
+    """Bytes of the rows, which stay in a worker's memory as far as there is room."""
 
     @property
     def worker_bytes(self) -> int:
@@ -115,7 +117,7 @@ def plan(settings: Settings, goals: Goals, shape: Shape) -> Plan:
             )
     # The arranged copy, and a model and the alphas for every level.
     disk = shape.n_bytes + (levels + 1) * (int(support) * row + 16 * n) + ROUNDS * 40 * n
-    return Plan(tuple(stages), disk)
+    return Plan(tuple(stages), disk, shape.n_bytes)
 
 
 def _arrange_bytes(settings: Settings, shape: Shape) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.plan import PROCESS_BYTES, Plan
-from dcsvm_dask.steps.problem import ARRANGE
+from dcsvm_dask.steps.problem import ARRANGE, CACHE_SHARE
 from dcsvm_dask.storage.location import Location
 
 
@@ -57,14 +57,16 @@ def check_memory(plan: Plan, available: int, setting: str = "--memory-limit") ->
     InputError
         With the sizes and the settings to change.
     """
-    if plan.worker_bytes <= available:
+    kept = min(plan.data_bytes, int(CACHE_SHARE * available))
+    if plan.worker_bytes + kept <= available:
         return
     largest = plan.largest
     clusters = largest.stage.name == ARRANGE  # it looks for them on some rows for each
     raise InputError(
-        f"this run needs about {_mib(plan.worker_bytes)} of memory in a worker "
-        f"({_mib(PROCESS_BYTES)} for the process and {_mib(largest.task_bytes)} for a task of "
-        f"{largest.stage.name}), but a worker has {_mib(available)}; raise {setting}, or lower "
+        f"this run needs about {_mib(plan.worker_bytes + kept)} of memory in a worker "
+        f"({_mib(PROCESS_BYTES)} for the process, {_mib(kept)} for rows that it keeps and "
+        f"{_mib(largest.task_bytes)} for a task of {largest.stage.name}), but a worker has "
+        f"{_mib(available)}; raise {setting}, or lower "
         f"--workers or {'the number of clusters' if clusters else '--block-cap'}"
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +19,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers import violation_box
 from dcsvm_dask.steps.arrange import blocks_of_part
-from dcsvm_dask.steps.node import run_node
+from dcsvm_dask.steps.node import peak_bytes, run_node
 from dcsvm_dask.steps.partition import group_by_label, share
 from dcsvm_dask.steps.point import reach
 from dcsvm_dask.steps.regime import regime
@@ -237,3 +239,10 @@ def test_levels_pay_where_blocks_know_most_of_the_answer(
     found = regime(record)
     assert found["levels_pay"] is pays
     assert found["why"].startswith("levels pay" if pays else "levels do not pay")
+
+
+def test_the_peak_is_that_of_the_process_and_not_of_its_parent() -> None:
+    ballast = np.ones(400 << 17)  # 400 MiB in this process
+    code = "from dcsvm_dask.steps.node import peak_bytes; print(peak_bytes())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 10 << 20 < int(done.stdout) < ballast.nbytes < peak_bytes()
