@@ -238,6 +238,7 @@ def test_kills_at_random_moments_until_it_is_done(
 ) -> None:
     place, rng = tmp_path / "run", np.random.default_rng(seed)
     now = command("train", larger, "--run", place, "--workers", 2, *LARGER)
+    before: dict[Any, str] = {}  # it may be done before the first kill
     for _ in range(20):
         now.wait_for((place / "run.json").exists)
         time.sleep(rng.uniform(4.0, 14.0))
