@@ -57,15 +57,14 @@ def product_of_alpha(
 def doubt(problem: Problem, rows: NDArray[np.int64], alpha: Vector) -> tuple[Vector, Vector] | None:
     """Return between which values of f a row's error could make or hide a violation.
 
-    A variable at zero is optimal where y f >= 1, one at its upper bound where y f <= 1, and how
-    far beyond does not matter. A bias would move f, so with one nothing is beyond doubt.
+    A variable at zero is optimal where y f >= 1, and how far beyond does not matter; support
+    vectors make the objective. A bias would move f, so with one nothing is beyond doubt.
     """
     if problem.settings.fit_intercept:
         return None
-    y, a, C = problem.y[rows], alpha[rows], problem.C[rows]
-    above = ((a <= 0.0) & (y > 0)) | ((a >= C) & (y < 0))  # of y (f - y) >= 0, f >= y
-    below = ((a <= 0.0) & (y < 0)) | ((a >= C) & (y > 0))
-    return np.where(below, y, -np.inf), np.where(above, y, np.inf)
+    y, zero = problem.y[rows], alpha[rows] <= 0.0
+    low = np.where(zero & (y < 0), y, -np.inf)
+    return low, np.where(zero & (y > 0), y, np.inf)
 
 
 def commit_check(
