@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,3 +40,36 @@ def shared_data() -> Callable[[str], Any]:
 def _one_blas_thread() -> Iterator[None]:
     with threadpool_limits(1):
         yield
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Give an S3 server on loopback, as a maker of buckets that returns their URLs."""
+    import fsspec
+    import s3fs
+    from moto.server import ThreadedMotoServer
+
+    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    moto.start()
+    host, port = moto.get_host_and_port()
+    none = str(tmp_path_factory.mktemp("aws") / "none")
+
+    def make(name: str) -> str:
+        fsspec.filesystem("s3").mkdir(f"s3://{name}")
+        return f"s3://{name}"
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_CONFIG_FILE": none,
+            "AWS_SHARED_CREDENTIALS_FILE": none,
+        }.items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        yield make
+    s3fs.S3FileSystem.clear_instance_cache()
+    gc.collect()
+    moto.stop()

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage
 from dcsvm_dask.runtime.executors import Executor, OutOfTimeError
 from dcsvm_dask.storage.run import Record, RunFolder
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """How far a method was carried."""
-
-    outcome: Outcome | None
-    """None where the time budget ended it."""
 
 
 def carry(
@@ -25,19 +16,19 @@ def carry(
     executor: Executor,
     deadline: float | None = None,
     check: Callable[[], None] = lambda: None,
-) -> Carried:
-    """Drive a method to its end; stages that are committed are not run again.
+) -> Outcome | None:
+    """Drive a method to its end; None where the time budget ended it before.
 
-    `check` is called before anything is run or deleted, and raises where the run is no longer
-    this process's.
+    Stages that are committed are not run again. `check` is called before anything is run or
+    deleted, and raises where the run is no longer this process's.
     """
     seen: Graph = []
     try:
         graph = next(method)
         while True:
             seen += graph
-            missing = to_run(run, seen, graph)
             check()
+            missing = to_run(run, seen, graph)
             if missing:
                 executor.run(run.place.url, run.digest, missing, deadline)
                 check()
@@ -48,9 +39,10 @@ def carry(
         check()
         for name, node in kept_for_the_run(seen):
             run.release(name, node)
-        return Carried(end.value)
+        outcome: Outcome = end.value
+        return outcome
     except OutOfTimeError:
-        return Carried(None)
+        return None
 
 
 def tidy(run: RunFolder, stage: Stage) -> None:

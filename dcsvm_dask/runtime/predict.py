@@ -16,7 +16,7 @@ from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.readers.source import ArraySource
 from dcsvm_dask.runtime.pool import open_pool, results
 from dcsvm_dask.runtime.reporter import Reporter
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.session import Execution, check_reach
 from dcsvm_dask.steps.batches import Batch, SentRows, StoredRows, open_batches, prepare_rows
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, held_model
@@ -120,7 +120,9 @@ def decided(
     report: Reporter | None,
 ) -> Generator[tuple[Decided, Batch]]:
     """Yield the decision values of all rows, batch by batch in order."""
-    _check_reach(run, rows, execution)
+    if execution.workers or execution.scheduler is not None:
+        stored = [rows.name] if isinstance(rows, StoredRows) else []
+        check_reach(execution, run.place.url, *stored)
     # Here first: a damaged model is one error in this process, not one in each of many tasks.
     # One row is decided to compile, or to load what was compiled, outside of the time a row takes.
     model = held_model(choice)
@@ -165,15 +167,3 @@ def _check_out(run: RunFolder, rows: StoredRows | SentRows, target: Location) ->
     stages = f"{run.place.url}/stages/"
     if target.url == Location.of(rows.name).url or target.url.startswith(stages):
         raise InputError(f"out: {target} is what the prediction reads; give another name")
-
-
-def _check_reach(run: RunFolder, rows: StoredRows | SentRows, execution: Execution) -> None:
-    """Refuse places that other processes cannot see."""
-    if not execution.workers and execution.scheduler is None:
-        return
-    for place in (run.place.url, rows.name if isinstance(rows, StoredRows) else ""):
-        if Location(place).is_process_local:
-            raise InputError(
-                f"{place}: only this process sees memory://; use workers=0 (--workers 0), "
-                "or a folder or an object store"
-            )

@@ -14,7 +14,7 @@ from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.runtime.capacity import check_disk, check_memory, memory_of_workers
-from dcsvm_dask.runtime.carry import Carried, carry
+from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.clusters import connected, local_cluster, refuse_in_child, remote_cluster
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.executors import Executor, in_process
@@ -77,7 +77,7 @@ def check_start(execution: Execution, plan: Plan, place: Location, data_url: str
 
 def carry_run(
     run: RunFolder, lock: FolderLock, execution: Execution, report: Reporter | None
-) -> Carried:
+) -> None:
     """Carry a run whose lock is held to its end, and leave its state."""
     settings, goals, shape = read_header(run)
     begin = time.time()
@@ -97,7 +97,7 @@ def carry_run(
             ready = time.time()
             if report is not None:
                 report.say(f"running on {executor.description}")
-            carried = carry(run, dcsvm(settings, goals, shape), executor, deadline, lock.check)
+            outcome = carry(run, dcsvm(settings, goals, shape), executor, deadline, lock.check)
             done = time.time()
     except KeyboardInterrupt as error:
         _leave(run, "interrupted", "stopped from the keyboard")
@@ -107,7 +107,6 @@ def carry_run(
     except Exception as error:
         _leave(run, "failed", str(error) or type(error).__name__)
         raise
-    outcome = carried.outcome
     if outcome is None:
         reached = reached_model(run)
         left = f"{reached} is the model" if reached else "no level is committed yet"
@@ -115,7 +114,6 @@ def carry_run(
     else:
         times = {"start_seconds": ready - begin, "run_seconds": done - ready}
         _leave(run, "complete", converged=outcome.converged, stage=outcome.stage, times=times)
-    return carried
 
 
 def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:

@@ -60,7 +60,8 @@ def choose_model(
             f"{run.place}: has no model yet: no level is committed; "
             f"go on with it by `dcsvm resume {run.place}`"
         )
-    reached = next((n for n, stage in models.items() if stage == reached_model(run)), None)
+    best = reached_model(run)
+    reached = next(number for number, stage in models.items() if stage == best)
     if mode is None:
         exact = level == 0 or (level is None and reached == 0)
         mode = "exact" if exact else "early"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import numpy as np
 import pytest
-import s3fs
-from moto.server import ThreadedMotoServer
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
@@ -27,27 +23,8 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
-    host, port = moto.get_host_and_port()
-    none = str(tmp_path_factory.mktemp("aws") / "none")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_CONFIG_FILE": none,
-            "AWS_SHARED_CREDENTIALS_FILE": none,
-        }.items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
-        fsspec.filesystem("s3").mkdir("s3://runs")
-        yield "s3://runs"
-    s3fs.S3FileSystem.clear_instance_cache()
-    gc.collect()
-    moto.stop()
+def bucket(s3: Callable[[str], str]) -> str:
+    return s3("runs")
 
 
 def copy(folder: Path, to: str) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import numpy as np
 import pytest
 import s3fs
 import zarr
-from moto.server import ThreadedMotoServer
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
@@ -33,27 +30,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 @pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
-    host, port = moto.get_host_and_port()
-    none = str(tmp_path_factory.mktemp("aws") / "none")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_CONFIG_FILE": none,
-            "AWS_SHARED_CREDENTIALS_FILE": none,
-        }.items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
-        fsspec.filesystem("s3").mkdir("s3://rows")
-        yield "s3://rows"
-    s3fs.S3FileSystem.clear_instance_cache()
-    gc.collect()
-    moto.stop()
+def bucket(s3: Callable[[str], str]) -> str:
+    return s3("rows")
 
 
 def rows_of(data: DataSet) -> Any:
