@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dcsvm_dask.cli import main
-from dcsvm_dask.runtime import capacity
 from dcsvm_dask.storage.ingest import ingest
 
 
@@ -214,7 +213,7 @@ def test_too_little_disk_is_refused_with_sizes(
         assert path == tmp_path  # the folder is not made to be asked
         return shutil._ntuple_diskusage(1 << 30, (1 << 30) - 1000, 1000)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(capacity.shutil, "disk_usage", nearly_full)
+    monkeypatch.setattr(shutil, "disk_usage", nearly_full)
     done = invoke("train", home / "d.zarr", "--run", tmp_path / "a/run", "--workers", 0)
     refused(done, "of disk, but 1000 bytes are free there; free some, or give --run another place")
     assert not (tmp_path / "a").exists()

@@ -22,6 +22,7 @@ from dcsvm_dask.kernels import (
     tiles,
     warm_up,
 )
+from dcsvm_dask.kernels.kernel import RBF
 from dcsvm_dask.kernels.vectors import LOOP_FLAGS
 
 
@@ -72,7 +73,7 @@ def test_the_exponential_uses_the_widest_vectors() -> None:
     compiled = numba.njit(**flags)(tiles.to_values.py_func)
     compiled(
         np.zeros((4, 64), np.float32),
-        tiles.RBF,
+        RBF,
         np.float32(1),
         3,
         np.float32(0),

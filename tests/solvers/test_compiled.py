@@ -6,6 +6,7 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -53,7 +54,7 @@ def test_inner_loops_use_vectors(name: str) -> None:
     }
     function = getattr(smo_loops, name)
     # Compiled here and now: code loaded from the cache has no assembly to read.
-    fresh = smo_loops.njit(**{**smo_loops._OPTIONS, "cache": False})(function.py_func)
+    fresh = numba.njit(**{**smo_loops._OPTIONS, "cache": False})(function.py_func)
     fresh(*arguments[name])
     assembly = "".join(fresh.inspect_asm().values())
     assert assembly.count("ymm") + assembly.count("zmm") > 20 or "maxps" in assembly

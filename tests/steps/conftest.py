@@ -111,13 +111,13 @@ def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
                 nodes[stage.name, node] = Seen(found.record, kept)
 
     with in_process(lambda event: None) as executor:
-        carried = carry(folder, _looked_at(dcsvm(settings, goals, shape), look), executor)
+        outcome = carry(folder, _looked_at(dcsvm(settings, goals, shape), look), executor)
     part = nodes["arrange", "part-0000"].arrays
     X = data.rows.read(0, data.n_rows)[part["rows"]].astype(np.float64)
     return Watched(
         folder,
         data,
-        carried.outcome,
+        outcome,
         stages,
         nodes,
         X,
