@@ -24,8 +24,15 @@ from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.pipeline.file import Pipeline, read_pipeline
 from dcsvm_dask.pipeline.training import Training, check_goals
+from dcsvm_dask.runtime.capacity import fit_sets
 from dcsvm_dask.runtime.predictor import Predictor
-from dcsvm_dask.runtime.session import Execution, carry_run, check_start, read_header
+from dcsvm_dask.runtime.session import (
+    Execution,
+    available_memory,
+    carry_run,
+    check_room,
+    read_header,
+)
 from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
@@ -144,6 +151,10 @@ def train(
     dataset = DataSet.open(data)
     held_out = None if holdout is None else open_holdout(holdout, dataset)
     settings, goals, shape = training.settle(dataset, holdout=held_out is not None)
+    execution = execution or Execution()
+    memory = available_memory(execution, place.url, dataset.url)
+    if memory is not None:
+        settings = fit_sets(settings, goals, shape, memory)
     header = {
         "settings": settings.to_json(),
         "goals": asdict(goals),
@@ -152,8 +163,7 @@ def train(
         "holdout": None if held_out is None else held_out.url,
         "versions": versions(),
     }
-    execution = execution or Execution()
-    check_start(execution, make_plan(settings, goals, shape), place, dataset.url)
+    check_room(execution, make_plan(settings, goals, shape), place, memory)
     refuse_foreign(place)
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header)
@@ -192,7 +202,8 @@ def resume(
             "(the fingerprints differ); train a new run"
         )
     execution = execution or Execution()
-    check_start(execution, make_plan(settings, goals, shape), folder.place, dataset.url)
+    memory = available_memory(execution, folder.place.url, dataset.url)
+    check_room(execution, make_plan(settings, goals, shape), folder.place, memory)
     with FolderLock(folder.place) as lock:
         keep_preparation(folder, dataset)
         if goals == before and read_state(folder).get("state") == "complete":
@@ -249,7 +260,9 @@ def run_pipeline(
         )
     folder = RunFolder.open(place)
     settings, goals, _ = pipeline.training.settle(dataset)
-    if folder.header["settings"] != settings.to_json():
+    # How large working sets may be was settled by the memory that there was.
+    begun = folder.header["settings"]
+    if begun != {**settings.to_json(), "set_cap": begun.get("set_cap")}:
         raise InputError(
             f"{place}: was begun with other parameters than {file} has now; "
             "name another run in [output], or delete that folder"

@@ -67,12 +67,15 @@ def holds(chain: Chain, record: Record) -> bool:
     return bool(exact and record["violation"] <= chain.tol)
 
 
-def check_stage(chain: Chain, number: int, source: str | None) -> Stage:
-    """Return the stage that computes f from scratch; number 0 also settles the scope."""
+def check_stage(chain: Chain, number: int, source: str | None, *, node: str = COMMIT) -> Stage:
+    """Return the stage that computes f from scratch; number 0 also settles the scope.
+
+    `node` of the stage `source` holds the alphas; where number is 0 the scope does.
+    """
     name, first = stage_name(chain, number), stage_name(chain, 0)
     settle = single("scope", scope.start_scope, source=source, support_only=chain.support_only)
     # The start's alphas lie in its own scope node, later ones in the commit of the round before.
-    at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": COMMIT}
+    at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": node}
     look = (
         many(
             "recompute",
@@ -82,6 +85,7 @@ def check_stage(chain: Chain, number: int, source: str | None) -> Stage:
             scope=first,
             parts=chain.parts,
             tol=chain.tol,
+            local=chain.local,
             **at,
         ),
         single(

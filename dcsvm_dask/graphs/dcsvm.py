@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.sizes import arrange_parts, row_parts
+from dcsvm_dask.graphs.working_sets import working_sets
 from dcsvm_dask.steps import arrange, finish, level, partition, score, solve
 from dcsvm_dask.steps.problem import ARRANGE
 from dcsvm_dask.steps.settings import Settings
@@ -18,6 +19,8 @@ ARRANGED_BLOCK_ROWS = 1500
 # Times the levels' tolerance: refinement need not be more exact than what the whole problem will
 # change about it.
 REFINE_TOL = 10.0
+# Fewer variables make one working set: foreseeing the support vectors costs more than it saves.
+FORESEEN_ABOVE = 6000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,13 @@ class Shape:
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
     """Yield the graphs of a DC-SVM run."""
     levels = len(settings.clusters)
-    graph = [arrange_stage(settings, shape)]
-    if levels:
-        graph += scored(bottom_stage(settings), shape)
-    records = yield graph
+    records = yield [arrange_stage(settings, shape)]
+    local = not records[ARRANGE]["smooth"]
     source: str | None = None
-    local = True
-    if levels:
+    if levels and (local or settings.levels_forced or goals.stop_at):
         source = level_name(levels)
-        local = settings.levels_forced or records[source]["levels_pay"]
+        records = yield scored(bottom_stage(settings), shape)
+        local = settings.levels_forced or (local and records[source]["levels_pay"])
         # Where upper levels do not pay, the bottom one is the early model that there is.
         if goals.stop_at >= levels or (goals.stop_at and not local):
             return Outcome(source, converged=False)
@@ -76,10 +77,15 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
                 chain_of("refine", source, settings, goals, shape, local=True)
             )
             source = refined.stage
-        else:
-            # Machines that contradict each other are a worse start than none.
-            source = None
-    reached = yield from conquer(chain_of("conquer", source, settings, goals, shape, local=local))
+    whole = shape.n_variables <= settings.block_cap
+    chain = chain_of("conquer", source, settings, goals, shape, local=local)
+    if not local or (source is None and whole):
+        # Machines of clusters that contradict each other are a worse start than none.
+        chain = replace(chain, source=None, local=False)
+        foresight = shape.n_variables > min(settings.set_cap, FORESEEN_ABOVE)
+        reached = yield from working_sets(chain, foresight=foresight)
+    else:
+        reached = yield from conquer(chain)
     return (yield from finish_with(reached, shape))
 
 

@@ -25,6 +25,8 @@ PROCESS_BYTES = 320 << 20
 # Shares that only the run itself can tell; typical of noisy data.
 SUPPORT_SHARE = 0.3
 ROUNDS = 10
+# The solver copies the kernel matrix of the active rows together: at most this share of it.
+COPIED = 0.57
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ def plan(settings: Settings, goals: Goals, shape: Shape) -> Plan:
             active = min(support, count)
             blocks = max(1, round(active / settings.block_cap))
             task = max(matrix + 3 * cap * row, everything)
+            if name == "conquer":
+                task = max(task, set_bytes(settings, shape) + 3 * settings.set_cap * row)
             stages.append(StagePlan(check_stage(chain, 0, None), everything, count * support))
             stages.append(
                 StagePlan(
@@ -118,6 +122,11 @@ def plan(settings: Settings, goals: Goals, shape: Shape) -> Plan:
     # The arranged copy, and a model and the alphas for every level.
     disk = shape.n_bytes + (levels + 1) * (int(support) * row + 16 * n) + ROUNDS * 40 * n
     return Plan(tuple(stages), disk, shape.n_bytes)
+
+
+def set_bytes(settings: Settings, shape: Shape) -> int:
+    """Return the memory of the largest working set: its kernel matrix and that of its free rows."""
+    return int(4 * (1 + COPIED) * min(shape.n_variables, settings.set_cap) ** 2)
 
 
 def _arrange_bytes(settings: Settings, shape: Shape) -> int:

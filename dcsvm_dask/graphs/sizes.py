@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-ARRANGE_LEAST_BYTES = 32 << 20
+ARRANGE_LEAST_BYTES = 96 << 20
 ARRANGE_MOST_BYTES = 256 << 20
 ARRANGE_PARTS = 16
 

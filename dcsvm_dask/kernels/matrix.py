@@ -11,7 +11,11 @@ from dcsvm_dask.kernels.columns import row_tile, storage_arguments, tile_ranges
 from dcsvm_dask.kernels.far import segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.rows import Rows, check_pair, check_rows, is_sparse
+from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiles import mirror, tile_work
+
+MIRRORED = 1024
+"""Rows that a thread mirrors at a time."""
 
 
 def kernel_matrix(
@@ -22,6 +26,7 @@ def kernel_matrix(
     dtype: Any = np.float32,
     tile_dtype: Any = None,
     least: float = 0.0,
+    threads: int = 1,
 ) -> NDArray[Any]:
     """Return K(x_i, z_j) for all pairs of rows.
 
@@ -43,6 +48,8 @@ def kernel_matrix(
     least : float, default 0.0
         Pairs of tiles whose kernel values are all below this, by their bounding boxes, are left
         at zero. For dense rows and kernels that decay (rbf, laplacian), best in `kd_order`.
+    threads : int, default 1
+        Threads that share the tiles; the result is the same. Give BLAS one.
 
     Returns
     -------
@@ -63,7 +70,9 @@ def kernel_matrix(
     out = np.empty((n, m), dtype=dtype) if far is None else np.zeros((n, m), dtype=dtype)
     nowhere = np.empty((0, 0))
     none = np.empty(0, np.int64)
-    for start, stop in tile_ranges(other, compact=far is not None):
+
+    def work(of: tuple[int, int]) -> None:
+        start, stop = of
         rows = other[start:stop]
         tile = row_tile(kernel, rows, dtype if tile_dtype is None else tile_dtype)
         first = start if Z is None else 0
@@ -92,8 +101,10 @@ def kernel_matrix(
         if far is not None and Z is None:
             # Only what is near needs its mirror image; it is a small part of the matrix.
             out[start:stop, chosen] = out[chosen, start:stop].T
+
+    for_each(work, tile_ranges(other, compact=far is not None), threads)
     if Z is None and far is None:
-        mirror(out)
+        for_each(lambda first: mirror(out, first, first + MIRRORED), range(0, n, MIRRORED), threads)
     if Z is None and kernel.is_shift_invariant:
         np.fill_diagonal(out, 1)
     return out

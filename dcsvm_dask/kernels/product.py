@@ -13,6 +13,7 @@ from dcsvm_dask.kernels.columns import RowTile, row_tile, storage_arguments, til
 from dcsvm_dask.kernels.far import Segments, affordable, segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse, squared_norms
+from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiles import tile_work
 
 Vector = NDArray[np.float64]
@@ -29,6 +30,7 @@ def kernel_product(
     budget: float = 0.0,
     tol: float | None = None,
     doubt: tuple[Vector, Vector] | None = None,
+    threads: int = 1,
 ) -> tuple[Vector, int]:
     """Return sum_j K(x_i, z_j) v_j for every row x_i, and the number of kernel values computed.
 
@@ -62,6 +64,8 @@ def kernel_product(
     doubt : tuple (low, high) of ndarrays, shape (n,), optional
         With `tol`: a row whose sum is outside of low_i to high_i whatever its error is stays as
         it is. Infinite ends are possible.
+    threads : int, default 1
+        Threads that share the tiles; the result is the same.
 
     Returns
     -------
@@ -76,31 +80,45 @@ def kernel_product(
     X, Z = check_pair(X, Z)
     work = _Product(kernel, Z, v, _check_groups(groups, Z.shape[0]), budget)
     out = np.empty((X.shape[0], work.groups))
-    computed = 0
-    for start, stop in tile_ranges(X, compact=work.segments is not None):
+    compact = work.segments is not None
+    computed: list[int] = []
+    wrong = np.zeros(X.shape[0], dtype=np.bool_)
+
+    def sum_tile(of: tuple[int, int]) -> None:
+        start, stop = of
         rows = X[start:stop]
         chosen = work.near(rows)
         tile = row_tile(kernel, rows, dtype)
-        sums, bound = work.sums(tile, chosen, bounded=tol is not None)
-        computed += rows.shape[0] * len(chosen)
+        out[start:stop], bound = work.sums(tile, chosen, bounded=tol is not None)
+        computed.append(rows.shape[0] * len(chosen))
         if tol is not None and tile.F.dtype == np.float32:
-            wrong = bound > tol
+            wrong[start:stop] = bound > tol
             if doubt is not None:
-                total = sums.sum(axis=1)
-                wrong &= total + bound >= doubt[0][start:stop]
-                wrong &= total - bound <= doubt[1][start:stop]
-            again = np.flatnonzero(wrong)
-            if len(again):
-                exact = row_tile(kernel, rows[again], np.float64)
-                sums[again] = work.sums(exact, chosen)[0]
-                computed += len(again) * len(chosen)
-        out[start:stop] = sums
+                total = out[start:stop].sum(axis=1)
+                wrong[start:stop] &= total + bound >= doubt[0][start:stop]
+                wrong[start:stop] &= total - bound <= doubt[1][start:stop]
+
+    def sum_exactly(rows: NDArray[np.int64]) -> None:
+        chosen = work.near(X[rows])
+        out[rows] = work.sums(row_tile(kernel, X[rows], np.float64), chosen)[0]
+        computed.append(len(rows) * len(chosen))
+
+    tiles = list(tile_ranges(X, compact=compact))
+    for_each(sum_tile, tiles, threads)
+    again = np.flatnonzero(wrong)
+    # Full tiles are the fastest; but rows of several compact ones are not compact.
+    cuts = (
+        np.searchsorted(again, [start for start, _ in tiles])
+        if compact
+        else [start for start, _ in tile_ranges(X[again])]
+    )
+    for_each(sum_exactly, [rows for rows in np.split(again, cuts) if len(rows)], threads)
     if not np.isfinite(out).all():
         raise InputError(
             f"The {kernel.name} kernel has values that are not finite; look for such values in "
             "the rows, scale the features, or lower gamma or degree."
         )
-    return (out[:, 0] if groups is None else out), computed
+    return (out[:, 0] if groups is None else out), sum(computed)
 
 
 def product_error_bound(

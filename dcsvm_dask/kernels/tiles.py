@@ -183,10 +183,10 @@ def tile_work(
 
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
-def mirror(K: Any) -> None:
-    """Copy the lower triangle of a square matrix onto the upper one, a block at a time."""
+def mirror(K: Any, first: Any, last: Any) -> None:
+    """Copy the lower triangle of a square matrix onto some rows of the upper one, by blocks."""
     n = len(K)
-    for i in range(0, n, 64):
+    for i in range(first, min(last, n), 64):
         for j in range(i, n, 64):
             for p in range(i, min(i + 64, n)):
                 for q in range(max(j, p + 1), min(j + 64, n)):

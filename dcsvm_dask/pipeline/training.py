@@ -18,6 +18,8 @@ BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 5000
 MOST_LEVELS = 4
 BLOCK_CAP = 8192
+# The only task of a layer may hold a larger matrix than one of many.
+SET_CAP_BLOCKS = 1.5
 # Levels are only starting points: their blocks need not be more exact than this.
 LEVEL_TOL = 1e-2
 CHUNKS = 8
@@ -127,6 +129,7 @@ class Training:
                 "give fewer clusters or levels"
             )
         check_goals(self.goals, len(clusters))
+        block_cap = BLOCK_CAP if self.block_cap is None else int(self.block_cap)
         settings = Settings(
             kernel=Kernel(self.kernel, float(self.gamma), int(self.degree), float(self.coef0)),
             C=float(self.C),
@@ -134,7 +137,8 @@ class Training:
             clusters=clusters,
             levels_forced=forced,
             n_samples_clustering=int(self.n_samples_clustering),
-            block_cap=BLOCK_CAP if self.block_cap is None else int(self.block_cap),
+            block_cap=block_cap,
+            set_cap=int(SET_CAP_BLOCKS * block_cap),
             level_tol=float(max(self.level_tol, self.tol)),
             seed=int(self.seed),
             chunk_rows=min(max(math.ceil(n / CHUNKS), LEAST_CHUNK_ROWS), MOST_CHUNK_ROWS),

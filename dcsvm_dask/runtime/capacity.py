@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.plan import PROCESS_BYTES, Plan
-from dcsvm_dask.steps.problem import ARRANGE, CACHE_SHARE
+from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.plan import PROCESS_BYTES, Plan, plan
+from dcsvm_dask.steps.problem import ARRANGE
+from dcsvm_dask.steps.resources import CACHE_SHARE
+from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
 
 
@@ -69,6 +73,18 @@ def check_memory(plan: Plan, available: int, setting: str = "--memory-limit") ->
         f"{_mib(available)}; raise {setting}, or lower "
         f"--workers or {'the number of clusters' if clusters else '--block-cap'}"
     )
+
+
+def fit_sets(settings: Settings, goals: Goals, shape: Shape, available: int) -> Settings:
+    """Return settings whose working sets fit a worker: no larger than blocks where memory is short.
+
+    The size shapes the result, so it is chosen once, when a run begins.
+    """
+    try:
+        check_memory(plan(settings, goals, shape), available)
+    except InputError:
+        return replace(settings, set_cap=settings.block_cap)
+    return settings
 
 
 def check_disk(plan: Plan, place: Location) -> None:

@@ -15,7 +15,13 @@ from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.runtime.capacity import check_disk, check_memory, memory_of_workers
 from dcsvm_dask.runtime.carry import carry
-from dcsvm_dask.runtime.clusters import connected, local_cluster, refuse_in_child, remote_cluster
+from dcsvm_dask.runtime.clusters import (
+    connected,
+    local_cluster,
+    memory_of_slots,
+    refuse_in_child,
+    remote_cluster,
+)
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.executors import Executor, in_process
 from dcsvm_dask.runtime.reporter import Reporter
@@ -55,24 +61,41 @@ class Execution:
         return (os.cpu_count() or 1) if self.workers is None else self.workers
 
 
-def check_start(execution: Execution, plan: Plan, place: Location, data_url: str) -> None:
-    """Refuse what cannot end well, before anything is written.
+def available_memory(execution: Execution, *places: str) -> int | None:
+    """Return the bytes that a task and the process around it may use; None: no limit.
 
     Raises
     ------
     InputError
-        If workers cannot see the run or its data, their memory or the disk is too small, or no
-        scheduler with workers answers.
+        If workers cannot see one of the places, the limit is no size, or no scheduler with workers
+        answers.
     """
     if execution.scheduler is None and execution.n_workers():
         refuse_in_child()
-    check_reach(execution, place.url, data_url)
-    if execution.scheduler is not None:
-        with connected(execution.scheduler):
-            pass
-    check_disk(plan, place)
+    check_reach(execution, *places)
     if execution.scheduler is None:
-        check_memory(plan, memory_of_workers(execution.memory_limit, execution.n_workers()))
+        return memory_of_workers(execution.memory_limit, execution.n_workers())
+    with connected(execution.scheduler) as client:
+        return memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
+
+
+def check_room(execution: Execution, plan: Plan, place: Location, memory: int | None) -> None:
+    """Refuse what the disk or the workers' memory cannot hold, before anything is written.
+
+    Parameters
+    ----------
+    memory : int or None
+        What `available_memory` returned.
+
+    Raises
+    ------
+    InputError
+        If either is too small.
+    """
+    check_disk(plan, place)
+    if memory is not None:
+        setting = "--memory-limit" if execution.scheduler is None else "the workers' memory limit"
+        check_memory(plan, memory, setting)
 
 
 def carry_run(

@@ -9,7 +9,7 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from dcsvm_dask.runtime.compilation import warm_up
-from dcsvm_dask.steps.problem import use_memory
+from dcsvm_dask.steps import resources
 
 
 class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
@@ -19,12 +19,15 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
     ----------
     shield : bool
         Whether workers ignore SIGINT: those of a local cluster share the terminal of the client.
+    threads : int, default 0
+        Threads of a task that runs while no other does; 0: those of the worker.
     """
 
     name = "dcsvm-prepare"
 
-    def __init__(self, *, shield: bool) -> None:
+    def __init__(self, *, shield: bool, threads: int = 0) -> None:
         self._shield = shield
+        self._threads = threads
         self._limits: Any = None
 
     def setup(self, worker: Any) -> None:
@@ -32,8 +35,9 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         from threadpoolctl import threadpool_limits
 
         warm_up()
-        if worker.memory_manager.memory_limit:
-            use_memory(worker.memory_manager.memory_limit)
+        resources.use(
+            worker.memory_manager.memory_limit or None, self._threads or worker.state.nthreads
+        )
         self._limits = threadpool_limits(1)
         if self._shield:
             with contextlib.suppress(ValueError):  # not the main thread: nothing to shield

@@ -16,16 +16,28 @@ from dcsvm_dask.solvers.optimality import (
 from dcsvm_dask.solvers.smo import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.warm import warm_up
+from dcsvm_dask.solvers.working_sets import (
+    first_set,
+    inner_tol,
+    reach,
+    select_set,
+    solve_working_sets,
+)
 
 __all__ = [
     "Solution",
     "bias",
     "duality_gap",
+    "first_set",
+    "inner_tol",
     "multiplier_interval",
     "objective",
+    "reach",
+    "select_set",
     "solve_box_qp",
     "solve_decomposition",
     "solve_smo",
+    "solve_working_sets",
     "violation_box",
     "violation_pair",
     "warm_up",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.steps.partition import block_record, group_by_label, read_labels, share
 from dcsvm_dask.steps.problem import ARRANGE, data_of
+from dcsvm_dask.steps.regime import is_smooth
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -88,7 +89,12 @@ def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Recor
     attempt.write("offsets", order.read("offsets"))
     keys = ("variables", "rows", "blocks", "largest_block", "smallest_block")
     choice = run.node(ARRANGE, "cluster").record["choice"]
-    return {"parts": parts, "choice": choice, **{key: order.record[key] for key in keys}}
+    return {
+        "parts": parts,
+        "choice": choice,
+        "smooth": is_smooth(choice),
+        **{key: order.record[key] for key in keys},
+    }
 
 
 def blocks_of_part(offsets: NDArray[np.int64], part: int, parts: int) -> tuple[int, int]:

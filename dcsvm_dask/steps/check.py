@@ -19,6 +19,8 @@ Vector = NDArray[np.float64]
 PRODUCT_ERROR = 0.1
 # Rows of a task on which the rounding is estimated for the record.
 BOUND_ROWS = 64
+# How far the bias may move from what it was before, for f to be as exact as a claim needs.
+BIAS_SLACK = 0.1
 
 
 def product_of_alpha(
@@ -31,17 +33,25 @@ def product_of_alpha(
     part: int,
     parts: int,
     tol: float,
+    local: bool,
 ) -> Record:
     """Compute f from all alphas of a committed point, for a share of the scope's rows."""
     problem = read_problem(run)
-    alpha = run.node(source, node).read("alpha")[0]
+    before = run.node(source, node)
+    alpha = before.read("alpha")[0]
     mine = scope_rows(run, scope, part, parts)
     support = np.flatnonzero(alpha)
     X, Z = problem.take(mine), problem.take(support)
     v = problem.y[support] * alpha[support]
-    kernel, budget = problem.settings.kernel, FAR_PAIRS * tol
+    kernel, budget = problem.settings.kernel, FAR_PAIRS * tol if local else 0.0
     f, values = kernel_product(
-        kernel, X, Z, v, budget=budget, tol=PRODUCT_ERROR * tol, doubt=doubt(problem, mine, alpha)
+        kernel,
+        X,
+        Z,
+        v,
+        budget=budget,
+        tol=PRODUCT_ERROR * tol,
+        doubt=doubt(problem, mine, alpha, before.record.get("bias")),
     )
     attempt.write("f", f)
     sample = X[:: max(1, len(mine) // BOUND_ROWS)]
@@ -54,17 +64,29 @@ def product_of_alpha(
     }
 
 
-def doubt(problem: Problem, rows: NDArray[np.int64], alpha: Vector) -> tuple[Vector, Vector] | None:
+def doubt(
+    problem: Problem, rows: NDArray[np.int64], alpha: Vector, bias: float | None
+) -> tuple[Vector, Vector] | None:
     """Return between which values of f a row's error could make or hide a violation.
 
-    A variable at zero is optimal where y f >= 1, and how far beyond does not matter; support
-    vectors make the objective. A bias would move f, so with one nothing is beyond doubt.
+    A variable at zero is optimal where y (f + b) >= 1, and how far beyond does not matter; support
+    vectors make the objective.
+
+    Parameters
+    ----------
+    bias : float or None
+        What the bias was before, if there is one: it may move by `BIAS_SLACK`. None: nothing is
+        known of it, and nothing is beyond doubt.
     """
+    slack = 0.0
     if problem.settings.fit_intercept:
-        return None
+        if bias is None:
+            return None
+        slack = BIAS_SLACK
     y, zero = problem.y[rows], alpha[rows] <= 0.0
-    low = np.where(zero & (y < 0), y, -np.inf)
-    return low, np.where(zero & (y > 0), y, np.inf)
+    edge = y * (1.0 + slack) - (bias or 0.0)
+    low = np.where(zero & (y < 0), edge, -np.inf)
+    return low, np.where(zero & (y > 0), edge, np.inf)
 
 
 def commit_check(
@@ -87,7 +109,8 @@ def commit_check(
     """
     problem = read_problem(run)
     rows = run.node(scope, "scope").read("rows").astype(np.int64)
-    alpha = run.node(source, node).read("alpha")[0]
+    before = run.node(source, node)
+    alpha = before.read("alpha")[0]
     found = [run.node(stage, f"recompute-{part:04d}") for part in range(parts)]
     f = np.concatenate([part.read("f") for part in found])
     scale = 1.0
@@ -100,7 +123,9 @@ def commit_check(
     )
     return {
         **record,
-        "from_scratch": True,
+        # Where the bias moved further than was allowed for, f is to be computed once more.
+        "from_scratch": abs(record["bias"] - before.record.get("bias", record["bias"]))
+        <= BIAS_SLACK,
         "scale": scale,
         # Parts may have been committed before a resume with another tolerance.
         **{key: max(part.record[key] for part in found) for key in ("tol", "float32_error")},

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.solvers import bias, duality_gap, objective, violation_box, violation_pair
+from dcsvm_dask.solvers import (
+    bias,
+    duality_gap,
+    first_set,
+    inner_tol,
+    objective,
+    reach,
+    select_set,
+    violation_box,
+    violation_pair,
+)
 from dcsvm_dask.steps.problem import Problem
 from dcsvm_dask.steps.select import select_blocks
 from dcsvm_dask.storage.run import Attempt, Record
 
 Vector = NDArray[np.float64]
 
-# A block is solved to this share of the present violation; steps cost little beside its matrix.
-INNER_SHARE = 0.01
-# ... but never further than this share of the tolerance asked for.
-INNER_FLOOR = 0.3
+# A working set's next violation is about the square of the last: below this many times the root
+# of the tolerance it is likely to be the end, and f is summed from scratch at once.
+CLOSING = 2.0
+# Kernel values of a set's matrix and product, times features, that one task may as well do: about
+# a second of a core.
+SMALL_WORK = 1e11
 
 
 @dataclass(frozen=True)
@@ -31,11 +44,20 @@ class Point:
     alpha : ndarray, shape (n,), float64
     f : ndarray, shape (m,), float64
         Decision values without the bias.
+    expected : ndarray, shape (m,), float64, optional
+        Where f is to end, if that is known better than by f itself.
+    bias : float, optional
+        The one that goes with `expected`.
+    awake : ndarray of bool, shape (m,), optional
+        Rows whose f holds; of the others, all of alpha zero, `expected` is all that is known.
     """
 
     rows: NDArray[np.int64]
     alpha: Vector
     f: Vector
+    expected: Vector | None = None
+    bias: float | None = None
+    awake: NDArray[np.bool_] | None = None
 
 
 def commit_point(
@@ -51,12 +73,14 @@ def commit_point(
         The violation that ends the rounds.
     local : bool
         Whether the kernel is local, so that blocks are clusters; otherwise the next round has one
-        block of the worst violators.
+        working set.
     """
     y, C, a = problem.y[point.rows], problem.C[point.rows], point.alpha[point.rows]
-    gradient = y * point.f - 1.0
+    expected = point.f if point.expected is None else point.expected
+    awake = np.ones(len(a), dtype=np.bool_) if point.awake is None else point.awake
+    gradient = y * np.where(awake, point.f, expected) - 1.0
     if problem.settings.fit_intercept:
-        offset = bias(gradient, a, y, C)
+        offset = bias(gradient, a, y, C) if point.bias is None else point.bias
         violation = violation_pair(gradient, a, y, C)
         gap = duality_gap(gradient, a, C, y)
     else:
@@ -65,20 +89,18 @@ def commit_point(
         gap = duality_gap(gradient, a, C)
     attempt.write("alpha", point.alpha[None, :])
     attempt.write("f", point.f)
-    blocks = (
-        []
-        if violation <= tol
-        else select_blocks(
-            problem,
-            point.rows,
-            a,
-            reach(gradient + y * offset, a, C),
-            number=number,
-            tol=tol,
-            local=local,
-        )
-    )
+    if not local:
+        attempt.write("expected", expected)
+        attempt.write("awake", awake)
+    blocks: list[NDArray[np.int64]] = []
+    if violation > tol and local:
+        far = reach(gradient + y * offset, a, C)
+        blocks = select_blocks(problem, point.rows, a, far, number=number, tol=tol)
+    elif violation > tol:
+        blocks = [next_set(problem, point, offset, tol)]
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
+    at_once = not local and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
+    closing = at_once or violation <= CLOSING * math.sqrt(tol)
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_alpha", a[chosen])
     attempt.write("block_f", point.f[chosen])
@@ -92,12 +114,25 @@ def commit_point(
         "bounded": int(np.count_nonzero(a >= C)),
         "blocks": len(blocks),
         "active": len(chosen),
-        "inner_tol": max(INNER_FLOOR * tol, INNER_SHARE * violation),
+        "at_once": at_once,
+        "closing": closing,
+        "inner_tol": inner_tol(violation, tol, whole=closing and not local),
     }
 
 
-def reach(gradient: Vector, alpha: Vector, C: Vector) -> Vector:
-    """Return how far each variable violates optimality; below zero: how far it is from that."""
-    up = np.where(alpha < C, -gradient, -np.inf)
-    down = np.where(alpha > 0.0, gradient, -np.inf)
-    return np.maximum(up, down)
+def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArray[np.int64]:
+    """Return the working set of the next round."""
+    C, cap = problem.C, problem.settings.set_cap
+    expected = point.f if point.expected is None else point.expected
+    gradient = problem.y * (expected + offset) - 1.0
+    if not point.alpha.any():
+        return first_set(-gradient, cap)
+    return select_set(
+        point.alpha,
+        C,
+        gradient,
+        tol,
+        cap,
+        y=problem.y if problem.settings.fit_intercept else None,
+        resting=None if point.awake is None else ~point.awake,
+    )

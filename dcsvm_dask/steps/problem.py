@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
+from dcsvm_dask.steps.resources import cache_bytes
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import ConcatRows, open_rows
@@ -21,9 +22,6 @@ from dcsvm_dask.storage.rows_cache import CachedRows
 from dcsvm_dask.storage.run import RunFolder
 
 ARRANGE = "arrange"
-# Share of a process's memory that decompressed rows may take from one task to the next.
-CACHE_SHARE = 1 / 8
-_cache_bytes = 128 << 20
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,11 @@ class Problem:
     def n(self) -> int:
         """Number of variables."""
         return len(self.y)
+
+    @property
+    def row_values(self) -> float:
+        """Values that a row holds, on average."""
+        return max(1.0, self.X.nbytes_of(0, self.n) / (4 * max(1, self.n)))
 
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return the rows of some variables."""
@@ -87,12 +90,6 @@ def read_problem(run: RunFolder) -> Problem:
     return _read_problem(run.place.url, commit.attempt)
 
 
-def use_memory(n_bytes: int) -> None:
-    """Tell how much memory this process may use; it changes what is read again, no result."""
-    global _cache_bytes
-    _cache_bytes = int(CACHE_SHARE * n_bytes)
-
-
 @lru_cache(maxsize=1)
 def _read_problem(run_url: str, attempt: str) -> Problem:
     del attempt  # part of the cache's key: another attempt is another problem
@@ -103,7 +100,7 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
     weight = np.concatenate([part.read("weight") for part in parts])
     return Problem(
         settings=settings,
-        X=CachedRows(ConcatRows([open_rows(part.place / "X") for part in parts]), _cache_bytes),
+        X=CachedRows(ConcatRows([open_rows(part.place / "X") for part in parts]), cache_bytes()),
         y=np.concatenate([part.read("y") for part in parts]).astype(np.float64),
         C=settings.C * weight,
         rows=np.concatenate([part.read("rows") for part in parts]),

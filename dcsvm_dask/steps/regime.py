@@ -36,3 +36,9 @@ def regime(record: Record) -> Record:
             f"between blocks, f is {kept:.2f} of the blocks' own objective"
         ),
     }
+
+
+def is_smooth(choice: Record) -> bool:
+    """Return whether the best partition of a choice leaves most of the kernel's mass between."""
+    chosen = next(found for found in choice["candidates"] if found["name"] == choice["chosen"])
+    return bool(chosen["share_between"] > MOST_BETWEEN)

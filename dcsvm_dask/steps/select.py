@@ -28,15 +28,13 @@ def select_blocks(
     *,
     number: int,
     tol: float,
-    local: bool,
 ) -> list[Index]:
     """Return the blocks of the next round as positions in `rows`, ascending within a block.
 
     Active are the free variables, the violators and what is near to violating. Where they fit
-    into one block, that is all. Else, for a local kernel, they are clustered, anew in every round
-    so that no two blocks fight over the same border twice, and in every other round what violates
-    most gets a block of its own: it may couple rows of any two clusters. For a smooth kernel the
-    worst violators make the only block.
+    into one block, that is all. Else they are clustered, anew in every round so that no two blocks
+    fight over the same border twice, and in every other round what violates most gets a block of
+    its own: it may couple rows of any two clusters.
 
     Parameters
     ----------
@@ -55,8 +53,6 @@ def select_blocks(
         room = min(cap, FILL * len(active)) - len(active)
         near[ranks[~near[ranks]][:room]] = True
         return [np.flatnonzero(near)]
-    if not local:
-        return [np.sort(ranks[:cap])]
     if number % 2 == 0:
         return _clusters(problem, rows, active, reach, number, tol)
     worst = np.sort(ranks[: cap // 2])

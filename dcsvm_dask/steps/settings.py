@@ -26,7 +26,9 @@ class Settings:
     n_samples_clustering: int
     """Rows on which the clusters of a level are found (m)."""
     block_cap: int
-    """Most rows whose kernel matrix a task holds."""
+    """Most rows whose kernel matrix a task of many holds."""
+    set_cap: int
+    """Most rows of a working set, whose kernel matrix the only task of a layer holds."""
     level_tol: float
     """Violation at which a block of a level is solved."""
     seed: int

@@ -25,6 +25,7 @@ def planned() -> Plan:
         levels_forced=False,
         n_samples_clustering=1000,
         block_cap=8192,
+        set_cap=8192,
         level_tol=1e-2,
         seed=0,
         chunk_rows=65536,

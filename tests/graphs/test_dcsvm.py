@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
 from dcsvm_dask.graphs.graph import Keep, Outcome, Stage
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.steps import working_set
 from dcsvm_dask.steps.settings import Settings
 
 SETTINGS = Settings(
@@ -23,13 +24,16 @@ SETTINGS = Settings(
     levels_forced=False,
     n_samples_clustering=1000,
     block_cap=1000,
+    set_cap=1000,
     level_tol=1e-2,
     seed=0,
     chunk_rows=5000,
 )
 GOALS = Goals(tol=1e-3, stop_at=0, max_rounds=100)
 SHAPE = Shape(n_rows=22_000, n_variables=20_000, n_bytes=22_000 * 400)
-LOCAL, SMOOTH = {"levels_pay": True}, {"levels_pay": False}
+LOCAL = {"levels_pay": True, "smooth": False}
+NOT_PAYING = {"levels_pay": False, "smooth": False}
+SMOOTH = {"levels_pay": False, "smooth": True}
 Answer = Callable[[Stage], dict[str, Any]]
 
 
@@ -41,15 +45,17 @@ def point(stage: Stage, violation: float) -> dict[str, Any]:
         "tol": GOALS.tol,
         "released": False,
         "blocks": 0 if violation <= GOALS.tol else 3,
+        "at_once": False,
+        "closing": violation <= 0.01,
     }
 
 
-def answers(level: dict[str, bool], halving: bool = True) -> Answer:
-    """Return a run whose violation falls by ten with every round of conquer."""
+def answers(regime: dict[str, bool], halving: bool = True) -> Answer:
+    """Return a run of a regime whose violation falls by ten with every round of conquer."""
 
     def answer(stage: Stage) -> dict[str, Any]:
-        if stage.name.startswith("level"):
-            return dict(level)
+        if stage.name.startswith(("arrange", "level")):
+            return dict(regime)
         if stage.name.startswith(("refine", "conquer")):
             number = int(stage.name.split("-")[1])
             return point(stage, 0.5 * 10.0**-number if halving else 0.5)
@@ -78,7 +84,8 @@ def names(graphs: list[list[Stage]]) -> list[list[str]]:
 def test_a_local_kernel_climbs_the_tree_refines_and_conquers() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(LOCAL))
     assert names(graphs) == [
-        ["arrange", "level-2"],
+        ["arrange"],
+        ["level-2"],
         ["level-1"],
         ["refine-000"],
         ["refine-001"],
@@ -92,27 +99,80 @@ def test_a_local_kernel_climbs_the_tree_refines_and_conquers() -> None:
     assert outcome == Outcome("model-conquer-004", converged=True)
 
 
-def test_a_smooth_kernel_leaves_the_tree_after_its_bottom() -> None:
+def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
-    assert names(graphs)[:2] == [["arrange", "level-2"], ["conquer-000"]]
-    assert not any("level-1" in graph for graph in names(graphs))
+    assert names(graphs) == [
+        ["arrange"],
+        ["subset", "conquer-000"],
+        ["conquer-001"],
+        ["conquer-002"],
+        ["conquer-003"],
+        ["model-conquer-003"],
+    ]
+    assert outcome == Outcome("model-conquer-003", converged=True)
+    # Near the end f is summed from scratch at once, which is what a claim rests on.
+    layers = [[layer.name for layer in graph[0].layers] for graph in graphs[2:5]]
+    assert layers == [
+        ["solve", "product", "commit"],
+        ["solve", "product", "commit"],
+        ["solve", "recompute", "commit"],
+    ]
+
+
+def test_a_round_that_was_to_be_the_last_and_was_not_is_followed_by_a_cheap_one() -> None:
+    def answer(stage: Stage) -> dict[str, Any]:
+        if stage.name.startswith("conquer"):
+            return point(stage, 0.005 if int(stage.name[-3:]) < 3 else 1e-9)
+        return dict(SMOOTH)
+
+    graphs, outcome = drive(SETTINGS, GOALS, answer)
+    found = {s.name: [layer.name for layer in s.layers] for graph in graphs for s in graph}
+    assert found["conquer-001"][1] == "recompute"
+    assert found["conquer-002"][1] == "product"
+    assert found["conquer-003"][1] == "recompute"
     assert outcome.converged
-    commit = graphs[2][0].layers[-1].nodes[0]
-    assert commit.arguments["local"] is False
 
 
-def test_levels_that_were_asked_for_by_number_are_not_left() -> None:
-    graphs, _ = drive(replace(SETTINGS, levels_forced=True), GOALS, answers(SMOOTH))
-    assert names(graphs)[1] == ["level-1"]
+def test_what_one_task_can_do_is_one_task() -> None:
+    def answer(stage: Stage) -> dict[str, Any]:
+        return {**answers(SMOOTH)(stage), "at_once": True}
+
+    graphs, _ = drive(SETTINGS, GOALS, answer)
+    for graph in graphs[2:-1]:
+        assert [layer.name for layer in graph[0].layers] == ["solve", "recompute", "commit"]
+        assert graph[0].layers[0].nodes[0].step is working_set.solve_at_once
+
+
+@pytest.mark.parametrize("regime", [LOCAL, SMOOTH], ids=["local", "smooth"])
+def test_few_rows_are_one_working_set_that_nothing_foresees(regime: dict[str, bool]) -> None:
+    few = replace(SHAPE, n_rows=900, n_variables=900)
+    graphs, outcome = drive(replace(SETTINGS, clusters=()), GOALS, answers(regime), few)
+    assert names(graphs)[:2] == [["arrange"], ["conquer-000"]]
+    assert [layer.name for layer in graphs[1][0].layers] == ["scope", "commit"]
+    assert outcome.converged
+
+
+def test_where_levels_turn_out_not_to_pay_their_tree_is_left() -> None:
+    graphs, outcome = drive(SETTINGS, GOALS, answers(NOT_PAYING))
+    assert names(graphs)[:3] == [["arrange"], ["level-2"], ["subset", "conquer-000"]]
+    assert outcome.converged
+
+
+@pytest.mark.parametrize("regime", [NOT_PAYING, SMOOTH], ids=["not paying", "smooth"])
+def test_levels_that_were_asked_for_by_number_are_not_left(regime: dict[str, bool]) -> None:
+    graphs, _ = drive(replace(SETTINGS, levels_forced=True), GOALS, answers(regime))
+    assert names(graphs)[1:3] == [["level-2"], ["level-1"]]
+    assert not any("subset" in graph for graph in names(graphs))
 
 
 def test_without_levels_there_is_conquer_alone() -> None:
     graphs, outcome = drive(replace(SETTINGS, clusters=()), GOALS, answers(LOCAL))
     assert names(graphs)[:2] == [["arrange"], ["conquer-000"]]
+    assert [layer.name for layer in graphs[1][0].layers] == ["scope", "recompute", "commit"]
     assert outcome.stage.startswith("model-conquer")
 
 
-@pytest.mark.parametrize("regime", [LOCAL, SMOOTH], ids=["local", "smooth"])
+@pytest.mark.parametrize("regime", [LOCAL, NOT_PAYING, SMOOTH], ids=["local", "left", "smooth"])
 @pytest.mark.parametrize("stop_at", [1, 2, 3])
 def test_an_early_end_is_a_level_in_any_regime(stop_at: int, regime: dict[str, bool]) -> None:
     settings = replace(SETTINGS, clusters=(64, 16, 4))
@@ -126,7 +186,7 @@ def test_an_early_end_is_a_level_in_any_regime(stop_at: int, regime: dict[str, b
 def test_all_levels_above_the_bottom_are_one_graph() -> None:
     settings = replace(SETTINGS, clusters=(256, 64, 16, 4))
     graphs, _ = drive(settings, GOALS, answers(LOCAL))
-    assert names(graphs)[1] == ["level-3", "level-2", "level-1"]
+    assert names(graphs)[2] == ["level-3", "level-2", "level-1"]
 
 
 def test_every_model_is_scored_where_rows_are_held_out() -> None:
@@ -152,7 +212,7 @@ def test_a_start_that_is_optimal_needs_no_round() -> None:
         return point(stage, 1e-9) if "-0" in stage.name else dict(LOCAL)
 
     graphs, outcome = drive(SETTINGS, GOALS, answer)
-    assert names(graphs)[2:] == [["refine-000"], ["conquer-000"], ["model-conquer-000"]]
+    assert names(graphs)[3:] == [["refine-000"], ["conquer-000"], ["model-conquer-000"]]
     assert outcome.converged
 
 
@@ -171,7 +231,7 @@ def test_each_round_supersedes_the_one_before_and_no_more() -> None:
     clusters=st.lists(st.integers(2, 64), max_size=4, unique=True),
     parts=st.integers(1, 9),
     stop_at=st.integers(0, 4),
-    regime=st.sampled_from([LOCAL, SMOOTH]),
+    regime=st.sampled_from([LOCAL, NOT_PAYING, SMOOTH]),
 )
 def test_every_graph_is_fit_to_be_carried(
     clusters: list[int], parts: int, stop_at: int, regime: dict[str, bool]

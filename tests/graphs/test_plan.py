@@ -25,6 +25,7 @@ SETTINGS = Settings(
     levels_forced=False,
     n_samples_clustering=1000,
     block_cap=8192,
+    set_cap=8192,
     level_tol=1e-2,
     seed=0,
     chunk_rows=65536,
@@ -53,7 +54,7 @@ def test_the_memory_of_a_worker_is_the_process_and_its_largest_task() -> None:
     largest = max(stage.task_bytes for stage in found.stages)
     assert found.worker_bytes == PROCESS_BYTES + largest
     assert found.largest.task_bytes == largest
-    # A kernel matrix at the cap must be in it, and the whole thing must fit a small machine.
+    # A kernel matrix at the cap must be in it, and all of it must fit a small machine.
     assert 4 * SETTINGS.block_cap**2 < largest < 2 << 30
 
 
@@ -62,7 +63,7 @@ def test_a_smaller_cap_needs_less_memory_and_small_data_less_than_the_cap() -> N
         stages = plan(settings, GOALS, shape).stages
         return next(s.task_bytes for s in stages if s.stage.name == "conquer-001")
 
-    small = replace(SETTINGS, block_cap=1024)
+    small = replace(SETTINGS, block_cap=1024, set_cap=1024)
     assert of_a_round(small, COVTYPE) < of_a_round(SETTINGS, COVTYPE)
     few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
     assert of_a_round(replace(SETTINGS, clusters=()), few) < 4 * 8192**2

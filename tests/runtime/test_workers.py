@@ -132,7 +132,7 @@ def test_a_scheduler_whose_workers_have_too_little_memory_is_refused(
         pytest.raises(InputError, match="a worker has 191 MiB; raise the workers' memory limit"),
     ):
         train(execution=Execution(scheduler=weak.scheduler_address))
-    assert api.open_run(tmp_path / "run").status()["stages"] == {}
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_scheduler_without_workers_is_refused(

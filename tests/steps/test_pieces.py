@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers import violation_box
+from dcsvm_dask.solvers import reach, violation_box
 from dcsvm_dask.steps.arrange import blocks_of_part
 from dcsvm_dask.steps.node import peak_bytes, run_node
 from dcsvm_dask.steps.partition import group_by_label, share
-from dcsvm_dask.steps.point import reach
 from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.scope import balance
 from dcsvm_dask.steps.select import select_blocks
@@ -37,6 +36,7 @@ SETTINGS = Settings(
     levels_forced=True,
     n_samples_clustering=100,
     block_cap=64,
+    set_cap=64,
     level_tol=1e-2,
     seed=3,
     chunk_rows=100,
@@ -167,9 +167,8 @@ class Rows:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
-@pytest.mark.parametrize("local", [True, False], ids=["local", "smooth"])
 @pytest.mark.parametrize("n", [50, 150, 1000])
-def test_blocks_of_a_round(number: int, local: bool, n: int) -> None:
+def test_blocks_of_a_round(number: int, n: int) -> None:
     problem: Any = Rows(n, 100)
     rng = np.random.default_rng(number)
     alpha = rng.choice([0.0, 0.5, 1.0], n)
@@ -177,7 +176,7 @@ def test_blocks_of_a_round(number: int, local: bool, n: int) -> None:
     free = (alpha > 0) & (alpha < 1)
     reach[free] = np.abs(reach[free])
     rows = np.arange(n)
-    how: dict[str, Any] = {"number": number, "tol": 1e-3, "local": local}
+    how: dict[str, Any] = {"number": number, "tol": 1e-3}
     blocks = select_blocks(problem, rows, alpha, reach, **how)
     again = select_blocks(problem, rows, alpha, reach, **how)
     assert [list(b) for b in blocks] == [list(b) for b in again]
@@ -187,7 +186,7 @@ def test_blocks_of_a_round(number: int, local: bool, n: int) -> None:
     for block in blocks:
         assert 0 < len(block) <= 100
         assert (np.diff(block) > 0).all()
-    if not local or n == 50:
+    if n == 50:
         assert len(blocks) == 1
     else:
         # Nothing that violates by much is left out, nor is any free variable.

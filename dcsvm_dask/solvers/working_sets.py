@@ -1,0 +1,201 @@
+"""Working sets as large as memory allows: for kernels by which every row sees every other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, kernel_product
+from dcsvm_dask.solvers.optimality import bias, violation_box, violation_pair
+from dcsvm_dask.solvers.smo import solve_smo
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+# A set is solved to this share of the present violation ...
+INNER_SHARE = 0.01
+# ... but never further than this share of the tolerance asked for.
+INNER_FLOOR = 0.3
+# Rows expected this near to their margin join the first set.
+FORESEEN = 0.1
+# Rows at a bound this near to violating join a later one ...
+NEAR = 0.3
+# ... as long as it stays this small, or no larger than so many times what has to be in it.
+SMALL_SET = 6000
+FILL = 1.5
+# Sets after which the caller is to look at f from scratch, whatever is left.
+MOST_SETS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where working sets ended."""
+
+    alpha: Vector
+    f: Vector
+    """Decision values without the bias, shape (n,), from float32 kernel values."""
+    sets: int
+    n_iter: int
+    kernel_values: int
+
+
+def solve_working_sets(
+    kernel: Kernel,
+    X: Rows,
+    y: Vector,
+    C: Vector,
+    *,
+    alpha: Vector,
+    f: Vector,
+    first: Index,
+    equality: bool = False,
+    tol: float = 1e-3,
+    cap: int = 16384,
+    threads: int = 1,
+) -> Reached:
+    """Solve the dual problem by working sets of all free rows and all violators.
+
+    Joachims (1998) with sets of thousands: each is solved by `solve_smo` with its kernel matrix in
+    memory, then f of all rows follows from the changed alphas. With the first set near to the
+    support vectors, a handful of sets is all it takes.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    y, C : ndarray, shape (n,)
+        Labels -1 and +1; upper bounds.
+    alpha, f : ndarray, shape (n,)
+        Where to start, and the decision values there; with `equality` y'alpha stays.
+    first : ndarray of int64, shape (m,)
+        The first set, ascending.
+    equality : bool, default False
+    tol : float, default 1e-3
+        Violation to stop at, by the f that is kept up to date.
+    cap : int, default 16384
+        Most rows of a set; the solver holds up to 1.57 float32 matrices of cap^2 values.
+    threads : int, default 1
+
+    Returns
+    -------
+    Reached
+    """
+    alpha, f, chosen = alpha.copy(), f.copy(), first
+    sets = steps = values = 0
+    going = True
+    while True:
+        gradient = y * f - 1.0
+        violation = (
+            violation_pair(gradient, alpha, y, C) if equality else violation_box(gradient, alpha, C)
+        )
+        if violation <= tol or sets >= MOST_SETS or not going:
+            return Reached(alpha, f, sets, steps, values)
+        if sets:
+            offset = bias(gradient, alpha, y, C) if equality else 0.0
+            chosen = select_set(
+                alpha, C, gradient + y * offset, tol, cap, y=y if equality else None
+            )
+        K = kernel_matrix(kernel, X[chosen], threads=threads)
+        found = solve_smo(
+            K,
+            y[chosen],
+            C[chosen],
+            alpha=alpha[chosen],
+            gradient=gradient[chosen],
+            equality=equality,
+            tol=inner_tol(violation, tol, whole=len(chosen) == len(y)),
+        )
+        del K
+        step = y[chosen] * (found.alpha - alpha[chosen])
+        moved = np.flatnonzero(step)
+        others = np.ones(len(y), dtype=np.bool_)
+        others[chosen] = False
+        change, computed = kernel_product(
+            kernel, X[others], X[chosen[moved]], step[moved], threads=threads
+        )
+        alpha[chosen] = found.alpha
+        f[chosen] = y[chosen] * (found.gradient + 1.0)
+        f[others] += change
+        going = found.n_iter > 0
+        sets, steps = sets + 1, steps + found.n_iter
+        values += len(chosen) ** 2 // 2 + computed
+
+
+def inner_tol(violation: float, tol: float, *, whole: bool = False) -> float:
+    """Return how far a set is solved where the whole problem is still `violation` away."""
+    return INNER_FLOOR * tol if whole else max(INNER_FLOOR * tol, INNER_SHARE * violation)
+
+
+def first_set(reach: Vector, cap: int) -> Index:
+    """Return the first working set, ascending: what is expected to violate, at most the worst.
+
+    Parameters
+    ----------
+    reach : ndarray, shape (n,)
+        1 - y (f + b) by what is expected of f.
+    """
+    return _worst(reach, np.flatnonzero(reach >= -FORESEEN), cap)
+
+
+def select_set(
+    alpha: Vector,
+    C: Vector,
+    gradient: Vector,
+    tol: float,
+    cap: int,
+    *,
+    y: Vector | None = None,
+    resting: NDArray[np.bool_] | None = None,
+) -> Index:
+    """Return the next working set, ascending.
+
+    All free variables, the violators, and some of what is near to violating. Where they are more
+    than the cap: half are the worst violators, of both sides in turn where the problem has an
+    equality (y is given), then come the free variables that must answer to them.
+
+    Parameters
+    ----------
+    gradient : ndarray, shape (n,)
+        With an equality centred: g + y b.
+    resting : ndarray of bool, shape (n,), optional
+        Rows to leave out.
+    """
+    far = reach(gradient, alpha, C)
+    if resting is not None:
+        far[resting] = -np.inf
+    violates, free = far > 0.5 * tol, (alpha > 0.0) & (alpha < C)
+    needed = free | violates
+    count = int(np.count_nonzero(needed))
+    room = min(cap, max(SMALL_SET, int(FILL * count)))
+    if count <= room:
+        wanted = np.where(needed, np.inf, far)
+        return _worst(wanted, np.flatnonzero(wanted >= -NEAR), room)
+    side = np.ones(len(alpha)) if y is None else y * np.where(gradient < 0.0, 1.0, -1.0)
+    worst = _in_turn(far, np.flatnonzero(violates), side)[: (room + 1) // 2]
+    rest = np.setdiff1d(np.flatnonzero(needed), worst, assume_unique=True)
+    rest = _worst(np.where(free, 1.0 + far, far), rest, room - len(worst))
+    return np.sort(np.concatenate([worst, rest]))
+
+
+def reach(gradient: Vector, alpha: Vector, C: Vector) -> Vector:
+    """Return how far each variable violates optimality; below zero: how far it is from that."""
+    up = np.where(alpha < C, -gradient, -np.inf)
+    down = np.where(alpha > 0.0, gradient, -np.inf)
+    return np.maximum(up, down)
+
+
+def _worst(reach: Vector, rows: Index, most: int) -> Index:
+    """Return so many of some rows, those that reach furthest; ascending."""
+    if len(rows) > most:
+        rows = np.sort(rows[np.argsort(-reach[rows], kind="stable")[:most]])
+    return rows
+
+
+def _in_turn(reach: Vector, rows: Index, side: Vector) -> Index:
+    """Return rows from the worst on, of both sides in turn."""
+    ordered = rows[np.argsort(-reach[rows], kind="stable")]
+    first = side[ordered] > 0.0
+    place = np.where(first, 2 * np.cumsum(first), 2 * np.cumsum(~first) + 1)
+    return ordered[np.argsort(place, kind="stable")]
