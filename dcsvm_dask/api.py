@@ -112,7 +112,7 @@ def train(
     levels : "auto" or int, default "auto"
         Levels of the tree, 0 to 12; 0: conquer only. "auto": bottom blocks of 1,000 to 2,000 rows,
         at most 4 levels, none under 5,000 rows, and no more than pay. A number is obeyed.
-    k : int, default 4
+    k : int, default 8
         Level l has k^l clusters.
     clusters : sequence of int, optional
         Clusters of each level instead, bottom first, falling.

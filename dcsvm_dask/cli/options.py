@@ -77,7 +77,7 @@ def training_options(command: Command) -> Command:
     )
     @click.option("-C", "--C", "C", type=float, default=1.0, show_default=True, help="Penalty.")
     @click.option("--levels", default="auto", show_default=True, help="auto, or a number; 0: none.")
-    @click.option("--k", type=int, default=4, show_default=True, help="Level l has k^l clusters.")
+    @click.option("--k", type=int, default=8, show_default=True, help="Level l has k^l clusters.")
     @click.option("--clusters", help="Clusters of each level, bottom first: 256,64,16.")
     @click.option("--stop-at", type=int, default=0, show_default=True, help="Last level; 0: exact.")
     @click.option("--fit-intercept", is_flag=True, help="With a bias (y'alpha = 0).")

@@ -67,10 +67,18 @@ def holds(chain: Chain, record: Record) -> bool:
     return bool(exact and record["violation"] <= chain.tol)
 
 
-def check_stage(chain: Chain, number: int, source: str | None, *, node: str = COMMIT) -> Stage:
+def check_stage(
+    chain: Chain,
+    number: int,
+    source: str | None,
+    *,
+    node: str = COMMIT,
+    layer: str = "recompute",
+) -> Stage:
     """Return the stage that computes f from scratch; number 0 also settles the scope.
 
-    `node` of the stage `source` holds the alphas; where number is 0 the scope does.
+    `node` of the stage `source` holds the alphas; where number is 0 the scope does. `layer` names
+    the nodes that compute f.
     """
     name, first = stage_name(chain, number), stage_name(chain, 0)
     settle = single("scope", scope.start_scope, source=source, support_only=chain.support_only)
@@ -78,7 +86,7 @@ def check_stage(chain: Chain, number: int, source: str | None, *, node: str = CO
     at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": node}
     look = (
         many(
-            "recompute",
+            layer,
             check.product_of_alpha,
             chain.parts,
             "part",
@@ -94,6 +102,7 @@ def check_stage(chain: Chain, number: int, source: str | None, *, node: str = CO
             stage=name,
             scope=first,
             number=number,
+            layer=layer,
             parts=chain.parts,
             tol=chain.tol,
             local=chain.local,

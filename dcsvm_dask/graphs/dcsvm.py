@@ -65,7 +65,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
             last = max(goals.stop_at, 1)
             upper = range(levels - 1, last - 1, -1)
             if upper:
-                yield [
+                records = yield [
                     stage
                     for number in upper
                     for stage in scored(level_stage(settings, shape, number), shape)
@@ -73,10 +73,11 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
                 source = level_name(last)
             if goals.stop_at:
                 return Outcome(source, converged=False)
-            refined = yield from conquer(
-                chain_of("refine", source, settings, goals, shape, local=True)
-            )
-            source = refined.stage
+            if not records[source]["alone"]:
+                refined = yield from conquer(
+                    chain_of("refine", source, settings, goals, shape, local=True)
+                )
+                source = refined.stage
     whole = shape.n_variables <= settings.block_cap
     chain = chain_of("conquer", source, settings, goals, shape, local=local)
     if not local or (source is None and whole):

@@ -111,7 +111,7 @@ def closing_stage(chain: Chain, number: int, previous: str, *, at_once: bool) ->
     solve = _solve(working_set.solve_set, previous=previous, number=number)
     if at_once:
         solve = _solve(working_set.solve_at_once, previous=previous, tol=chain.tol)
-    look = check_stage(chain, number, name, node=working_set.SOLVE)
+    look = check_stage(chain, number, name, node=working_set.SOLVE, layer="close")
     return Stage(name, (solve, *look.layers), chain.name, supersedes=previous)
 
 

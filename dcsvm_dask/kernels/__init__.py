@@ -4,7 +4,7 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 """
 
 from dcsvm_dask.kernels.kernel import Kernel, kernel_diagonal
-from dcsvm_dask.kernels.matrix import kernel_matrix
+from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
 from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
 from dcsvm_dask.kernels.rows import Rows, is_sparse
@@ -13,6 +13,7 @@ from dcsvm_dask.kernels.warm import warm_up
 __all__ = [
     "Kernel",
     "Rows",
+    "counted_kernel_matrix",
     "is_sparse",
     "kd_order",
     "kernel_diagonal",

@@ -12,7 +12,7 @@ from dcsvm_dask.kernels.far import segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.rows import Rows, check_pair, check_rows, is_sparse
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.kernels.tiles import mirror, tile_work
+from dcsvm_dask.kernels.tiles import mirror, mirror_tile, tile_work
 
 MIRRORED = 1024
 """Rows that a thread mirrors at a time."""
@@ -28,7 +28,23 @@ def kernel_matrix(
     least: float = 0.0,
     threads: int = 1,
 ) -> NDArray[Any]:
-    """Return K(x_i, z_j) for all pairs of rows.
+    """Return K(x_i, z_j) for all pairs of rows; see `counted_kernel_matrix`."""
+    return counted_kernel_matrix(
+        kernel, X, Z, dtype=dtype, tile_dtype=tile_dtype, least=least, threads=threads
+    )[0]
+
+
+def counted_kernel_matrix(
+    kernel: Kernel,
+    X: Rows,
+    Z: Rows | None = None,
+    *,
+    dtype: Any = np.float32,
+    tile_dtype: Any = None,
+    least: float = 0.0,
+    threads: int = 1,
+) -> tuple[NDArray[Any], int]:
+    """Return K(x_i, z_j) for all pairs of rows, and the number of kernel values computed.
 
     Parameters
     ----------
@@ -53,7 +69,8 @@ def kernel_matrix(
 
     Returns
     -------
-    ndarray, shape (n, m), `dtype`
+    K : ndarray, shape (n, m), `dtype`
+    computed : int
 
     Raises
     ------
@@ -70,6 +87,7 @@ def kernel_matrix(
     out = np.empty((n, m), dtype=dtype) if far is None else np.zeros((n, m), dtype=dtype)
     nowhere = np.empty((0, 0))
     none = np.empty(0, np.int64)
+    computed: list[int] = []
 
     def work(of: tuple[int, int]) -> None:
         start, stop = of
@@ -81,6 +99,7 @@ def kernel_matrix(
             gaps = far.gaps(rows, kernel.name == "laplacian")
             near = far.columns(np.exp(-kernel.gamma * gaps) >= least)
             chosen = near[np.searchsorted(near, first) :]
+        computed.append(len(chosen) * (stop - start))
         direct = tile.F.dtype == out.dtype
         block = out if direct else np.empty((n, stop - start), tile.F.dtype)
         tile_work(
@@ -100,11 +119,11 @@ def kernel_matrix(
             out[chosen, start:stop] = block[chosen]
         if far is not None and Z is None:
             # Only what is near needs its mirror image; it is a small part of the matrix.
-            out[start:stop, chosen] = out[chosen, start:stop].T
+            mirror_tile(out, start, stop, chosen)
 
     for_each(work, tile_ranges(other, compact=far is not None), threads)
     if Z is None and far is None:
         for_each(lambda first: mirror(out, first, first + MIRRORED), range(0, n, MIRRORED), threads)
     if Z is None and kernel.is_shift_invariant:
         np.fill_diagonal(out, 1)
-    return out
+    return out, sum(computed)

@@ -191,3 +191,13 @@ def mirror(K: Any, first: Any, last: Any) -> None:
             for p in range(i, min(i + 64, n)):
                 for q in range(max(j, p + 1), min(j + 64, n)):
                     K[p, q] = K[q, p]
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def mirror_tile(K: Any, start: Any, stop: Any, chosen: Any) -> None:
+    """Copy the chosen rows of columns start:stop to where their mirror images belong."""
+    for c in range(0, len(chosen), 64):
+        part = chosen[c : c + 64]
+        for i in range(start, stop):
+            for r in range(len(part)):
+                K[i, part[r]] = K[part[r], i]

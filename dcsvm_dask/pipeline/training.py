@@ -11,6 +11,7 @@ from typing import Any
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.dcsvm import Goals, Shape
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 
@@ -40,7 +41,7 @@ class Training:
     C: float = 1.0
     fit_intercept: bool = False
     levels: int | str = "auto"
-    k: int = 4
+    k: int = 8
     clusters: tuple[int, ...] | None = None
     stop_at: int = 0
     tol: float = 1e-3
@@ -140,6 +141,7 @@ class Training:
             block_cap=block_cap,
             set_cap=int(SET_CAP_BLOCKS * block_cap),
             level_tol=float(max(self.level_tol, self.tol)),
+            alone_tol=INNER_FLOOR * float(self.tol),
             seed=int(self.seed),
             chunk_rows=min(max(math.ceil(n / CHUNKS), LEAST_CHUNK_ROWS), MOST_CHUNK_ROWS),
         )

@@ -12,7 +12,7 @@ from dcsvm_dask.storage.run import Record, RunFolder
 
 def carry(
     run: RunFolder,
-    method: Method,
+    begin: Callable[[], Method],
     executor: Executor,
     deadline: float | None = None,
     check: Callable[[], None] = lambda: None,
@@ -20,14 +20,22 @@ def carry(
     """Drive a method to its end; None where the time budget ended it before.
 
     Stages that are committed are not run again. `check` is called before anything is run or
-    deleted, and raises where the run is no longer this process's.
+    deleted, and raises where the run is no longer this process's. `begin` gives the method, from
+    its beginning once more where stages are gone that only their chain can make.
     """
-    seen: Graph = []
+    method, seen = begin(), list[Stage]()
     try:
         graph = next(method)
         while True:
             seen += graph
             check()
+            lost = lost_chain(run, seen, graph)
+            if lost:
+                for name in lost:
+                    run.stage(name).delete()
+                method, seen = begin(), []
+                graph = next(method)
+                continue
             missing = to_run(run, seen, graph)
             if missing:
                 executor.run(run.place.url, run.digest, missing, deadline)
@@ -74,8 +82,7 @@ def to_run(run: RunFolder, seen: Graph, graph: Graph) -> Graph:
 
     Where all are committed nothing is needed, so a run that was killed while it deleted what it
     had kept does nothing again. Otherwise what was kept for the run may be gone, because the run
-    was complete once; and where a commit was taken back (it was damaged, and its stage deleted),
-    the stages before it may have been released: they all give the same arrays again.
+    was complete once: it gives the same arrays again.
     """
     missing = [stage for stage in graph if run.find(stage.name, COMMIT) is None]
     if not missing:
@@ -88,15 +95,29 @@ def to_run(run: RunFolder, seen: Graph, graph: Graph) -> Graph:
         )
         if by_name[name] not in missing
     ]
-    chain: Graph = []
-    before = missing[0].supersedes
-    while before is not None and released(run, before, COMMIT, absent=True):
-        chain.insert(0, by_name[before])
-        before = by_name[before].supersedes
-    stages = [*again, *chain, *missing]
+    stages = [*again, *missing]
     for stage in stages:
         run.reopen(stage.name)
     return stages
+
+
+def lost_chain(run: RunFolder, seen: Graph, graph: Graph) -> list[str]:
+    """Return the stages of a chain to do again, the first one first; empty where none is lost.
+
+    Where a commit was taken back (it was damaged, and its stage deleted), those before it have
+    been released. How a chain went on from one to the next may have rested on other goals than
+    there are now, so it begins again.
+    """
+    missing = next((stage for stage in graph if run.find(stage.name, COMMIT) is None), None)
+    if missing is None or missing.supersedes is None:
+        return []
+    if not released(run, missing.supersedes, COMMIT, absent=True):
+        return []
+    before = {stage.name: stage.supersedes for stage in seen}
+    chain = [missing.name]
+    while (name := before[chain[0]]) is not None:
+        chain.insert(0, name)
+    return chain
 
 
 def released(run: RunFolder, stage: str, node: str, *, absent: bool = False) -> bool:

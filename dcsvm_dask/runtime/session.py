@@ -120,7 +120,9 @@ def carry_run(
             ready = time.time()
             if report is not None:
                 report.say(f"running on {executor.description}")
-            outcome = carry(run, dcsvm(settings, goals, shape), executor, deadline, lock.check)
+            outcome = carry(
+                run, lambda: dcsvm(settings, goals, shape), executor, deadline, lock.check
+            )
             done = time.time()
     except KeyboardInterrupt as error:
         _leave(run, "interrupted", "stopped from the keyboard")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, kernel_product
+from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.signed import SignedProblem
 from dcsvm_dask.solvers.smo import solve_smo
 from dcsvm_dask.solvers.solution import Solution
@@ -24,6 +24,8 @@ _SHARE = 0.1
 _FAR = 0.01
 # Violators by which free rows are told apart.
 _SEEN = 512
+# A working set holds at most so many times its violators, or so many rows.
+_GROW, _LEAST = 4, 1024
 # Rounds in a row that may end no nearer to the answer.
 _STALLS = 20
 
@@ -43,6 +45,7 @@ def solve_decomposition(
     budget: float = 0.0,
     max_iter: int | None = None,
     callback: Callable[[int, float], object] | None = None,
+    verify: bool = True,
 ) -> tuple[Solution, int]:
     """Solve the dual problem by working sets whose kernel matrix is in memory.
 
@@ -69,6 +72,9 @@ def solve_decomposition(
         values of working sets that are provably below a thousandth of it are zero.
     max_iter : int, optional
         Most steps to take; the larger of 10 million and 100 n by default.
+    verify : bool, default=True
+        Sum the gradient from scratch before the end. Without, the last one that was kept up to
+        date will do.
 
     Returns
     -------
@@ -86,7 +92,7 @@ def solve_decomposition(
     n = X.shape[0]
     problem = SignedProblem.of(n, y, C, p, alpha, gradient, equality)
     return _Decomposition(kernel, X, problem, tol, working_size, budget).solve(
-        max(10_000_000, 100 * n) if max_iter is None else max_iter, callback
+        max(10_000_000, 100 * n) if max_iter is None else max_iter, callback, verify
     )
 
 
@@ -113,7 +119,7 @@ class _Decomposition:
             self.linear = self.F - product
 
     def solve(
-        self, limit: int, callback: Callable[[int, float], object] | None
+        self, limit: int, callback: Callable[[int, float], object] | None, verify: bool
     ) -> tuple[Solution, int]:
         problem, beta = self.problem, self.beta
         n_iter = stalls = 0
@@ -125,7 +131,7 @@ class _Decomposition:
             stalls = stalls + 1 if violation >= best else 0
             best = min(best, violation)
             if violation <= self.tol or n_iter >= limit or not going or stalls >= _STALLS:
-                if exact:
+                if exact or not verify:
                     solution = problem.solution(beta, self.F, self.linear, n_iter, self.tol)
                     return solution, self.values
                 self.F = self.linear + self._product(beta, everyone)
@@ -153,8 +159,8 @@ class _Decomposition:
         """Solve one working set and bring the gradient of the active rows up to date."""
         problem, beta = self.problem, self.beta
         rows = self._choose(active, shift, target)
-        K = kernel_matrix(self.kernel, self.X[rows], least=1e-3 * self.budget)
-        self.values += len(rows) ** 2
+        K, values = counted_kernel_matrix(self.kernel, self.X[rows], least=1e-3 * self.budget)
+        self.values += values
         y = problem.labels[rows]
         inner = solve_smo(
             K,
@@ -176,10 +182,9 @@ class _Decomposition:
         """Return the working set, ascending: violators, then free rows, then the nearest to both.
 
         A violator alone can only take a short step: the free rows that answer to it must move
-        with it. Where not all of them fit, those come first that see most of the violation.
+        with it. Where not all of them fit, those come first that see most of the violation. Few
+        violators make a small set: its matrix would cost more than their steps.
         """
-        if len(active) <= self.size:
-            return active
         up, down = self._reach(self.F[active] + shift, active)
         reach = np.maximum(up, down)
         if self.problem.equality:
@@ -191,16 +196,19 @@ class _Decomposition:
             ranks = np.argsort(-reach, kind="stable")
         worst = ranks[: max(2, self.size // 2)]
         worst = worst[reach[worst] > 0.5 * target]
+        size = min(self.size, max(_LEAST, _GROW * len(worst)))
+        if len(active) <= size:
+            return active
         beta = self.beta[active]
         free = (beta > self.problem.lower[active]) & (beta < self.problem.upper[active])
         free[worst] = False
         others = np.flatnonzero(free)
-        if len(worst) + len(others) > self.size:
+        if len(worst) + len(others) > size:
             seen = self._sums(active[others], active[worst[:_SEEN]], reach[worst[:_SEEN]])
-            others = others[np.argsort(-seen, kind="stable")[: self.size - len(worst)]]
+            others = others[np.argsort(-seen, kind="stable")[: size - len(worst)]]
         chosen = np.zeros(len(active), dtype=np.bool_)
         chosen[worst] = chosen[others] = True
-        rest = ranks[~chosen[ranks]][: self.size - len(worst) - len(others)]
+        rest = ranks[~chosen[ranks]][: size - len(worst) - len(others)]
         chosen[rest] = True
         return active[chosen]
 

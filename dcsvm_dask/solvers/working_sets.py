@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, kernel_product
+from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.optimality import bias, violation_box, violation_pair
 from dcsvm_dask.solvers.smo import solve_smo
 
@@ -97,7 +97,7 @@ def solve_working_sets(
             chosen = select_set(
                 alpha, C, gradient + y * offset, tol, cap, y=y if equality else None
             )
-        K = kernel_matrix(kernel, X[chosen], threads=threads)
+        K, values_of_set = counted_kernel_matrix(kernel, X[chosen], threads=threads)
         found = solve_smo(
             K,
             y[chosen],
@@ -120,7 +120,7 @@ def solve_working_sets(
         f[others] += change
         going = found.n_iter > 0
         sets, steps = sets + 1, steps + found.n_iter
-        values += len(chosen) ** 2 // 2 + computed
+        values += values_of_set + computed
 
 
 def inner_tol(violation: float, tol: float, *, whole: bool = False) -> float:

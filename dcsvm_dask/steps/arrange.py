@@ -88,11 +88,12 @@ def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Recor
     order = run.node(ARRANGE, "order")
     attempt.write("offsets", order.read("offsets"))
     keys = ("variables", "rows", "blocks", "largest_block", "smallest_block")
-    choice = run.node(ARRANGE, "cluster").record["choice"]
+    cluster = run.node(ARRANGE, "cluster").record
     return {
         "parts": parts,
-        "choice": choice,
-        "smooth": is_smooth(choice),
+        "choice": cluster["choice"],
+        "probed_between": cluster["probed_between"],
+        "smooth": is_smooth(cluster["probed_between"]),
         **{key: order.record[key] for key in keys},
     }
 

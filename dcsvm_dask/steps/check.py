@@ -98,6 +98,7 @@ def commit_check(
     source: str,
     node: str,
     number: int,
+    layer: str,
     parts: int,
     tol: float,
     local: bool,
@@ -111,7 +112,7 @@ def commit_check(
     rows = run.node(scope, "scope").read("rows").astype(np.int64)
     before = run.node(source, node)
     alpha = before.read("alpha")[0]
-    found = [run.node(stage, f"recompute-{part:04d}") for part in range(parts)]
+    found = [run.node(stage, f"{layer}-{part:04d}") for part in range(parts)]
     f = np.concatenate([part.read("f") for part in found])
     scale = 1.0
     if number == 0:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Rows, kernel_product
 from dcsvm_dask.steps.partition import mass_record, read_rule
 from dcsvm_dask.steps.problem import ARRANGE, Problem, read_problem
-from dcsvm_dask.steps.regime import regime
+from dcsvm_dask.steps.regime import are_alone, regime
+from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.solve import block_offsets, sum_records
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
@@ -55,9 +56,11 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
         **sum_records([block.record for block in blocks]),
         **estimate(problem, alpha),
         **mass_record(problem, labels),
+        "alone": are_alone(run.node(stage if own else ARRANGE, "cluster").record["choice"]),
         "bounded": int(np.count_nonzero(alpha >= problem.C)),
     }
-    return {**record, **regime(record), **model}
+    probed = run.node(ARRANGE, "commit").record["probed_between"]
+    return {**record, **regime({**record, "probed_between": probed}), **model}
 
 
 def estimate(problem: Problem, alpha: NDArray[np.float64]) -> Record:
@@ -75,6 +78,7 @@ def estimate(problem: Problem, alpha: NDArray[np.float64]) -> Record:
         problem.take(sample),
         problem.take(support),
         problem.y[support] * alpha[support],
+        threads=threads(),
     )
     a, C = alpha[sample], problem.C[sample]
     gradient = problem.y[sample] * f - 1.0

@@ -8,23 +8,41 @@ from numpy.typing import NDArray
 from dcsvm_dask.clustering import Partition, choose_partition, partition_quality
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.steps.problem import ARRANGE, Problem, data_of, read_problem, settings_of
+from dcsvm_dask.steps.regime import share_between
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.model import read_partition, write_partition
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 SAMPLE_ROWS_PER_CENTRE = 20
 MEASURED_ROWS = 2048
+PROBE_CLUSTERS = 16
 # A cluster this many times the level's mean is split, so that one block does not hold a level up.
 IMBALANCE = 3
 
 
 def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
-    """Choose the bottom partition on a sample of all rows of the data set."""
+    """Choose the bottom partition on a sample of all rows of the data set, and probe the kernel.
+
+    A kernel is as local as little of its mass lies between few clusters; between many there is
+    always much.
+    """
     settings, data = settings_of(run), data_of(run)
     rng = np.random.default_rng([settings.seed, 0])
     size = min(data.n_rows, sample_size(settings, n_clusters))
     sample = np.sort(rng.choice(data.n_rows, size=size, replace=False))
-    return _choose(settings, attempt, data.rows.take(sample), data.n_distinct, n_clusters, 0)
+    X, n = data.rows.take(sample), data.n_distinct
+    record = _choose(settings, attempt, X, n, n_clusters, 0)
+    probe = record["choice"]
+    if n_clusters > PROBE_CLUSTERS:
+        _, probe = choose_partition(
+            settings.kernel,
+            X[: settings.n_samples_clustering + MEASURED_ROWS],
+            n_clusters=PROBE_CLUSTERS,
+            n_rows=n,
+            cap=n,
+            seed=settings.seed,
+        )
+    return {**record, "probed_between": share_between(probe)}
 
 
 def cluster_support(

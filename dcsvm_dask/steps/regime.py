@@ -7,8 +7,10 @@ from dcsvm_dask.storage.run import Record
 # Where less than this share of the blocks' own objective is left for the whole problem, the
 # blocks' machines contradict each other.
 LEAST_KEPT = 0.5
-# Where more than this share of the kernel's mass lies between blocks, every block sees the others.
-MOST_BETWEEN = 0.4
+# Where more than this share of the kernel's mass lies between a few clusters, every row sees most.
+MOST_BETWEEN = 0.2
+# Where less than this share does, the blocks are problems of their own.
+ALONE = 1e-6
 
 
 def regime(record: Record) -> Record:
@@ -16,8 +18,8 @@ def regime(record: Record) -> Record:
 
     Two figures decide. By Lemma 1 (Hsieh, Si, Dhillon 2014) alpha solves the block-diagonal
     problem: f(alpha) over the sum of the blocks' objectives is 1 where blocks do not see each
-    other, and small or negative where they overshoot when put together. And D(pi), the kernel
-    mass between blocks, bounds what is lost (Theorem 1); here as a share of all mass.
+    other, and small or negative where they overshoot when put together. And the kernel's mass
+    between a few clusters, as a share of all mass, tells whether coarser levels can know more.
 
     Returns
     -------
@@ -26,19 +28,29 @@ def regime(record: Record) -> Record:
     """
     own = float(record["objective"])
     kept = float(record["objective_estimate"]) / own if own < 0 else 0.0
-    between = float(record["D_share"])
-    pay = kept >= LEAST_KEPT and between <= MOST_BETWEEN
+    between = float(record["probed_between"])
+    pay = kept >= LEAST_KEPT and not is_smooth(between)
     return {
         "levels_pay": pay,
         "kept": kept,
         "why": (
             f"levels {'pay' if pay else 'do not pay'}: {between:.0%} of the kernel's mass lies "
-            f"between blocks, f is {kept:.2f} of the blocks' own objective"
+            f"between a few clusters, f is {kept:.2f} of the blocks' own objective"
         ),
     }
 
 
-def is_smooth(choice: Record) -> bool:
-    """Return whether the best partition of a choice leaves most of the kernel's mass between."""
+def is_smooth(probed_between: float) -> bool:
+    """Return whether too much of the kernel's mass lies between a few clusters."""
+    return probed_between > MOST_BETWEEN
+
+
+def are_alone(choice: Record) -> bool:
+    """Return whether the blocks of the chosen partition do not see each other."""
+    return share_between(choice) <= ALONE
+
+
+def share_between(choice: Record) -> float:
+    """Return the share of the kernel's mass between the blocks of the partition that was chosen."""
     chosen = next(found for found in choice["candidates"] if found["name"] == choice["chosen"])
-    return bool(chosen["share_between"] > MOST_BETWEEN)
+    return float(chosen["share_between"])

@@ -31,6 +31,8 @@ class Settings:
     """Most rows of a working set, whose kernel matrix the only task of a layer holds."""
     level_tol: float
     """Violation at which a block of a level is solved."""
+    alone_tol: float
+    """That at which a block is solved that no other sees: its solution is part of the answer."""
     seed: int
     """Seed of every random choice."""
     chunk_rows: int

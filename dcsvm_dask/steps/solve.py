@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Rows, kernel_matrix
+from dcsvm_dask.kernels import Rows, counted_kernel_matrix
 from dcsvm_dask.solvers import Solution, bias, solve_decomposition, solve_smo
 from dcsvm_dask.steps.node import run_node
 from dcsvm_dask.steps.problem import ARRANGE, read_problem
+from dcsvm_dask.steps.regime import are_alone
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -63,7 +64,7 @@ def solve_block(
         problem.y[index],
         problem.C[index],
         alpha=start,
-        tol=problem.settings.level_tol,
+        tol=tolerance(run, problem.settings, stage),
     )
     attempt.write("alpha", solution.alpha[None, :])
     return {
@@ -76,6 +77,12 @@ def solve_block(
         "kernel_values": values,
         "bias": bias(solution.gradient, solution.alpha, problem.y[index], problem.C[index]),
     }
+
+
+def tolerance(run: RunFolder, settings: Settings, stage: str) -> float:
+    """Return the violation at which a level's blocks are solved."""
+    cluster = run.node(stage if run.find(stage, "cluster") else ARRANGE, "cluster")
+    return settings.alone_tol if are_alone(cluster.record["choice"]) else settings.level_tol
 
 
 def solve_rows(
@@ -97,9 +104,9 @@ def solve_rows(
     kernel_values : int
     """
     if len(y) <= settings.block_cap:
-        K = kernel_matrix(settings.kernel, X, least=NEGLIGIBLE)
+        K, values = counted_kernel_matrix(settings.kernel, X, least=NEGLIGIBLE)
         solution = solve_smo(K, y, C, alpha=alpha, gradient=gradient, equality=equality, tol=tol)
-        return solution, len(y) ** 2
+        return solution, values
     return solve_decomposition(
         settings.kernel,
         X,
@@ -111,6 +118,8 @@ def solve_rows(
         tol=tol,
         working_size=settings.block_cap,
         budget=FAR_PAIRS * tol,
+        # Levels are only starts, and of a round's step no more is believed than what it brings.
+        verify=False,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcsvm_dask.kernels import kernel_matrix, kernel_product
+from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers import bias, solve_smo, solve_working_sets
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps.partition import share
@@ -83,7 +83,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     index = before.read("block_rows")
     y = problem.y[index]
     X = problem.take(index)
-    K = kernel_matrix(settings.kernel, X, threads=threads())
+    K, values_of_set = counted_kernel_matrix(settings.kernel, X, threads=threads())
     solution = solve_smo(
         K,
         y,
@@ -128,7 +128,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
         "furthest": furthest,
         "bias": offset,
         "iterations": solution.n_iter,
-        "kernel_values": len(index) ** 2 // 2 + values,
+        "kernel_values": values_of_set + values,
     }
 
 

@@ -19,7 +19,7 @@ from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import clusters, session, tasks
 from dcsvm_dask.storage.ingest import ingest
 
-TRAIN = ["--gamma", "8", "-C", "8", "--clusters", "4", "--workers", "0"]
+TRAIN = ["--gamma", "1", "-C", "8", "--clusters", "4", "--workers", "0"]
 STATUS_KEYS = {
     "state",
     "converged",
@@ -154,7 +154,7 @@ def test_progress_is_on_standard_error_and_the_summary_on_standard_output(
     done = invoke("train", home / "d.zarr", "--run", tmp_path / "run", *TRAIN)
     assert done.exit_code == 0
     stages = [line.split()[2] for line in done.stderr.splitlines()]
-    assert stages[-5:-3] == ["refine-000", "conquer-000"]
+    assert stages.index("refine-000") < stages.index("conquer-000")
     assert "state      complete, converged" in done.stdout
     assert "refine-000" not in done.stdout
     again = invoke("resume", tmp_path / "run", "--workers", 0)

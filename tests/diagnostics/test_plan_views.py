@@ -27,6 +27,7 @@ def planned() -> Plan:
         block_cap=8192,
         set_cap=8192,
         level_tol=1e-2,
+        alone_tol=3e-4,
         seed=0,
         chunk_rows=65536,
     )

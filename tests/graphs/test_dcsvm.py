@@ -26,14 +26,15 @@ SETTINGS = Settings(
     block_cap=1000,
     set_cap=1000,
     level_tol=1e-2,
+    alone_tol=3e-4,
     seed=0,
     chunk_rows=5000,
 )
 GOALS = Goals(tol=1e-3, stop_at=0, max_rounds=100)
 SHAPE = Shape(n_rows=22_000, n_variables=20_000, n_bytes=22_000 * 400)
-LOCAL = {"levels_pay": True, "smooth": False}
-NOT_PAYING = {"levels_pay": False, "smooth": False}
-SMOOTH = {"levels_pay": False, "smooth": True}
+LOCAL = {"levels_pay": True, "smooth": False, "alone": False}
+NOT_PAYING = {"levels_pay": False, "smooth": False, "alone": False}
+SMOOTH = {"levels_pay": False, "smooth": True, "alone": False}
 Answer = Callable[[Stage], dict[str, Any]]
 
 
@@ -41,7 +42,7 @@ def point(stage: Stage, violation: float) -> dict[str, Any]:
     """Return the record of a chain's stage."""
     return {
         "violation": violation,
-        "from_scratch": any(layer.name == "recompute" for layer in stage.layers),
+        "from_scratch": any(layer.name in ("recompute", "close") for layer in stage.layers),
         "tol": GOALS.tol,
         "released": False,
         "blocks": 0 if violation <= GOALS.tol else 3,
@@ -99,6 +100,12 @@ def test_a_local_kernel_climbs_the_tree_refines_and_conquers() -> None:
     assert outcome == Outcome("model-conquer-004", converged=True)
 
 
+def test_blocks_that_are_alone_need_no_refinement() -> None:
+    graphs, outcome = drive(SETTINGS, GOALS, answers({**LOCAL, "alone": True}))
+    assert names(graphs)[:4] == [["arrange"], ["level-2"], ["level-1"], ["conquer-000"]]
+    assert outcome.converged
+
+
 def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
     assert names(graphs) == [
@@ -115,7 +122,7 @@ def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     assert layers == [
         ["solve", "product", "commit"],
         ["solve", "product", "commit"],
-        ["solve", "recompute", "commit"],
+        ["solve", "close", "commit"],
     ]
 
 
@@ -127,9 +134,9 @@ def test_a_round_that_was_to_be_the_last_and_was_not_is_followed_by_a_cheap_one(
 
     graphs, outcome = drive(SETTINGS, GOALS, answer)
     found = {s.name: [layer.name for layer in s.layers] for graph in graphs for s in graph}
-    assert found["conquer-001"][1] == "recompute"
+    assert found["conquer-001"][1] == "close"
     assert found["conquer-002"][1] == "product"
-    assert found["conquer-003"][1] == "recompute"
+    assert found["conquer-003"][1] == "close"
     assert outcome.converged
 
 
@@ -139,7 +146,7 @@ def test_what_one_task_can_do_is_one_task() -> None:
 
     graphs, _ = drive(SETTINGS, GOALS, answer)
     for graph in graphs[2:-1]:
-        assert [layer.name for layer in graph[0].layers] == ["solve", "recompute", "commit"]
+        assert [layer.name for layer in graph[0].layers] == ["solve", "close", "commit"]
         assert graph[0].layers[0].nodes[0].step is working_set.solve_at_once
 
 

@@ -105,7 +105,9 @@ def maker(home: Path) -> Callable[..., Made]:
         source = (sparse.csr_array(X), y) if is_sparse else (X, y)
         test = (sparse.csr_array(X_test), y_test) if is_sparse else (X_test, y_test)
         data = ingest(source, home_place / "data.zarr", test=test, scale=scale)
-        settings = Settings(kernel, 10.0, True, (n_blocks,), True, 100, 1000, 1000, 0.01, 0, 4096)
+        settings = Settings(
+            kernel, 10.0, True, (n_blocks,), True, 100, 1000, 1000, 0.01, 0.001, 0, 4096
+        )
         header = {
             "settings": settings.to_json(),
             "goals": {"tol": 1e-3, "stop_at": 0, "max_rounds": 10},

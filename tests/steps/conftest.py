@@ -81,7 +81,7 @@ def watched(watch: Callable[..., Watched]) -> Watched:
 
 def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
     how: dict[str, Any] = {
-        "gamma": 8.0,
+        "gamma": 2.0,
         "clusters": (4, 2),
         "block_cap": 64,
         "tol": 1e-4,
@@ -111,7 +111,7 @@ def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
                 nodes[stage.name, node] = Seen(found.record, kept)
 
     with in_process(lambda event: None) as executor:
-        outcome = carry(folder, _looked_at(dcsvm(settings, goals, shape), look), executor)
+        outcome = carry(folder, lambda: _looked_at(dcsvm(settings, goals, shape), look), executor)
     part = nodes["arrange", "part-0000"].arrays
     X = data.rows.read(0, data.n_rows)[part["rows"]].astype(np.float64)
     return Watched(

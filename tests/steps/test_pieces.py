@@ -38,6 +38,7 @@ SETTINGS = Settings(
     block_cap=64,
     set_cap=64,
     level_tol=1e-2,
+    alone_tol=3e-4,
     seed=3,
     chunk_rows=100,
 )
@@ -234,7 +235,7 @@ def test_settings_that_lack_a_key_are_refused() -> None:
 def test_levels_pay_where_blocks_know_most_of_the_answer(
     blocks: float, whole: float, between: float, pays: bool
 ) -> None:
-    record = {"objective": blocks, "objective_estimate": whole, "D_share": between}
+    record = {"objective": blocks, "objective_estimate": whole, "probed_between": between}
     found = regime(record)
     assert found["levels_pay"] is pays
     assert found["why"].startswith("levels pay" if pays else "levels do not pay")
