@@ -11,6 +11,8 @@ from dcsvm_dask.storage.run import Record, RunFolder
 
 # Seconds without a node at work that still belong to a stage; the scheduler needs less.
 LONGEST_PAUSE = 5.0
+# Nodes that compute f from scratch.
+FROM_SCRATCH = ("recompute-", "close-")
 
 
 def status(run: RunFolder) -> dict[str, Any]:
@@ -24,7 +26,9 @@ def status(run: RunFolder) -> dict[str, Any]:
         and ``gap`` (of the whole problem; estimates at a level), ``violation``, ``n_support``,
         ``start_seconds`` (compiling and starting workers) and ``run_seconds`` (from there to the
         end) of the process that completed it, None if none has, ``kernel_values``,
-        ``ns_per_kernel_value``, ``floor_ratio`` (kernel values over variables x support vectors),
+        ``check_kernel_values`` (those of the last f from scratch), ``ns_per_kernel_value``
+        (processor time), ``floor_ratio`` (kernel values but those of the check over variables x
+        support vectors),
         ``seconds`` (by phase), ``stage_seconds`` (by stage), ``peak_bytes`` (by worker), ``tasks``
         (by stage and worker), ``stages`` (the records of the commits).
     """
@@ -35,7 +39,7 @@ def status(run: RunFolder) -> dict[str, Any]:
     reached = [stage for stage in order if not stage.startswith("score")]
     stage = left["stage"] if left["stage"] in commits else (reached[-1] if reached else None)
     last = {} if stage is None else commits[stage]
-    work, stage_seconds = _work(nodes), _stage_seconds(nodes)
+    work, stage_seconds = _work(nodes, str(last.get("source", stage))), _stage_seconds(nodes)
     variables = commits.get("arrange", {}).get("variables", 0)
     n_support = last.get("support", last.get("n_support"))
     return {
@@ -53,10 +57,11 @@ def status(run: RunFolder) -> dict[str, Any]:
         "variables": variables,
         "start_seconds": left.get("start_seconds"),
         "run_seconds": left.get("run_seconds"),
-        "kernel_values": work["kernel_values"],
-        "ns_per_kernel_value": work["ns_per_kernel_value"],
+        **work,
         "floor_ratio": (
-            work["kernel_values"] / (variables * n_support) if variables and n_support else None
+            (work["kernel_values"] - work["check_kernel_values"]) / (variables * n_support)
+            if variables and n_support
+            else None
         ),
         "seconds": _by_phase(stage_seconds),
         "stage_seconds": stage_seconds,
@@ -100,16 +105,21 @@ def _level(order: list[str]) -> int | None:
     return min(levels, default=None)
 
 
-def _work(nodes: dict[str, dict[str, Record]]) -> dict[str, Any]:
-    values, busy = 0, 0.0
-    for found in nodes.values():
+def _work(nodes: dict[str, dict[str, Record]], last: str) -> dict[str, Any]:
+    values, check, busy = 0, 0, 0.0
+    for stage, found in nodes.items():
         for name, record in found.items():
             # Slots and level commits only add up what their blocks counted.
-            if "kernel_values" in record and not name.startswith(("solve-", "commit")):
-                values += record["kernel_values"]
-                busy += record["seconds"]
+            sums = stage.startswith("level-") and name.startswith(("solve-", "commit"))
+            if "kernel_values" not in record or sums:
+                continue
+            values += record["kernel_values"]
+            busy += record["cpu_seconds"]
+            if stage == last and name.startswith(FROM_SCRATCH):
+                check += record["kernel_values"]
     return {
         "kernel_values": values,
+        "check_kernel_values": check,
         "ns_per_kernel_value": 1e9 * busy / values if values else None,
     }
 

@@ -20,7 +20,7 @@ def summary(status: dict[str, Any]) -> str:
         lines.append(
             f"work       {status['kernel_values']:.3g} kernel values, "
             f"{status['ns_per_kernel_value']:.2f} ns each"
-            + (f", {ratio:.2f} x rows x support vectors" if ratio else "")
+            + (f", {ratio:.2f} x rows x support vectors before the final check" if ratio else "")
         )
     if status["peak_bytes"]:
         peaks = ", ".join(

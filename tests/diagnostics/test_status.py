@@ -61,9 +61,10 @@ def whole_run(run: RunFolder) -> None:
         run, "level-1", "commit", 22.0, **level, violation=0.01, support=45, kernel_values=10_000
     )
     commit(run, "score-level-1", "commit", 24.0, accuracy=0.75, rows=10, source="level-1")
-    commit(run, "conquer-000", "product-0000", 30.0, kernel_values=4_000)
+    commit(run, "conquer-000", "solve-0000", 29.0, kernel_values=4_000)
+    commit(run, "conquer-000", "close-0000", 30.0, kernel_values=2_000)
     commit(run, "conquer-000", "commit", 32.0, **POINT)
-    commit(run, "model-conquer-000", "commit", 34.0, **POINT)
+    commit(run, "model-conquer-000", "commit", 34.0, **POINT, source="conquer-000")
     commit(run, "score-model-conquer-000", "commit", 36.0, accuracy=0.8, rows=10, source="m")
 
 
@@ -82,8 +83,9 @@ def test_a_complete_run(run: RunFolder) -> None:
     assert (found["state"], found["converged"], found["level"]) == ("complete", True, 0)
     assert found["stage"] == found["model"] == "model-conquer-000"
     assert (found["objective"], found["gap"], found["n_support"]) == (-50.0, 0.25, 40)
-    # What slots and commits counted is what their blocks counted already.
-    assert found["kernel_values"] == 14_000
+    # What slots and commits of levels counted is what their blocks counted already.
+    assert found["kernel_values"] == 16_000
+    assert found["check_kernel_values"] == 2_000
     assert found["floor_ratio"] == 14_000 / (100 * 40)
     assert found["seconds"]["level-1"] == 4.0
     assert found["peak_bytes"] == {"h:1": 9, "h:2": 9}
