@@ -12,21 +12,15 @@ stands ours with ``--fit-intercept``, which must agree within 1e-5. Writes ``exa
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import dcsvm_dask.api as dcsvm
 from benchmarks import peers
-from benchmarks.datasets import TASKS, Task
+from benchmarks.datasets import TASKS
+from benchmarks.runs import ingest, train, write
 
 QUICK = ("ijcnn1", "a9a")
 ALL = ("ijcnn1", "a9a", "mnist", "covtype-50000")
@@ -44,12 +38,9 @@ def main() -> int:
     chosen = options.parse_args()
     names = chosen.tasks.split(",") if chosen.tasks else QUICK if chosen.quick else ALL
     times = 1 if chosen.quick else chosen.times
-    found = {
-        "machine": machine(),
-        "tasks": {name: compare(name, chosen.peers.split(","), times) for name in names},
-    }
-    chosen.out.write_text(json.dumps(found, indent=1))
-    wrong = [name for name, task in found["tasks"].items() if not task["agrees"]]
+    tasks = {name: compare(name, chosen.peers.split(","), times) for name in names}
+    write(chosen.out, {"tasks": tasks})
+    wrong = [name for name, task in tasks.items() if not task["agrees"]]
     for name in wrong:
         print(f"{name}: the objectives do NOT agree")
     return int(bool(wrong))
@@ -64,7 +55,8 @@ def compare(name: str, rivals: list[str], times: int) -> dict[str, Any]:
         data = ingest(task, Path(folder))
         for number in range(times):
             for bias in (False, True):
-                figures = train(task, data, Path(folder) / f"run-{bias}-{number}", bias)
+                words = ["--fit-intercept"] * bias
+                figures = train(task, data, Path(folder) / f"run-{bias}-{number}", *words)
                 runs.setdefault("ours, bias" if bias else "ours", []).append(figures)
             limit = min(LIMIT_FACTOR * runs["ours"][0]["seconds"], LONGEST)
             for rival in rivals:
@@ -81,32 +73,6 @@ def compare(name: str, rivals: list[str], times: int) -> dict[str, Any]:
     ]
     agrees = all(abs(mine - other) <= AGREE * abs(other) for other in theirs)
     return {"runs": runs, "agrees": agrees}
-
-
-def ingest(task: Task, folder: Path) -> Path:
-    """Make a task's data set."""
-    dcsvm.ingest((task.X, task.y), folder / "data.zarr", test=(task.X_test, task.y_test))
-    return folder / "data.zarr"
-
-
-def train(task: Task, data: Path, run: Path, bias: bool) -> dict[str, Any]:
-    """Train by the command line; return what the run says of itself."""
-    command = [str(Path(sys.executable).with_name("dcsvm")), "train", str(data), "--run", str(run)]
-    command += ["--gamma", repr(task.gamma), "-C", repr(task.C), "--quiet"]
-    subprocess.run(command + ["--fit-intercept"] * bias, check=True)
-    status = dcsvm.open_run(run).status()
-    return {
-        "seconds": status["run_seconds"],
-        "start_seconds": status["start_seconds"],
-        "accuracy": dcsvm.open_run(run).evaluate(data / "test")["accuracy"],
-        "n_support": status["n_support"],
-        "objective": status["objective"],
-        "violation": status["violation"],
-        "floor_ratio": status["floor_ratio"],
-        "ns_per_kernel_value": status["ns_per_kernel_value"],
-        "phases": status["seconds"],
-        "peak_bytes": sum(status["peak_bytes"].values()),
-    }
 
 
 def median(runs: list[dict[str, Any]]) -> float:
@@ -130,17 +96,6 @@ def line(who: str, runs: list[dict[str, Any]], ours: dict[bool, float]) -> str:
     if "floor_ratio" in first:
         text += f"  work {first['floor_ratio']:.2f} x n x nSV, start {first['start_seconds']:.1f} s"
     return text
-
-
-def machine() -> dict[str, Any]:
-    """Return what the figures were measured on."""
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "load": os.getloadavg(),
-    }
 
 
 if __name__ == "__main__":

@@ -48,13 +48,16 @@ class Shape:
     """Whether every model is scored on held-out rows."""
 
 
-def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
-    """Yield the graphs of a DC-SVM run."""
+def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False) -> Method:
+    """Yield the graphs of a DC-SVM run.
+
+    With `early` there is an early model in any regime, for a run that may not reach its end.
+    """
     levels = len(settings.clusters)
     records = yield [arrange_stage(settings, shape)]
     local = not records[ARRANGE]["smooth"]
     source: str | None = None
-    if levels and (local or settings.levels_forced or goals.stop_at):
+    if levels and (local or settings.levels_forced or goals.stop_at or early):
         source = level_name(levels)
         records = yield scored(bottom_stage(settings), shape)
         local = settings.levels_forced or (local and records[source]["levels_pay"])

@@ -121,7 +121,11 @@ def carry_run(
             if report is not None:
                 report.say(f"running on {executor.description}")
             outcome = carry(
-                run, lambda: dcsvm(settings, goals, shape), executor, deadline, lock.check
+                run,
+                lambda: dcsvm(settings, goals, shape, early=deadline is not None),
+                executor,
+                deadline,
+                lock.check,
             )
             done = time.time()
     except KeyboardInterrupt as error:

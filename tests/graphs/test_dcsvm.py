@@ -126,6 +126,15 @@ def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     ]
 
 
+def test_a_run_that_may_not_reach_its_end_has_an_early_model_in_any_regime() -> None:
+    method = dcsvm(SETTINGS, GOALS, SHAPE, early=True)
+    graph, found = next(method), []
+    while "conquer-000" not in found:
+        found += [stage.name for stage in graph]
+        graph = method.send({stage.name: answers(SMOOTH)(stage) for stage in graph})
+    assert found == ["arrange", "level-2", "subset", "conquer-000"]
+
+
 def test_a_round_that_was_to_be_the_last_and_was_not_is_followed_by_a_cheap_one() -> None:
     def answer(stage: Stage) -> dict[str, Any]:
         if stage.name.startswith("conquer"):
