@@ -43,7 +43,12 @@ def describe(stage: str, record: Record) -> str:
             f"{record['variables']} rows in {record['blocks']} blocks "
             f"(largest {record['largest_block']})"
             + (f", {merged} repeats merged" if merged else "")
+            + f"; {record['probed_between']:.0%} of the kernel's mass lies between a few clusters"
+            + (": working sets do more than levels" if record["smooth"] else "")
         )
+    if stage == "subset":
+        sizes = ", ".join(map(str, record["sizes"]))
+        return f"machine of {sizes} random rows, support vectors {record['n_support']}"
     if stage.startswith("level"):
         return (
             f"{record['blocks']} blocks solved, support vectors {record['support']}, objective "

@@ -1,0 +1,125 @@
+"""Smooth kernels on real rows: working sets instead of levels, in one task or in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.svm import SVC
+
+from dcsvm_dask import api
+from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.solvers import solve_smo
+from dcsvm_dask.steps import point
+from dcsvm_dask.storage.dataset import DataSet
+
+ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    """Take in some of the demo's rows."""
+    csv = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
+    place = tmp_path_factory.mktemp("smooth") / "d.zarr"
+    api.ingest(str(csv), place, label="lodgepole_pine", scale="minmax", rows=(0, ROWS))
+    return DataSet.open(place)
+
+
+@pytest.fixture
+def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
+    """Return a function that trains with sets of at most 1,500 rows."""
+
+    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+        words = {"gamma": GAMMA, "C": C, "tol": TOL, "block_cap": 1000, "quiet": True, **how}
+        return api.train(data.place, tmp_path / name, execution=Execution(workers=workers), **words)
+
+    return call
+
+
+def alpha_of(run: api.Run) -> np.ndarray:
+    node = run.folder.node(run.status()["model"], "commit")
+    return np.asarray(node.read("alpha")[0])
+
+
+def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
+    X = data.rows.read(0, ROWS).astype(np.float64)
+    return X, np.where(data.read_codes(0, ROWS) == 1, 1.0, -1.0)
+
+
+@pytest.fixture(params=["at once", "in rounds"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let all sets be one task's, or make a stage of each."""
+    if request.param == "in rounds":
+        monkeypatch.setattr(point, "SMALL_WORK", 0.0)
+    return str(request.param)
+
+
+def test_without_a_bias_the_answer_is_that_of_the_dense_problem(
+    way: str, data: DataSet, train: Callable[..., api.Run], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = train(quiet=False)
+    found = run.status()
+    names = list(found["stages"])
+    assert names[:3] == ["arrange", "subset", "conquer-000"]
+    assert len(names) == 5 if way == "at once" else len(names) > 5
+    said = capsys.readouterr().err
+    assert "working sets do more than levels" in said
+    assert "random rows, support vectors" in said
+    X, y = rows_of(data)
+    K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))
+    whole = solve_smo(K, y, C, tol=1e-6)
+    assert found["converged"]
+    assert found["objective"] == pytest.approx(whole.objective, rel=1e-6)
+    alpha = alpha_of(run)
+    gradient = y * (K @ (y * alpha)) - 1.0
+    assert np.max(np.where(alpha < C, -gradient, gradient), initial=0.0) <= 1.1 * TOL
+    assert np.max(gradient, where=alpha > 0, initial=0.0) <= 1.1 * TOL
+
+
+def test_with_a_bias_the_answer_is_scikit_learns(
+    way: str, data: DataSet, train: Callable[..., api.Run]
+) -> None:
+    run = train(fit_intercept=True)
+    X, y = rows_of(data)
+    theirs = SVC(C=C, gamma=GAMMA, tol=1e-6).fit(X, y)
+    f = theirs.decision_function(X)
+    coef = np.zeros(ROWS)
+    coef[theirs.support_] = theirs.dual_coef_[0]
+    objective = 0.5 * coef @ (f - theirs.intercept_[0]) - np.abs(coef).sum()
+    found = run.status()
+    assert found["converged"], way
+    assert found["objective"] == pytest.approx(objective, rel=1e-6)
+    assert abs(y @ alpha_of(run)) < 1e-6
+    model = found["stages"][found["model"]]
+    assert model["bias"] == pytest.approx(float(theirs.intercept_[0]), abs=5e-3)
+
+
+def test_neither_workers_nor_a_resume_change_the_answer(
+    way: str, train: Callable[..., api.Run]
+) -> None:
+    alone = train()
+    if way == "at once":  # what is set for the test is not set in other processes
+        np.testing.assert_array_equal(alpha_of(train("two", workers=2)), alpha_of(alone))
+    stages = list(alone.status()["stages"])
+    for kept in ("arrange", "subset", stages[-3]):
+        run = train(f"after-{kept}")
+        for name in stages[stages.index(kept) + 1 :]:
+            run.folder.stage(name).delete()
+        state = run.folder.place / "state.json"
+        state.write_json({**state.read_json(), "state": "running"})
+        again = api.resume(run.url, execution=Execution(workers=0), quiet=True)
+        np.testing.assert_array_equal(alpha_of(again), alpha_of(alone))
+
+
+def test_tighter_goals_go_on_from_where_it_was(train: Callable[..., api.Run]) -> None:
+    run = train(tol=1e-2)
+    loose = run.status()
+    tight = api.resume(run.url, execution=Execution(workers=0), quiet=True, tol=1e-4).status()
+    assert tight["converged"]
+    assert tight["violation"] <= 1e-4 < loose["violation"]
+    assert tight["objective"] < loose["objective"]
