@@ -28,7 +28,7 @@ MAIN = (
 )
 SECONDS = 300.0
 SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
-LARGER = ["--gamma", "32", "-C", "32", "--clusters", "16,4", "--block-cap", "2048"]
+LARGER = ["--gamma", "4", "-C", "32", "--clusters", "16,4", "--block-cap", "2048"]
 
 
 class Command:
@@ -104,7 +104,7 @@ def larger_alpha(larger: Path, tmp_path_factory: pytest.TempPathFactory, look: A
     run = api.train(
         larger,
         place,
-        gamma=32,
+        gamma=4,
         C=32,
         clusters=(16, 4),
         block_cap=2048,
