@@ -103,12 +103,15 @@ def choose_partition(
         )
         return measure(candidate.name, partition, labels)
 
+    tried = candidates(kernel, X, n_clusters, rng)
+    if n_clusters == 1 and cap >= n_rows:
+        tried = tried[:1]  # one block is one block however it is told
     trials = [
         min(
             (start(candidate) for _ in range(candidate.n_starts)),
             key=lambda trial: (trial.over_cap, trial.cost),
         )
-        for candidate in candidates(kernel, X, n_clusters, rng)
+        for candidate in tried
     ]
     chosen = _best(trials)
     record = {

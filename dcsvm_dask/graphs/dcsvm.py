@@ -138,11 +138,12 @@ def level_name(number: int) -> str:
 
 def arrange_stage(settings: Settings, shape: Shape) -> Stage:
     """Return the stage that clusters all rows and writes them in block order."""
-    n_clusters = (
-        settings.clusters[0]
-        if settings.clusters
-        else max(1, round(shape.n_variables / ARRANGED_BLOCK_ROWS))
-    )
+    if settings.clusters:
+        n_clusters = settings.clusters[0]
+    elif shape.n_variables <= settings.block_cap:
+        n_clusters = 1
+    else:
+        n_clusters = round(shape.n_variables / ARRANGED_BLOCK_ROWS)
     chunks = row_parts(shape.n_rows, settings.chunk_rows)
     parts = arrange_parts(shape.n_bytes)
     layers = (

@@ -16,7 +16,7 @@ from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 
 BOTTOM_BLOCK_ROWS = 1500
-LEAST_ROWS_FOR_LEVELS = 5000
+LEAST_ROWS_FOR_LEVELS = 8192
 MOST_LEVELS = 4
 BLOCK_CAP = 8192
 # The only task of a layer may hold a larger matrix than one of many.

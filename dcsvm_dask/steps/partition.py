@@ -33,7 +33,7 @@ def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record
     X, n = data.rows.take(sample), data.n_distinct
     record = _choose(settings, attempt, X, n, n_clusters, 0)
     probe = record["choice"]
-    if n_clusters != PROBE_CLUSTERS:
+    if n_clusters not in (1, PROBE_CLUSTERS):
         _, probe = choose_partition(
             settings.kernel,
             X[: settings.n_samples_clustering + MEASURED_ROWS],

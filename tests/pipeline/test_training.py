@@ -31,7 +31,8 @@ def data_of(n: int, classes: int = 2) -> Any:
     ("n", "words", "clusters", "forced"),
     [
         (3000, {}, (), False),
-        (6000, {}, (8,), False),
+        (6000, {}, (), False),
+        (10_000, {}, (8,), False),
         (100_000, {}, (64, 8), False),
         (464_810, {}, (512, 64, 8), False),
         (10**8, {}, (4096, 512, 64, 8), False),
