@@ -99,7 +99,9 @@ def commit_point(
     elif violation > tol:
         blocks = [next_set(problem, point, offset, tol)]
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
-    at_once = not local and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
+    # One task would take the f of rows that rest for true.
+    at_once = not local and bool(awake.all())
+    at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
     closing = at_once or violation <= CLOSING * math.sqrt(tol)
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_alpha", a[chosen])

@@ -177,6 +177,7 @@ def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
     stream = io.StringIO()
     lines = Lines(stream)
     arrange = {"variables": 90, "rows": 100, "blocks": 4, "largest_block": 40}
+    arrange |= {"probed_between": 0.3, "smooth": True}
     level = {
         "blocks": 4,
         "support": 30,
@@ -198,6 +199,7 @@ def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
     said = stream.getvalue().splitlines()
     assert len(said) == 6
     assert "90 rows in 4 blocks (largest 40), 10 repeats merged" in said[0]
+    assert "30% of the kernel's mass lies between a few clusters: working sets" in said[0]
     assert "objective ~ -45 +- 0.5, gap ~ 8" in said[1]
     assert "early prediction: accuracy 0.7500 on 10 held-out rows" in said[2]
     assert "next 30 rows in 2 block(s)" in said[3]
