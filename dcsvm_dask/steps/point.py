@@ -102,7 +102,7 @@ def commit_point(
     # One task would take the f of rows that rest for true.
     at_once = not local and bool(awake.all())
     at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
-    closing = at_once or violation <= CLOSING * math.sqrt(tol)
+    closing = at_once or (not local and violation <= CLOSING * math.sqrt(tol))
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_alpha", a[chosen])
     attempt.write("block_f", point.f[chosen])
@@ -118,7 +118,7 @@ def commit_point(
         "active": len(chosen),
         "at_once": at_once,
         "closing": closing,
-        "inner_tol": inner_tol(violation, tol, whole=closing and not local),
+        "inner_tol": inner_tol(violation, tol, whole=closing),
     }
 
 
