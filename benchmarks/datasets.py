@@ -63,6 +63,65 @@ def mnist() -> Task:
     return Task("mnist", X, y, X_test, y_test, C=1.0, gamma=0.031)
 
 
+def plain(name: str, scale: Callable[[Any], Any] = lambda X: X) -> Callable[[], Task]:
+    """Return how to make the task of a set's train part, shuffled; its last rows are the test."""
+
+    def task() -> Task:
+        found = np.load(SHARED / f"{name}.npz")
+        X, y = scale(_rows(found, "train")), found["y_train"]
+        if len(np.unique(y)) > 2:
+            y = np.where(y % 2 == 0, 1, -1)
+        order = np.random.default_rng(0).permutation(len(y))
+        last = max(1, len(y) // 10)
+        (train, test) = order[:-last], order[-last:]
+        return Task(name, X[train], y[train], X[test], y[test], C=1.0, gamma=1.0)
+
+    return task
+
+
+def prefix(task: Task, rows: int) -> Task:
+    """Return a task of at most so many of the training and of the test rows."""
+    return Task(
+        task.name,
+        task.X[:rows],
+        task.y[:rows],
+        task.X_test[:rows],
+        task.y_test[:rows],
+        task.C,
+        task.gamma,
+    )
+
+
+def standard(X: Any) -> Any:
+    """Return rows with mean zero and standard deviation one."""
+    spread = X.std(axis=0)
+    return ((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)).astype(np.float32)
+
+
+def unit_range(X: Any) -> Any:
+    """Return rows scaled to [0, 1], each feature by its own range."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return ((X - low) / np.where(high > low, high - low, 1)).astype(np.float32)
+
+
+SETS: dict[str, Callable[[], Task]] = {
+    "heart_scale": plain("heart_scale"),
+    "german_numer": plain("german_numer", standard),
+    "phishing": plain("phishing"),
+    "usps": plain("usps"),
+    "cod-rna": plain("cod-rna", standard),
+    "skin_nonskin": plain("skin_nonskin", lambda X: X / np.float32(255)),
+    "ijcnn1": plain("ijcnn1"),
+    "covtype": plain("covtype", unit_range),
+    "kddcup99_10pct": plain("kddcup99_10pct", unit_range),
+    "a9a": plain("a9a"),
+    "w8a": plain("w8a"),
+    "census_income_kdd_test": plain("census_income_kdd_test", unit_range),
+    "mnist": plain("mnist", lambda X: X / np.float32(255)),
+    "reuters_money_fx": plain("reuters_money_fx"),
+    "news20_tfidf": plain("news20_tfidf"),
+}
+
 TASKS: dict[str, Callable[[], Task]] = {
     "ijcnn1": ijcnn1,
     "a9a": a9a,

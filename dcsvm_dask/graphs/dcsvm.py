@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
+from dcsvm_dask.graphs.balance import balanced
 from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.sizes import arrange_parts, row_parts
@@ -81,6 +82,8 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False
                     chain_of("refine", source, settings, goals, shape, local=True)
                 )
                 source = refined.stage
+            elif settings.fit_intercept:
+                source = yield from balanced(source, records[source], goals.tol)
     whole = shape.n_variables <= settings.block_cap
     chain = chain_of("conquer", source, settings, goals, shape, local=local)
     if not local or (source is None and whole):
@@ -170,7 +173,7 @@ def bottom_stage(settings: Settings) -> Stage:
             slots=settings.clusters[0],
             below=None,
         ),
-        single(COMMIT, level.commit_level, stage=name),
+        single(COMMIT, level.commit_level, stage=name, below=None),
     )
     return Stage(name, layers, f"l{number}")
 
@@ -199,6 +202,6 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
             slots=n_clusters,
             below=below,
         ),
-        single(COMMIT, level.commit_level, stage=name),
+        single(COMMIT, level.commit_level, stage=name, below=below),
     )
     return Stage(name, layers, f"l{number}")

@@ -9,7 +9,7 @@ from dcsvm_dask.kernels import kernel_product, product_error_bound
 from dcsvm_dask.steps.point import Point, commit_point
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rounds import scope_rows
-from dcsvm_dask.steps.solve import FAR_PAIRS
+from dcsvm_dask.steps.rows_solver import FAR_PAIRS
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 Vector = NDArray[np.float64]

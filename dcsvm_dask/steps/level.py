@@ -12,7 +12,8 @@ from dcsvm_dask.steps.partition import mass_record, read_rule
 from dcsvm_dask.steps.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.steps.regime import are_alone, regime
 from dcsvm_dask.steps.resources import threads
-from dcsvm_dask.steps.solve import block_offsets, sum_records
+from dcsvm_dask.steps.shared_bias import next_bias
+from dcsvm_dask.steps.solve import block_name, block_offsets, sum_records
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -20,17 +21,22 @@ ESTIMATE_ROWS = 4096
 SUPPORT_CHUNK_ROWS = 4096
 
 
-def commit_level(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
+def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | None) -> Record:
     """Gather a level's blocks: alpha of every variable, totals, estimates and the early model."""
     problem = read_problem(run)
     offsets = block_offsets(run, stage)
     own = run.find(stage, "order") is not None
     index = run.node(stage, "order").read("index") if own else np.arange(problem.n, dtype=np.int64)
-    blocks = [run.node(stage, f"block-{b:05d}") for b in range(len(offsets) - 1)]
+    blocks = [run.node(stage, block_name(b)) for b in range(len(offsets) - 1)]
     in_blocks = np.concatenate([block.read("alpha")[0] for block in blocks])
     alpha = np.empty(problem.n)
     alpha[index] = in_blocks
     attempt.write("alpha", alpha[None, :])
+    with_intercept = problem.settings.fit_intercept
+    if with_intercept:
+        gradient = np.empty(problem.n)
+        gradient[index] = np.concatenate([block.read("gradient") for block in blocks])
+        attempt.write("gradient", gradient)
     labels = np.empty(problem.n, dtype=np.int32)
     labels[index] = np.repeat(np.arange(len(blocks), dtype=np.int32), np.diff(offsets))
     order = run.node(stage if own else ARRANGE, "order")
@@ -39,7 +45,6 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     block_of_label[order.read("block_label")] = np.arange(len(blocks))
     chosen = np.flatnonzero(in_blocks > 0)
     support = index[chosen]
-    with_intercept = problem.settings.fit_intercept
     bias = [block.record["bias"] if with_intercept else 0.0 for block in blocks]
     model = write_model(
         attempt,
@@ -52,8 +57,16 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
         partition=rule,
         block_of_label=block_of_label,
     )
+    total = sum_records([block.record for block in blocks])
+    offset, slope = 0.0, total["slope"]
+    if below is not None:
+        before = run.node(below, "commit").record
+        offset, slope = before["next_bias"], before["slope"]
     record = {
-        **sum_records([block.record for block in blocks]),
+        **total,
+        "offset": offset,
+        "slope": slope,
+        "next_bias": next_bias(offset, total["balance"], slope) if with_intercept else 0.0,
         **estimate(problem, alpha),
         **mass_record(problem, labels),
         "alone": are_alone(run.node(stage if own else ARRANGE, "cluster").record["choice"]),

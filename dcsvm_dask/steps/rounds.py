@@ -15,7 +15,7 @@ from dcsvm_dask.solvers import solve_box_qp
 from dcsvm_dask.steps.partition import share
 from dcsvm_dask.steps.point import Point, commit_point
 from dcsvm_dask.steps.problem import read_problem
-from dcsvm_dask.steps.solve import FAR_PAIRS, solve_rows
+from dcsvm_dask.steps.rows_solver import FAR_PAIRS, RowsSolver
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 
@@ -29,11 +29,8 @@ def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int
     alpha = before.read("block_alpha", slice(int(offsets[block]), int(offsets[block + 1])))
     f = before.read("block_f", slice(int(offsets[block]), int(offsets[block + 1])))
     y = problem.y[index]
-    solution, values = solve_rows(
-        settings,
-        problem.take(index),
-        y,
-        problem.C[index],
+    solver = RowsSolver(settings, problem.take(index), y, problem.C[index])
+    solution = solver.solve(
         alpha=alpha,
         gradient=y * f - 1.0,
         equality=settings.fit_intercept,
@@ -47,7 +44,7 @@ def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int
         "rows": len(index),
         "moved": len(moved),
         "iterations": solution.n_iter,
-        "kernel_values": values,
+        "kernel_values": solver.kernel_values,
     }
 
 

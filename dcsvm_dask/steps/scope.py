@@ -28,9 +28,18 @@ def start_scope(
 
 
 def balance(problem: Problem, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return alpha with the heavier class scaled down so that y'alpha = 0."""
+    """Return alpha with the heavier class scaled down so that y'alpha = 0.
+
+    Its free variables alone where they hold enough: one at its bound that leaves it by however
+    little counts as one that violates.
+    """
     positive = problem.y > 0
-    sums = np.array([alpha[~positive].sum(), alpha[positive].sum()])
-    if sums.min() <= 0.0:
+    excess = float(alpha[positive].sum() - alpha[~positive].sum())
+    if min(alpha[positive].sum(), alpha[~positive].sum()) <= 0.0:
         return np.zeros_like(alpha)
-    return np.asarray(alpha * np.where(positive, sums.min() / sums[1], sums.min() / sums[0]))
+    heavier = positive == (excess > 0.0)
+    scaled = heavier & (alpha < problem.C)
+    if alpha[scaled].sum() <= 2.0 * abs(excess):
+        scaled = heavier
+    part = 1.0 - abs(excess) / alpha[scaled].sum()
+    return np.asarray(np.where(scaled, alpha * part, alpha))

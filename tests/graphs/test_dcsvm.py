@@ -106,6 +106,24 @@ def test_blocks_that_are_alone_need_no_refinement() -> None:
     assert outcome.converged
 
 
+def test_with_a_bias_blocks_that_are_alone_are_balanced_until_a_solution_is_near() -> None:
+    alone = answers({**LOCAL, "alone": True})
+    off = {"balance-001": 5e-3, "balance-002": 5e-4}
+    stages: list[Stage] = []
+
+    def answer(stage: Stage) -> dict[str, Any]:
+        stages.append(stage)
+        moving = {"offset": 0.0, "next_bias": 0.1, "blocks": 5, "off": off.get(stage.name, 0.0)}
+        return {**alone(stage), **({} if "conquer" in stage.name else moving)}
+
+    graphs, outcome = drive(replace(SETTINGS, fit_intercept=True), GOALS, answer)
+    assert names(graphs)[2:6] == [["level-1"], ["balance-001"], ["balance-002"], ["conquer-000"]]
+    assert outcome.converged
+    first, second = (stage for stage in stages if stage.name.startswith("balance"))
+    assert (first.supersedes, second.supersedes) == (None, "balance-001")
+    assert [node.arguments["previous"] for node in first.layers[0].nodes] == ["level-1"] * 5
+
+
 def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
     assert names(graphs) == [

@@ -25,6 +25,7 @@ from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.scope import balance
 from dcsvm_dask.steps.select import select_blocks
 from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.steps.shared_bias import next_bias
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -127,7 +128,7 @@ numbers = st.floats(0.0, 1.0)
 def test_balancing_scales_the_heavier_class_down(alpha: list[float], signs: list[bool]) -> None:
     a = np.array(alpha)
     y = np.where(signs[: len(a)], 1.0, -1.0)
-    problem: Any = SimpleNamespace(y=y)
+    problem: Any = SimpleNamespace(y=y, C=np.full(len(a), a.max()))
     found = balance(problem, a)
     assert abs(y @ found) <= 1e-9 * max(1.0, found.sum())
     assert (found >= 0.0).all()
@@ -137,6 +138,24 @@ def test_balancing_scales_the_heavier_class_down(alpha: list[float], signs: list
         np.testing.assert_allclose(found[y == lighter], a[y == lighter], rtol=1e-12)
     else:
         assert (found == 0.0).all()
+
+
+def test_balancing_leaves_those_at_their_bound_where_the_free_ones_hold_enough() -> None:
+    problem: Any = SimpleNamespace(y=np.array([1.0, 1.0, 1.0, -1.0]), C=np.full(4, 2.0))
+    found = balance(problem, np.array([2.0, 1.0, 0.5, 3.0 - 1e-3]))
+    assert found[[0, 3]].tolist() == [2.0, 2.999]
+    assert problem.y @ found == pytest.approx(0.0, abs=1e-12)
+
+
+@given(st.floats(-2, 2), st.floats(-100, 100), st.floats(-50, -0.1))
+def test_the_next_bias_is_where_the_line_is_zero_or_half_a_margin_on(
+    bias: float, balance: float, slope: float
+) -> None:
+    found = next_bias(bias, balance, slope)
+    assert abs(found - bias) <= 0.5
+    if abs(balance / slope) <= 0.5:
+        assert balance + slope * (found - bias) == pytest.approx(0.0, abs=1e-9)
+    assert next_bias(bias, balance, 0.0) == bias
 
 
 @given(

@@ -192,10 +192,10 @@ def test_with_a_bias_every_point_of_conquer_keeps_y_alpha_at_zero(
     one = watch(**WITH_BIAS)
     level = one.stages["level-1"].arrays["alpha"][0]
     start = one.nodes["refine-000", "scope"].arrays["alpha"][0]
-    ratio = start[level > 0] / level[level > 0]
     heavier = 1.0 if one.y @ level > 0 else -1.0
-    assert ratio[one.y[level > 0] == -heavier] == pytest.approx(1.0)
-    assert np.ptp(ratio[one.y[level > 0] == heavier]) < 1e-12
+    scaled = (one.y == heavier) & (level > 0) & (level < one.C)
+    assert start[~scaled] == pytest.approx(level[~scaled])
+    assert np.ptp(start[scaled] / level[scaled]) < 1e-12
     for name, seen in one.stages.items():
         if name.startswith(("refine", "conquer")):
             alpha = seen.arrays["alpha"][0]
@@ -209,6 +209,29 @@ def test_with_a_bias_every_point_of_conquer_keeps_y_alpha_at_zero(
     low = np.where(one.y > 0, alpha > 0, alpha < one.C)
     assert pull[up].max() - pull[low].min() <= 1.2e-3
     assert pull[up].max() - 1.2e-3 <= b <= pull[low].min() + 1.2e-3
+
+
+def test_blocks_that_are_alone_find_the_bias_that_balances_them(watch: Callable[..., Any]) -> None:
+    one = watch(fit_intercept=True, clusters=(4, 2), block_cap=256, gamma=32.0, tol=1e-3)
+    assert one.stages["level-1"].record["alone"]
+    bottom, top = one.stages["level-2"], one.stages["level-1"]
+    assert top.record["offset"] == bottom.record["next_bias"] != 0.0
+    sums = [abs(one.y @ stage.arrays["alpha"][0]) for stage in (bottom, top)]
+    assert sums[1] < 0.5 * sums[0]
+    alpha, offset = top.arrays["alpha"][0], top.record["offset"]
+    pull = one.gradient(alpha) + offset * one.y
+    np.testing.assert_allclose(top.arrays["gradient"], pull, atol=1e-3)
+    names = sorted(name for name in one.stages if name.startswith("balance"))
+    last = one.stages[names[-1]]
+    alpha, offset = last.arrays["alpha"][0], last.record["offset"]
+    assert abs(one.y @ alpha) <= 0.1 * sums[1]
+    np.testing.assert_allclose(
+        last.arrays["gradient"], one.gradient(alpha) + offset * one.y, atol=1e-3
+    )
+    # It is the answer, but for what conquer looks at once.
+    assert one.stages["conquer-000"].record["violation"] <= 1e-2
+    end = one.stages[one.outcome.stage.removeprefix("model-")]
+    assert end.record["bias"] == pytest.approx(offset, abs=2e-3)
 
 
 def blocks_of(watched: Any, level: int) -> np.ndarray:

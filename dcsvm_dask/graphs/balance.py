@@ -1,0 +1,55 @@
+"""Balancing a level whose blocks are problems of their own: the bias that makes y'alpha zero."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage, many, single
+from dcsvm_dask.steps import balance
+from dcsvm_dask.storage.run import Record
+
+# y'alpha is nearly linear in the bias: more stages than these mean that it is not.
+MOST_STAGES = 3
+
+
+def balanced(level: str, record: Record, tol: float) -> Generator[Graph, dict[str, Record], str]:
+    """Yield stages that solve a level's blocks again for a better bias; return the last one.
+
+    Parameters
+    ----------
+    level : str
+        The committed level.
+    record : dict
+        Its record.
+    tol : float
+        How near the bias is to come to that of a solution.
+    """
+    last = level
+    for number in range(1, MOST_STAGES + 1):
+        if record["next_bias"] == record["offset"]:
+            break
+        stage = balance_stage(level, number, last, record["blocks"])
+        record = (yield [stage])[stage.name]
+        last = stage.name
+        if record["off"] <= tol:
+            break
+    return last
+
+
+def balance_stage(level: str, number: int, previous: str, n_blocks: int) -> Stage:
+    """Return the stage that solves all blocks for the next bias."""
+    name = f"balance-{number:03d}"
+    layers = (
+        many(
+            "solve",
+            balance.move_slot,
+            n_blocks,
+            "slot",
+            stage=name,
+            level=level,
+            previous=previous,
+            slots=n_blocks,
+        ),
+        single(COMMIT, balance.commit_balance, stage=name, level=level, previous=previous),
+    )
+    return Stage(name, layers, "balance", supersedes=previous if previous != level else None)
