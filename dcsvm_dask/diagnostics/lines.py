@@ -40,11 +40,18 @@ def describe(stage: str, record: Record) -> str:
     if stage == "arrange":
         merged = record["rows"] - record["variables"]
         return (
-            f"{record['variables']} rows in {record['blocks']} blocks "
-            f"(largest {record['largest_block']})"
+            f"{record['variables']} rows"
+            + (
+                f" in {record['blocks']} blocks (largest {record['largest_block']})"
+                if record["parts"]
+                else ", left where they are"
+            )
             + (f", {merged} repeats merged" if merged else "")
-            + f"; {record['probed_between']:.0%} of the kernel's mass lies between a few clusters"
-            + (": working sets do more than levels" if record["smooth"] else "")
+        )
+    if stage == "probe":
+        return (
+            f"{record['probed_between']:.0%} of the kernel's mass lies between a few clusters: "
+            + ("working sets do more than levels" if record["smooth"] else "levels promise to pay")
         )
     if stage == "subset":
         sizes = ", ".join(map(str, record["sizes"]))

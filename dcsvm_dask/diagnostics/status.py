@@ -81,7 +81,7 @@ def _left(run: RunFolder) -> Record:
 
 def _order(stage: str, commit: Record) -> tuple[bool, float]:
     """Order stages by the time of their commit; an arrangement that was made again stays first."""
-    return stage != "arrange", commit["began"] + commit["seconds"]
+    return stage not in ("probe", "arrange"), commit["began"] + commit["seconds"]
 
 
 def phase_of(stage: str) -> str:

@@ -74,13 +74,15 @@ def check_stage(
     *,
     node: str = COMMIT,
     layer: str = "recompute",
+    scoped: bool = True,
 ) -> Stage:
     """Return the stage that computes f from scratch; number 0 also settles the scope.
 
     `node` of the stage `source` holds the alphas; where number is 0 the scope does. `layer` names
-    the nodes that compute f.
+    the nodes that compute f. Where it is not `scoped` the chain works on all rows.
     """
-    name, first = stage_name(chain, number), stage_name(chain, 0)
+    name = stage_name(chain, number)
+    first = stage_name(chain, 0) if scoped else None
     settle = single("scope", scope.start_scope, source=source, support_only=chain.support_only)
     # The start's alphas lie in its own scope node, later ones in the commit of the round before.
     at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": node}

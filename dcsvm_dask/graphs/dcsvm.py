@@ -11,7 +11,7 @@ from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage,
 from dcsvm_dask.graphs.sizes import arrange_parts, row_parts
 from dcsvm_dask.graphs.working_sets import working_sets
 from dcsvm_dask.steps import arrange, finish, level, partition, score, solve
-from dcsvm_dask.steps.problem import ARRANGE
+from dcsvm_dask.steps.problem import ARRANGE, PROBE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Record
 
@@ -55,10 +55,18 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False
     With `early` there is an early model in any regime, for a run that may not reach its end.
     """
     levels = len(settings.clusters)
-    records = yield [arrange_stage(settings, shape)]
-    local = not records[ARRANGE]["smooth"]
+    if not levels and shape.n_variables <= settings.set_cap:
+        return (yield from few_rows(settings, goals, shape))
+    records = yield [probe_stage()]
+    local = not records[PROBE]["smooth"]
+    climbs = levels and (local or settings.levels_forced or goals.stop_at or early)
+    if not (climbs or local):
+        chain = chain_of("conquer", None, settings, goals, shape, local=False)
+        reached = yield from working_sets(chain, foresight=True, before=[merge_stage()])
+        return (yield from finish_with(reached, shape))
+    yield [arrange_stage(settings, shape)]
     source: str | None = None
-    if levels and (local or settings.levels_forced or goals.stop_at or early):
+    if climbs:
         source = level_name(levels)
         records = yield scored(bottom_stage(settings), shape)
         local = settings.levels_forced or (local and records[source]["levels_pay"])
@@ -84,15 +92,23 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False
                 source = refined.stage
             elif settings.fit_intercept:
                 source = yield from balanced(source, records[source], goals.tol)
-    whole = shape.n_variables <= settings.block_cap
     chain = chain_of("conquer", source, settings, goals, shape, local=local)
-    if not local or (source is None and whole):
-        # Machines of clusters that contradict each other are a worse start than none.
-        chain = replace(chain, source=None, local=False)
-        foresight = shape.n_variables > min(settings.set_cap, FORESEEN_ABOVE)
-        reached = yield from working_sets(chain, foresight=foresight)
-    else:
+    if local:
         reached = yield from conquer(chain)
+    else:
+        # Machines of clusters that contradict each other are a worse start than none.
+        reached = yield from working_sets(replace(chain, source=None), foresight=True)
+    return (yield from finish_with(reached, shape))
+
+
+def few_rows(settings: Settings, goals: Goals, shape: Shape) -> Method:
+    """Yield the graphs of a run whose rows are one working set: no clusters, few tasks."""
+    chain = chain_of("conquer", None, settings, goals, shape, local=False)
+    chain = replace(chain, parts=1)
+    foresight = shape.n_variables > FORESEEN_ABOVE
+    reached = yield from working_sets(
+        chain, foresight=foresight, whole=True, before=[merge_stage()]
+    )
     return (yield from finish_with(reached, shape))
 
 
@@ -139,14 +155,26 @@ def level_name(number: int) -> str:
     return f"level-{number}"
 
 
+def probe_stage() -> Stage:
+    """Return the stage that tells how local the kernel is."""
+    return Stage(PROBE, (single(COMMIT, partition.probe_kernel),), PROBE)
+
+
+def merge_stage() -> Stage:
+    """Return the stage that merges repeated rows and leaves them where they are."""
+    layers = (
+        single("order", arrange.merge_repeats),
+        single(COMMIT, arrange.commit_arrangement, parts=0),
+    )
+    return Stage(ARRANGE, layers, "arrange")
+
+
 def arrange_stage(settings: Settings, shape: Shape) -> Stage:
     """Return the stage that clusters all rows and writes them in block order."""
     if settings.clusters:
         n_clusters = settings.clusters[0]
-    elif shape.n_variables <= settings.block_cap:
-        n_clusters = 1
     else:
-        n_clusters = round(shape.n_variables / ARRANGED_BLOCK_ROWS)
+        n_clusters = max(1, round(shape.n_variables / ARRANGED_BLOCK_ROWS))
     chunks = row_parts(shape.n_rows, settings.chunk_rows)
     parts = arrange_parts(shape.n_bytes)
     layers = (

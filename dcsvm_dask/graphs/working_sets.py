@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from dcsvm_dask.graphs.conquer import Chain, Reached, check_stage, holds, stage_name
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Layer, Node, Stage, many, single
-from dcsvm_dask.steps import scope, subset, working_set
+from dcsvm_dask.steps import subset, working_set
 from dcsvm_dask.steps.node import Step
 from dcsvm_dask.storage.run import Record
 
 SUBSET = "subset"
 
 
-def working_sets(chain: Chain, *, foresight: bool) -> Generator[Graph, dict[str, Record], Reached]:
+def working_sets(
+    chain: Chain, *, foresight: bool, whole: bool = False, before: Sequence[Stage] = ()
+) -> Generator[Graph, dict[str, Record], Reached]:
     """Yield a start from zero, then rounds of one working set each.
 
     A round whose set is likely to be the last one sums f from scratch instead of bringing it up
@@ -23,19 +25,27 @@ def working_sets(chain: Chain, *, foresight: bool) -> Generator[Graph, dict[str,
     Parameters
     ----------
     foresight : bool
-        Whether a subset's machine foresees the first set; needless where all rows fit into one.
+        Whether a subset's machine foresees the first set; needless where it costs as much.
+    whole : bool
+        Whether all rows fit into one set: then one task does everything but the last look.
+    before : sequence of Stage
+        Stages that go first.
     """
-    first: Graph = [subset_stage()] if foresight else []
-    stage = start_stage(chain, foresight=foresight)
-    record = (yield [*first, stage])[stage.name]
-    number = 0
+    number = int(whole)
+    graph = list(before)
+    if whole:
+        stage = closing_stage(chain, number, None, at_once=True, foresight=foresight)
+    else:
+        graph += [subset_stage()] if foresight else []
+        stage = start_stage(chain, foresight=foresight)
+    record = (yield [*graph, stage])[stage.name]
     while number < chain.max_rounds:
         done = record["violation"] <= chain.tol
         if done and not record["released"] and holds(chain, record):
             return Reached(stage.name, record, converged=True)
         number += 1
         if done or not record["blocks"]:
-            stage = check_stage(chain, number, stage.name)
+            stage = check_stage(chain, number, stage.name, scoped=False)
         elif record["at_once"] or (record["closing"] and not record["from_scratch"]):
             stage = closing_stage(chain, number, stage.name, at_once=record["at_once"])
         else:
@@ -52,7 +62,7 @@ def subset_stage() -> Stage:
 def start_stage(chain: Chain, *, foresight: bool) -> Stage:
     """Return the stage that starts at zero and chooses the first working set."""
     name = stage_name(chain, 0)
-    layers = [single("scope", scope.start_scope, source=None, support_only=False)]
+    layers = []
     if foresight:
         layers.append(
             many(
@@ -61,7 +71,6 @@ def start_stage(chain: Chain, *, foresight: bool) -> Stage:
                 chain.parts,
                 "part",
                 subset=SUBSET,
-                scope=name,
                 parts=chain.parts,
             )
         )
@@ -102,16 +111,20 @@ def set_stage(chain: Chain, number: int, previous: str) -> Stage:
     return Stage(name, layers, chain.name, supersedes=previous)
 
 
-def closing_stage(chain: Chain, number: int, previous: str, *, at_once: bool) -> Stage:
+def closing_stage(
+    chain: Chain, number: int, previous: str | None, *, at_once: bool, foresight: bool = False
+) -> Stage:
     """Return the stage of a round after which f is summed from scratch.
 
     With `at_once` it is not a round of one set, but of as many as it takes.
     """
     name = stage_name(chain, number)
-    solve = _solve(working_set.solve_set, previous=previous, number=number)
     if at_once:
-        solve = _solve(working_set.solve_at_once, previous=previous, tol=chain.tol)
-    look = check_stage(chain, number, name, node=working_set.SOLVE, layer="close")
+        step: Step = working_set.solve_at_once
+        solve = _solve(step, previous=previous, foresight=foresight, tol=chain.tol)
+    else:
+        solve = _solve(working_set.solve_set, previous=previous, number=number)
+    look = check_stage(chain, number, name, node=working_set.SOLVE, layer="close", scoped=False)
     return Stage(name, (solve, *look.layers), chain.name, supersedes=previous)
 
 

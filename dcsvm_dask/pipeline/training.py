@@ -16,7 +16,7 @@ from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 
 BOTTOM_BLOCK_ROWS = 1500
-LEAST_ROWS_FOR_LEVELS = 8192
+LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 4
 BLOCK_CAP = 8192
 # The only task of a layer may hold a larger matrix than one of many.
@@ -24,7 +24,7 @@ SET_CAP_BLOCKS = 1.5
 # Levels are only starting points: their blocks need not be more exact than this.
 LEVEL_TOL = 1e-2
 CHUNKS = 8
-LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 4096, 65536
+LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 
 REALS = ("gamma", "coef0", "C", "tol", "level_tol")
 INTEGERS = ("degree", "k", "stop_at", "seed", "n_samples_clustering", "block_cap", "max_rounds")

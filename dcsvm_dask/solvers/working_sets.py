@@ -15,7 +15,7 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 # A set is solved to this share of the present violation ...
-INNER_SHARE = 0.01
+INNER_SHARE = 0.001
 # ... but never further than this share of the tolerance asked for.
 INNER_FLOOR = 0.3
 # Rows expected this near to their margin join the first set.

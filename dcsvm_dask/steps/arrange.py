@@ -7,12 +7,26 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.steps.partition import block_record, group_by_label, read_labels, share
-from dcsvm_dask.steps.problem import ARRANGE, data_of
-from dcsvm_dask.steps.regime import is_smooth
+from dcsvm_dask.steps.problem import ARRANGE, data_of, data_rows
+from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 ARRANGED_CHUNK_ROWS = 4096
+
+
+def merge_repeats(run: RunFolder, attempt: Attempt) -> Record:
+    """Merge rows equal in x and y and list the merged rows in the order of the data set.
+
+    Writes what `merge_and_order` writes but for blocks.
+    """
+    data = data_of(run)
+    rows, representative = _merged(data)
+    weight = np.bincount(representative, minlength=data.n_rows)
+    attempt.write("rows", rows)
+    attempt.write("weight", weight[rows].astype(np.float64))
+    attempt.write("representative", representative)
+    return {"variables": len(rows), "rows": data.n_rows}
 
 
 def merge_and_order(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
@@ -23,16 +37,8 @@ def merge_and_order(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
     """
     data = data_of(run)
     labels = read_labels(run, ARRANGE, parts)
-    hashes = data.read_hashes(0, data.n_rows)
-    order = np.lexsort((hashes[:, 1], hashes[:, 0]))
-    new = np.ones(data.n_rows, dtype=bool)
-    new[1:] = (hashes[order[1:]] != hashes[order[:-1]]).any(axis=1)
-    # lexsort is stable, so the first row of a group is the first in the data set.
-    first = order[np.flatnonzero(new)]
-    representative = np.empty(data.n_rows, dtype=np.int64)
-    representative[order] = first[np.cumsum(new) - 1]
+    kept, representative = _merged(data)
     weight = np.bincount(representative, minlength=data.n_rows)
-    kept = np.sort(first)
     index, offsets, label = group_by_label(labels[kept])
     rows = kept[index]
     attempt.write("rows", rows)
@@ -57,7 +63,7 @@ def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> 
     rows = order.read("rows", slice(first, last))
     weight = order.read("weight", slice(first, last))
     ascending = np.argsort(rows, kind="stable")
-    X = data.rows.take(rows[ascending])
+    X = data_rows(run).take(rows[ascending])
     place_of = np.empty(len(rows), dtype=np.int64)
     place_of[ascending] = np.arange(len(rows))
     arranged = []
@@ -84,18 +90,16 @@ def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> 
 
 
 def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
-    """Commit the arrangement: the borders of its blocks and what they measure."""
+    """Commit the arrangement: the borders of its blocks and what they measure.
+
+    No parts mean that rows stay where they are.
+    """
     order = run.node(ARRANGE, "order")
-    attempt.write("offsets", order.read("offsets"))
-    keys = ("variables", "rows", "blocks", "largest_block", "smallest_block")
-    cluster = run.node(ARRANGE, "cluster").record
-    return {
-        "parts": parts,
-        "choice": cluster["choice"],
-        "probed_between": cluster["probed_between"],
-        "smooth": is_smooth(cluster["probed_between"]),
-        **{key: order.record[key] for key in keys},
-    }
+    keys = ["variables", "rows"]
+    if parts:
+        attempt.write("offsets", order.read("offsets"))
+        keys += ["blocks", "largest_block", "smallest_block"]
+    return {"parts": parts, **{key: order.record[key] for key in keys}}
 
 
 def blocks_of_part(offsets: NDArray[np.int64], part: int, parts: int) -> tuple[int, int]:
@@ -104,6 +108,19 @@ def blocks_of_part(offsets: NDArray[np.int64], part: int, parts: int) -> tuple[i
     first, last = share(n, part, parts)
     start, stop = np.searchsorted(offsets[:-1], [first, last])
     return int(start), int(len(offsets) - 1 if part == parts - 1 else stop)
+
+
+def _merged(data: DataSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that stand for those equal to them, ascending, and that of every row."""
+    hashes = data.read_hashes(0, data.n_rows)
+    order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+    new = np.ones(data.n_rows, dtype=bool)
+    new[1:] = (hashes[order[1:]] != hashes[order[:-1]]).any(axis=1)
+    # lexsort is stable, so the first row of a group is the first in the data set.
+    first = order[np.flatnonzero(new)]
+    representative = np.empty(data.n_rows, dtype=np.int64)
+    representative[order] = first[np.cumsum(new) - 1]
+    return np.sort(first), representative
 
 
 def _codes(run: RunFolder, rows: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import kernel_product, product_error_bound
 from dcsvm_dask.steps.point import Point, commit_point
 from dcsvm_dask.steps.problem import Problem, read_problem
+from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.rounds import scope_rows
 from dcsvm_dask.steps.rows_solver import FAR_PAIRS
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
@@ -16,7 +17,7 @@ Vector = NDArray[np.float64]
 
 # Share of the tolerance that rounding in float32 may take from f; rows that may lose more are
 # computed in float64.
-PRODUCT_ERROR = 0.1
+PRODUCT_ERROR = 0.25
 # Rows of a task on which the rounding is estimated for the record.
 BOUND_ROWS = 64
 # How far the bias may move from what it was before, for f to be as exact as a claim needs.
@@ -27,7 +28,7 @@ def product_of_alpha(
     run: RunFolder,
     attempt: Attempt,
     *,
-    scope: str,
+    scope: str | None,
     source: str,
     node: str,
     part: int,
@@ -52,6 +53,7 @@ def product_of_alpha(
         budget=budget,
         tol=PRODUCT_ERROR * tol,
         doubt=doubt(problem, mine, alpha, before.record.get("bias")),
+        threads=threads() if parts == 1 else 1,
     )
     attempt.write("f", f)
     sample = X[:: max(1, len(mine) // BOUND_ROWS)]
@@ -94,7 +96,7 @@ def commit_check(
     attempt: Attempt,
     *,
     stage: str,
-    scope: str,
+    scope: str | None,
     source: str,
     node: str,
     number: int,
@@ -109,7 +111,7 @@ def commit_check(
     scaled by s = min(1, e'alpha / alpha'Q alpha), the exact line search towards zero.
     """
     problem = read_problem(run)
-    rows = run.node(scope, "scope").read("rows").astype(np.int64)
+    rows = scope_rows(run, scope, 0, 1)
     before = run.node(source, node)
     alpha = before.read("alpha")[0]
     found = [run.node(stage, f"{layer}-{part:04d}") for part in range(parts)]

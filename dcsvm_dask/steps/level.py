@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, kernel_product
 from dcsvm_dask.steps.partition import mass_record, read_rule
-from dcsvm_dask.steps.problem import ARRANGE, Problem, read_problem
+from dcsvm_dask.steps.problem import ARRANGE, PROBE, Problem, read_problem
 from dcsvm_dask.steps.regime import are_alone, regime
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.shared_bias import next_bias
@@ -72,7 +72,7 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | N
         "alone": are_alone(run.node(stage if own else ARRANGE, "cluster").record["choice"]),
         "bounded": int(np.count_nonzero(alpha >= problem.C)),
     }
-    probed = run.node(ARRANGE, "commit").record["probed_between"]
+    probed = run.node(PROBE, "commit").record["probed_between"]
     return {**record, **regime({**record, "probed_between": probed}), **model}
 
 

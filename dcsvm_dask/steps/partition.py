@@ -7,8 +7,15 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import Partition, choose_partition, partition_quality
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.steps.problem import ARRANGE, Problem, data_of, read_problem, settings_of
-from dcsvm_dask.steps.regime import share_between
+from dcsvm_dask.steps.problem import (
+    ARRANGE,
+    Problem,
+    data_of,
+    data_rows,
+    read_problem,
+    settings_of,
+)
+from dcsvm_dask.steps.regime import is_smooth, share_between
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.model import read_partition, write_partition
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
@@ -20,29 +27,30 @@ PROBE_CLUSTERS = 16
 IMBALANCE = 3
 
 
-def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
-    """Choose the bottom partition on a sample of all rows of the data set, and probe the kernel.
+def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
+    """Estimate how much of the kernel's mass lies between a few clusters of all rows.
 
-    A kernel is as local as little of its mass lies between few clusters; between many there is
-    always much.
+    A kernel is as local as that is little; between many clusters there is always much.
     """
+    del attempt
     settings, data = settings_of(run), data_of(run)
-    rng = np.random.default_rng([settings.seed, 0])
-    size = min(data.n_rows, sample_size(settings, n_clusters))
-    sample = np.sort(rng.choice(data.n_rows, size=size, replace=False))
-    X, n = data.rows.take(sample), data.n_distinct
-    record = _choose(settings, attempt, X, n, n_clusters, 0)
-    probe = record["choice"]
-    if n_clusters not in (1, PROBE_CLUSTERS):
-        _, probe = choose_partition(
-            settings.kernel,
-            X[: settings.n_samples_clustering + MEASURED_ROWS],
-            n_clusters=PROBE_CLUSTERS,
-            n_rows=n,
-            cap=n,
-            seed=settings.seed,
-        )
-    return {**record, "probed_between": share_between(probe)}
+    _, choice = choose_partition(
+        settings.kernel,
+        _sampled(run, settings, sample_size(settings, PROBE_CLUSTERS)),
+        n_clusters=min(PROBE_CLUSTERS, data.n_distinct),
+        n_rows=data.n_distinct,
+        cap=data.n_distinct,
+        seed=settings.seed,
+    )
+    between = share_between(choice)
+    return {"probed_between": between, "smooth": is_smooth(between)}
+
+
+def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
+    """Choose the bottom partition on a sample of all rows of the data set."""
+    settings, data = settings_of(run), data_of(run)
+    X = _sampled(run, settings, sample_size(settings, n_clusters))
+    return _choose(settings, attempt, X, data.n_distinct, n_clusters, 0)
 
 
 def cluster_support(
@@ -62,10 +70,8 @@ def cluster_support(
 
 def assign_data(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
     """Assign a share of the data set's rows to the bottom partition's blocks."""
-    data = data_of(run)
-    return _assign(
-        attempt, read_rule(run, ARRANGE), data.rows.read(*share(data.n_rows, part, parts))
-    )
+    rows = data_rows(run)
+    return _assign(attempt, read_rule(run, ARRANGE), rows.read(*share(rows.n_rows, part, parts)))
 
 
 def assign_problem(
@@ -137,6 +143,14 @@ def sample_size(settings: Settings, n_clusters: int) -> int:
     """Return how many rows a partition is chosen on."""
     # Candidates are measured on rows that they were not clustered on.
     return max(settings.n_samples_clustering, SAMPLE_ROWS_PER_CENTRE * n_clusters) + MEASURED_ROWS
+
+
+def _sampled(run: RunFolder, settings: Settings, size: int) -> Rows:
+    """Return rows of the data set drawn at random."""
+    rows = data_rows(run)
+    rng = np.random.default_rng([settings.seed, 0])
+    sample = rng.choice(rows.n_rows, size=min(rows.n_rows, size), replace=False)
+    return rows.take(np.sort(sample))
 
 
 def _choose(

@@ -28,6 +28,8 @@ Vector = NDArray[np.float64]
 # A working set's next violation is about the square of the last: below this many times the root
 # of the tolerance it is likely to be the end, and f is summed from scratch at once.
 CLOSING = 2.0
+# The next step reaches at most about so many times as far as the last one.
+SMALLER = 0.5
 # Kernel values of a set's matrix and product, times features, that one task may as well do: about
 # a second of a core.
 SMALL_WORK = 1e11
@@ -50,6 +52,8 @@ class Point:
         The one that goes with `expected`.
     awake : ndarray of bool, shape (m,), optional
         Rows whose f holds; of the others, all of alpha zero, `expected` is all that is known.
+    furthest : float, optional
+        How far beyond its margin a row was that the step to here led near to violating.
     """
 
     rows: NDArray[np.int64]
@@ -58,6 +62,7 @@ class Point:
     expected: Vector | None = None
     bias: float | None = None
     awake: NDArray[np.bool_] | None = None
+    furthest: float | None = None
 
 
 def commit_point(
@@ -102,7 +107,10 @@ def commit_point(
     # One task would take the f of rows that rest for true.
     at_once = not local and bool(awake.all())
     at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
-    closing = at_once or (not local and violation <= CLOSING * math.sqrt(tol))
+    closing = at_once or (
+        not local
+        and (violation <= CLOSING * math.sqrt(tol) or covers(problem, point, offset, chosen))
+    )
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_alpha", a[chosen])
     attempt.write("block_f", point.f[chosen])
@@ -120,6 +128,18 @@ def commit_point(
         "closing": closing,
         "inner_tol": inner_tol(violation, tol, whole=closing),
     }
+
+
+def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int64]) -> bool:
+    """Return whether a set holds every row that its step is likely to lead to violate."""
+    if point.furthest is None:
+        return False
+    gradient = problem.y * (point.f + offset) - 1.0
+    far = reach(gradient, point.alpha, problem.C)
+    far[chosen] = -np.inf
+    if point.awake is not None:
+        far[~point.awake] = -np.inf
+    return bool(far.max(initial=-np.inf) <= -SMALLER * point.furthest)
 
 
 def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArray[np.int64]:

@@ -1,7 +1,8 @@
 """The problem in the run's own order of rows: arranged rows, labels, upper bounds.
 
-Rows equal in x and y are one variable (its bound is the sum of theirs); variables are numbered in
-the order in which ``arrange`` put them on disk: block after block of the bottom partition.
+Rows equal in x and y are one variable (its bound is the sum of theirs). Where there are blocks,
+variables are numbered in the order in which ``arrange`` put them on disk: block after block of the
+bottom partition; else in the order of the data set, whose rows are read where they lie.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import ConcatRows, open_rows
 from dcsvm_dask.storage.rows_cache import CachedRows
+from dcsvm_dask.storage.rows_selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
 
 ARRANGE = "arrange"
+PROBE = "probe"
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,13 @@ class Problem:
         Upper bounds.
     rows : ndarray, shape (n,), int64
         The row of the data set that stands for each variable.
-    offsets : ndarray, shape (n_blocks + 1,), int64
-        Borders of the bottom partition's blocks.
     """
 
     settings: Settings
-    X: CachedRows
+    X: CachedRows | SelectedRows
     y: NDArray[np.float64]
     C: NDArray[np.float64]
     rows: NDArray[np.int64]
-    offsets: NDArray[np.int64]
 
     @property
     def n(self) -> int:
@@ -84,6 +84,18 @@ def data_of(run: RunFolder) -> DataSet:
     return data
 
 
+def data_rows(run: RunFolder) -> CachedRows:
+    """Return the rows of the run's training data; those read last stay until they are arranged."""
+    data = data_of(run)
+    return _cached_rows(data.url, data.fingerprint)
+
+
+@lru_cache(maxsize=1)
+def _cached_rows(url: str, fingerprint: str) -> CachedRows:
+    del fingerprint  # part of the cache's key: other data under the same name
+    return CachedRows(DataSet.open(url).rows, cache_bytes())
+
+
 def read_problem(run: RunFolder) -> Problem:
     """Open the arranged problem of a run; kept for the next step of the same process."""
     commit = run.node(ARRANGE, "commit")
@@ -95,8 +107,23 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
     del attempt  # part of the cache's key: another attempt is another problem
     run = RunFolder.open(run_url)
     commit = run.node(ARRANGE, "commit")
+    if commit.record["parts"]:
+        return _arranged(run, commit.record["parts"])
+    data, order = data_of(run), run.node(ARRANGE, "order")
+    settings, rows = settings_of(run), order.read("rows")
+    return Problem(
+        settings=settings,
+        X=SelectedRows(data_rows(run), rows),
+        y=np.where(data.read_codes(0, data.n_rows)[rows] == 1, 1.0, -1.0),
+        C=settings.C * order.read("weight"),
+        rows=rows,
+    )
+
+
+def _arranged(run: RunFolder, n_parts: int) -> Problem:
+    _cached_rows.cache_clear()
     settings = settings_of(run)
-    parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
+    parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(n_parts)]
     weight = np.concatenate([part.read("weight") for part in parts])
     return Problem(
         settings=settings,
@@ -104,5 +131,4 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
         y=np.concatenate([part.read("y") for part in parts]).astype(np.float64),
         C=settings.C * weight,
         rows=np.concatenate([part.read("rows") for part in parts]),
-        offsets=commit.read("offsets"),
     )

@@ -129,8 +129,10 @@ def read_steps(
     return np.concatenate(rows).astype(np.int64), np.concatenate(steps), groups
 
 
-def scope_rows(run: RunFolder, scope: str, part: int, parts: int) -> NDArray[np.int64]:
-    """Return a share of the rows that a chain of rounds works on."""
+def scope_rows(run: RunFolder, scope: str | None, part: int, parts: int) -> NDArray[np.int64]:
+    """Return a share of the rows that a chain of rounds works on; without a scope of all rows."""
+    if scope is None:
+        return np.arange(*share(read_problem(run).n, part, parts))
     node = run.node(scope, "scope")
     start, stop = share(node.record["rows"], part, parts)
     return node.read("rows", slice(start, stop)).astype(np.int64)

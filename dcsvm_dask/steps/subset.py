@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Rows, kernel_product
+from dcsvm_dask.kernels import kernel_product
 from dcsvm_dask.solvers import bias, first_set, solve_working_sets
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.resources import threads
@@ -32,23 +32,42 @@ SUBSET_TOL = 0.1
 
 @dataclass(frozen=True)
 class Machine:
-    """Support vectors of a subset, as variables of the whole problem."""
+    """What a subset taught, in variables of the whole problem."""
 
     rows: Index
+    """Its support vectors, ascending."""
     coef: Vector
     bias: float
+    seen: Index
+    """The subset, ascending."""
+    f: Vector
+    """Its decision values, without bias."""
 
-    def decide(self, problem: Problem, X: Rows, threads: int = 1) -> tuple[Vector, int]:
+    def decide(self, problem: Problem, rows: Index, threads: int = 1) -> tuple[Vector, int]:
         """Return the decision values of some rows, without bias, and the kernel values computed."""
-        found, values = kernel_product(
-            problem.settings.kernel, X, problem.take(self.rows), self.coef, threads=threads
+        place = np.minimum(np.searchsorted(self.seen, rows), len(self.seen) - 1)
+        known = self.seen[place] == rows
+        found = np.where(known, self.f[place], 0.0)
+        found[~known], values = kernel_product(
+            problem.settings.kernel,
+            problem.take(rows[~known]),
+            problem.take(self.rows),
+            self.coef,
+            threads=threads,
         )
         return found, values
 
 
 def solve_subsets(run: RunFolder, attempt: Attempt) -> Record:
+    """Commit the machine of the largest of nested random subsets."""
+    machine, record = train_machine(read_problem(run))
+    for name in ("rows", "coef", "seen", "f"):
+        attempt.write(name, getattr(machine, name))
+    return record
+
+
+def train_machine(problem: Problem) -> tuple[Machine, Record]:
     """Solve nested random subsets, each on the rows that the one before takes for near."""
-    problem = read_problem(run)
     settings = problem.settings
     order = np.random.default_rng([settings.seed, 6000]).permutation(problem.n)
     machine: Machine | None = None
@@ -60,7 +79,7 @@ def solve_subsets(run: RunFolder, attempt: Attempt) -> Record:
         C = problem.C[rows] * (problem.n / size)
         first = np.arange(size)
         if machine is not None:
-            expected, values = machine.decide(problem, X, threads())
+            expected, values = machine.decide(problem, rows, threads())
             first = first_set(1.0 - y * (expected + machine.bias), settings.set_cap)
             counted += values
         found = solve_working_sets(
@@ -80,11 +99,9 @@ def solve_subsets(run: RunFolder, attempt: Attempt) -> Record:
         steps += found.n_iter
         kept = np.flatnonzero(found.alpha)
         offset = bias(y * found.f - 1.0, found.alpha, y, C) if settings.fit_intercept else 0.0
-        machine = Machine(rows[kept], y[kept] * found.alpha[kept], offset)
+        machine = Machine(rows[kept], y[kept] * found.alpha[kept], offset, rows, found.f)
     assert machine is not None
-    attempt.write("rows", machine.rows)
-    attempt.write("coef", machine.coef)
-    return {
+    return machine, {
         "sizes": sizes,
         "bias": machine.bias,
         "n_support": len(machine.rows),
@@ -93,17 +110,19 @@ def solve_subsets(run: RunFolder, attempt: Attempt) -> Record:
     }
 
 
-def foresee(
-    run: RunFolder, attempt: Attempt, *, subset: str, scope: str, part: int, parts: int
-) -> Record:
+def foresee(run: RunFolder, attempt: Attempt, *, subset: str, part: int, parts: int) -> Record:
     """Compute the subset's decision values for a share of the rows."""
     problem = read_problem(run)
     node = run.node(subset, "commit")
     machine = Machine(
-        node.read("rows").astype(np.int64), node.read("coef"), float(node.record["bias"])
+        node.read("rows"),
+        node.read("coef"),
+        float(node.record["bias"]),
+        node.read("seen"),
+        node.read("f"),
     )
-    mine = scope_rows(run, scope, part, parts)
-    expected, values = machine.decide(problem, problem.take(mine))
+    mine = scope_rows(run, None, part, parts)
+    expected, values = machine.decide(problem, mine)
     attempt.write("expected", expected)
     return {"rows": len(mine), "kernel_values": values}
 

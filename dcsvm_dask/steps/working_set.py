@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
-from dcsvm_dask.solvers import bias, solve_smo, solve_working_sets
+from dcsvm_dask.solvers import bias, first_set, solve_smo, solve_working_sets
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps.partition import share
 from dcsvm_dask.steps.point import Point, commit_point
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.resources import threads
+from dcsvm_dask.steps.subset import train_machine
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 SOLVE = "solve-0000"
@@ -44,33 +45,54 @@ def start_sets(
     return {**record, "from_scratch": False}
 
 
-def solve_at_once(run: RunFolder, attempt: Attempt, *, previous: str, tol: float) -> Record:
-    """Solve the problem from a committed point by as many working sets as it takes."""
+def solve_at_once(
+    run: RunFolder, attempt: Attempt, *, previous: str | None, foresight: bool, tol: float
+) -> Record:
+    """Solve the problem by as many working sets as it takes.
+
+    Parameters
+    ----------
+    previous : str or None
+        The stage whose committed point it starts from; None: zero.
+    foresight : bool
+        Whether a start from zero has its first set foreseen by a subset's machine.
+    """
     problem = read_problem(run)
-    before = run.node(previous, "commit")
+    settings = problem.settings
+    X, y, counted = problem.X.read(0, problem.n), problem.y, 0
+    alpha = f = np.zeros(problem.n)
+    first = np.arange(problem.n)
+    if previous is not None:
+        before = run.node(previous, "commit")
+        alpha, f, first = before.read("alpha")[0], before.read("f"), before.read("block_rows")
+    elif foresight:
+        machine, subsets = train_machine(problem)
+        expected, values = machine.decide(problem, first, threads())
+        first = first_set(1.0 - y * (expected + machine.bias), settings.set_cap)
+        counted = subsets["kernel_values"] + values
     found = solve_working_sets(
-        problem.settings.kernel,
-        problem.X.read(0, problem.n),
-        problem.y,
+        settings.kernel,
+        X,
+        y,
         problem.C,
-        alpha=before.read("alpha")[0],
-        f=before.read("f"),
-        first=before.read("block_rows"),
-        equality=problem.settings.fit_intercept,
+        alpha=alpha,
+        f=f,
+        first=first,
+        equality=settings.fit_intercept,
         tol=INNER_FLOOR * tol,
-        cap=problem.settings.set_cap,
+        cap=settings.set_cap,
         threads=threads(),
     )
     attempt.write("alpha", found.alpha[None, :])
-    y, offset = problem.y, 0.0
-    if problem.settings.fit_intercept:
+    offset = 0.0
+    if settings.fit_intercept:
         offset = bias(y * found.f - 1.0, found.alpha, y, problem.C)
     return {
         "rows": problem.n,
         "bias": offset,
         "sets": found.sets,
         "iterations": found.n_iter,
-        "kernel_values": found.kernel_values,
+        "kernel_values": counted + found.kernel_values,
     }
 
 
@@ -171,6 +193,13 @@ def take_step(
     awake = np.zeros(problem.n, dtype=np.bool_)
     awake[index] = awake[others] = True
     expected[awake] = f[awake]
-    point = Point(np.arange(problem.n), solved.read("alpha")[0], f, expected=expected, awake=awake)
+    point = Point(
+        np.arange(problem.n),
+        solved.read("alpha")[0],
+        f,
+        expected=expected,
+        awake=awake,
+        furthest=solved.record["furthest"],
+    )
     record = commit_point(problem, attempt, point, number=number, tol=tol, local=False)
     return {**record, "from_scratch": False, "resting": int(np.count_nonzero(~awake))}

@@ -177,7 +177,7 @@ def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
     stream = io.StringIO()
     lines = Lines(stream)
     arrange = {"variables": 90, "rows": 100, "blocks": 4, "largest_block": 40}
-    arrange |= {"probed_between": 0.3, "smooth": True}
+    arrange |= {"parts": 1}
     level = {
         "blocks": 4,
         "support": 30,
@@ -187,6 +187,7 @@ def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
         "why": "levels pay",
     }
     for stage, node, record in (
+        ("probe", "commit", {"probed_between": 0.3, "smooth": True}),
         ("arrange", "part-0000", {}),
         ("arrange", "commit", arrange),
         ("level-1", "commit", level),
@@ -197,9 +198,9 @@ def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
         lines({"stage": stage, "layer": "x", "node": node, "record": record})
     lines({"lost": "tcp://1.2.3.4:5", "tasks": []})
     said = stream.getvalue().splitlines()
-    assert len(said) == 6
+    assert len(said) == 7
+    assert "30% of the kernel's mass lies between a few clusters: working sets" in said.pop(0)
     assert "90 rows in 4 blocks (largest 40), 10 repeats merged" in said[0]
-    assert "30% of the kernel's mass lies between a few clusters: working sets" in said[0]
     assert "objective ~ -45 +- 0.5, gap ~ 8" in said[1]
     assert "early prediction: accuracy 0.7500 on 10 held-out rows" in said[2]
     assert "next 30 rows in 2 block(s)" in said[3]

@@ -55,7 +55,7 @@ def answers(regime: dict[str, bool], halving: bool = True) -> Answer:
     """Return a run of a regime whose violation falls by ten with every round of conquer."""
 
     def answer(stage: Stage) -> dict[str, Any]:
-        if stage.name.startswith(("arrange", "level")):
+        if stage.name.startswith(("probe", "arrange", "level")):
             return dict(regime)
         if stage.name.startswith(("refine", "conquer")):
             number = int(stage.name.split("-")[1])
@@ -85,6 +85,7 @@ def names(graphs: list[list[Stage]]) -> list[list[str]]:
 def test_a_local_kernel_climbs_the_tree_refines_and_conquers() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(LOCAL))
     assert names(graphs) == [
+        ["probe"],
         ["arrange"],
         ["level-2"],
         ["level-1"],
@@ -102,7 +103,7 @@ def test_a_local_kernel_climbs_the_tree_refines_and_conquers() -> None:
 
 def test_blocks_that_are_alone_need_no_refinement() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers({**LOCAL, "alone": True}))
-    assert names(graphs)[:4] == [["arrange"], ["level-2"], ["level-1"], ["conquer-000"]]
+    assert names(graphs)[1:5] == [["arrange"], ["level-2"], ["level-1"], ["conquer-000"]]
     assert outcome.converged
 
 
@@ -117,7 +118,7 @@ def test_with_a_bias_blocks_that_are_alone_are_balanced_until_a_solution_is_near
         return {**alone(stage), **({} if "conquer" in stage.name else moving)}
 
     graphs, outcome = drive(replace(SETTINGS, fit_intercept=True), GOALS, answer)
-    assert names(graphs)[2:6] == [["level-1"], ["balance-001"], ["balance-002"], ["conquer-000"]]
+    assert names(graphs)[3:7] == [["level-1"], ["balance-001"], ["balance-002"], ["conquer-000"]]
     assert outcome.converged
     first, second = (stage for stage in stages if stage.name.startswith("balance"))
     assert (first.supersedes, second.supersedes) == (None, "balance-001")
@@ -127,8 +128,8 @@ def test_with_a_bias_blocks_that_are_alone_are_balanced_until_a_solution_is_near
 def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
     assert names(graphs) == [
-        ["arrange"],
-        ["subset", "conquer-000"],
+        ["probe"],
+        ["arrange", "subset", "conquer-000"],
         ["conquer-001"],
         ["conquer-002"],
         ["conquer-003"],
@@ -150,7 +151,7 @@ def test_a_run_that_may_not_reach_its_end_has_an_early_model_in_any_regime() -> 
     while "conquer-000" not in found:
         found += [stage.name for stage in graph]
         graph = method.send({stage.name: answers(SMOOTH)(stage) for stage in graph})
-    assert found == ["arrange", "level-2", "subset", "conquer-000"]
+    assert found == ["probe", "arrange", "level-2", "subset", "conquer-000"]
 
 
 def test_a_round_that_was_to_be_the_last_and_was_not_is_followed_by_a_cheap_one() -> None:
@@ -177,32 +178,40 @@ def test_what_one_task_can_do_is_one_task() -> None:
         assert graph[0].layers[0].nodes[0].step is working_set.solve_at_once
 
 
-@pytest.mark.parametrize("regime", [LOCAL, SMOOTH], ids=["local", "smooth"])
-def test_few_rows_are_one_working_set_that_nothing_foresees(regime: dict[str, bool]) -> None:
-    few = replace(SHAPE, n_rows=900, n_variables=900)
-    graphs, outcome = drive(replace(SETTINGS, clusters=()), GOALS, answers(regime), few)
-    assert names(graphs)[:2] == [["arrange"], ["conquer-000"]]
-    assert [layer.name for layer in graphs[1][0].layers] == ["scope", "commit"]
+@pytest.mark.parametrize(("rows", "foresight"), [(900, False), (9000, True)])
+def test_rows_that_are_one_working_set_need_few_tasks(rows: int, foresight: bool) -> None:
+    few = replace(SHAPE, n_rows=rows, n_variables=rows)
+    settings = replace(SETTINGS, clusters=(), set_cap=9000)
+    graphs, outcome = drive(settings, GOALS, answers(SMOOTH), few)
+    assert names(graphs)[0] == ["arrange", "conquer-001"]
+    arrange, first = graphs[0]
+    assert [layer.name for layer in arrange.layers] == ["order", "commit"]
+    assert [(layer.name, len(layer.nodes)) for layer in first.layers] == [
+        ("solve", 1),
+        ("close", 1),
+        ("commit", 1),
+    ]
+    assert first.layers[0].nodes[0].arguments["foresight"] == foresight
     assert outcome.converged
 
 
 def test_where_levels_turn_out_not_to_pay_their_tree_is_left() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(NOT_PAYING))
-    assert names(graphs)[:3] == [["arrange"], ["level-2"], ["subset", "conquer-000"]]
+    assert names(graphs)[1:4] == [["arrange"], ["level-2"], ["subset", "conquer-000"]]
     assert outcome.converged
 
 
 @pytest.mark.parametrize("regime", [NOT_PAYING, SMOOTH], ids=["not paying", "smooth"])
 def test_levels_that_were_asked_for_by_number_are_not_left(regime: dict[str, bool]) -> None:
     graphs, _ = drive(replace(SETTINGS, levels_forced=True), GOALS, answers(regime))
-    assert names(graphs)[1:3] == [["level-2"], ["level-1"]]
+    assert names(graphs)[2:4] == [["level-2"], ["level-1"]]
     assert not any("subset" in graph for graph in names(graphs))
 
 
 def test_without_levels_there_is_conquer_alone() -> None:
     graphs, outcome = drive(replace(SETTINGS, clusters=()), GOALS, answers(LOCAL))
-    assert names(graphs)[:2] == [["arrange"], ["conquer-000"]]
-    assert [layer.name for layer in graphs[1][0].layers] == ["scope", "recompute", "commit"]
+    assert names(graphs)[:3] == [["probe"], ["arrange"], ["conquer-000"]]
+    assert [layer.name for layer in graphs[2][0].layers] == ["scope", "recompute", "commit"]
     assert outcome.stage.startswith("model-conquer")
 
 
@@ -220,7 +229,7 @@ def test_an_early_end_is_a_level_in_any_regime(stop_at: int, regime: dict[str, b
 def test_all_levels_above_the_bottom_are_one_graph() -> None:
     settings = replace(SETTINGS, clusters=(256, 64, 16, 4))
     graphs, _ = drive(settings, GOALS, answers(LOCAL))
-    assert names(graphs)[2] == ["level-3", "level-2", "level-1"]
+    assert names(graphs)[3] == ["level-3", "level-2", "level-1"]
 
 
 def test_every_model_is_scored_where_rows_are_held_out() -> None:
@@ -246,7 +255,7 @@ def test_a_start_that_is_optimal_needs_no_round() -> None:
         return point(stage, 1e-9) if "-0" in stage.name else dict(LOCAL)
 
     graphs, outcome = drive(SETTINGS, GOALS, answer)
-    assert names(graphs)[3:] == [["refine-000"], ["conquer-000"], ["model-conquer-000"]]
+    assert names(graphs)[4:] == [["refine-000"], ["conquer-000"], ["model-conquer-000"]]
     assert outcome.converged
 
 

@@ -65,8 +65,8 @@ def test_without_a_bias_the_answer_is_that_of_the_dense_problem(
     run = train(quiet=False)
     found = run.status()
     names = list(found["stages"])
-    assert names[:3] == ["arrange", "subset", "conquer-000"]
-    assert len(names) == 5 if way == "at once" else len(names) > 5
+    assert names[:4] == ["probe", "arrange", "subset", "conquer-000"]
+    assert len(names) == 6 if way == "at once" else len(names) > 6
     said = capsys.readouterr().err
     assert "working sets do more than levels" in said
     assert "random rows, support vectors" in said
