@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage, many, single
+from dcsvm_dask.graphs.sizes import level_slots
 from dcsvm_dask.steps import balance
 from dcsvm_dask.storage.run import Record
 
 # y'alpha is nearly linear in the bias: more stages than these mean that it is not.
-MOST_STAGES = 3
+MOST_STAGES = 4
+# A bias this near to the one that balances, as a share of the tolerance, is that one: what is left
+# of y'alpha is taken from the free variables.
+NEAR = 0.3
 
 
 def balanced(level: str, record: Record, tol: float) -> Generator[Graph, dict[str, Record], str]:
@@ -22,17 +26,15 @@ def balanced(level: str, record: Record, tol: float) -> Generator[Graph, dict[st
     record : dict
         Its record.
     tol : float
-        How near the bias is to come to that of a solution.
+        Violation of the exact model.
     """
     last = level
     for number in range(1, MOST_STAGES + 1):
-        if record["next_bias"] == record["offset"]:
+        if abs(record["next_bias"] - record["offset"]) <= NEAR * tol:
             break
         stage = balance_stage(level, number, last, record["blocks"])
         record = (yield [stage])[stage.name]
         last = stage.name
-        if record["off"] <= tol:
-            break
     return last
 
 
@@ -43,12 +45,12 @@ def balance_stage(level: str, number: int, previous: str, n_blocks: int) -> Stag
         many(
             "solve",
             balance.move_slot,
-            n_blocks,
+            level_slots(n_blocks),
             "slot",
             stage=name,
             level=level,
             previous=previous,
-            slots=n_blocks,
+            slots=level_slots(n_blocks),
         ),
         single(COMMIT, balance.commit_balance, stage=name, level=level, previous=previous),
     )

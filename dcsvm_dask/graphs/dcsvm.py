@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dcsvm_dask.graphs.balance import balanced
 from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
-from dcsvm_dask.graphs.sizes import arrange_parts, row_parts
+from dcsvm_dask.graphs.sizes import arrange_parts, level_slots, row_parts
 from dcsvm_dask.graphs.working_sets import working_sets
 from dcsvm_dask.steps import arrange, finish, level, partition, score, solve
 from dcsvm_dask.steps.problem import ARRANGE, PROBE
@@ -190,15 +190,15 @@ def arrange_stage(settings: Settings, shape: Shape) -> Stage:
 def bottom_stage(settings: Settings) -> Stage:
     """Return the bottom level: the blocks that were arranged, solved from zero."""
     number = len(settings.clusters)
-    name = level_name(number)
+    name, slots = level_name(number), level_slots(settings.clusters[0])
     layers = (
         many(
             "solve",
             solve.solve_slot,
-            settings.clusters[0],
+            slots,
             "slot",
             stage=name,
-            slots=settings.clusters[0],
+            slots=slots,
             below=None,
         ),
         single(COMMIT, level.commit_level, stage=name, below=None),
@@ -210,6 +210,7 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
     """Return a level above the bottom: clustered anew on support vectors, solved warm."""
     name, below = level_name(number), level_name(number + 1)
     n_clusters = settings.clusters[len(settings.clusters) - number]
+    slots = level_slots(n_clusters)
     parts = row_parts(shape.n_variables, settings.chunk_rows)
     layers = (
         single(
@@ -224,10 +225,10 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
         many(
             "solve",
             solve.solve_slot,
-            n_clusters,
+            slots,
             "slot",
             stage=name,
-            slots=n_clusters,
+            slots=slots,
             below=below,
         ),
         single(COMMIT, level.commit_level, stage=name, below=below),

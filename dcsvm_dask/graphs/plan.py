@@ -12,9 +12,12 @@ from dcsvm_dask.graphs.dcsvm import (
     bottom_stage,
     chain_of,
     level_stage,
+    merge_stage,
+    probe_stage,
 )
 from dcsvm_dask.graphs.graph import Graph, Stage
 from dcsvm_dask.graphs.sizes import arrange_parts
+from dcsvm_dask.graphs.working_sets import closing_stage
 from dcsvm_dask.steps.level import ESTIMATE_ROWS
 from dcsvm_dask.steps.partition import IMBALANCE, sample_size
 from dcsvm_dask.steps.settings import Settings
@@ -38,6 +41,8 @@ class StagePlan:
     """Memory of its largest task, beside the process itself."""
     kernel_values: float
     """Kernel values that it will compute, about."""
+    times: int = 1
+    """How many stages like it there are, typically."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +68,7 @@ class Plan:
     @property
     def kernel_values(self) -> float:
         """Kernel values of the whole run, about; rounds counted as often as is typical."""
-        return sum(
-            stage.kernel_values * (ROUNDS if stage.stage.name.endswith("-001") else 1)
-            for stage in self.stages
-        )
+        return sum(stage.kernel_values * stage.times for stage in self.stages)
 
     def graph(self) -> Graph:
         """Return the stages."""
@@ -85,7 +87,13 @@ def plan(settings: Settings, goals: Goals, shape: Shape) -> Plan:
     cap = min(n, settings.block_cap)
     matrix = 4 * cap**2
     chunk = settings.chunk_rows * row
-    stages = [StagePlan(arrange_stage(settings, shape), _arrange_bytes(settings, shape), 0.0)]
+    if not levels and n <= settings.set_cap:
+        return _plan_of_few_rows(settings, goals, shape)
+    arrange_bytes = _arrange_bytes(settings, shape)
+    stages = [
+        StagePlan(probe_stage(), arrange_bytes, 0.0),
+        StagePlan(arrange_stage(settings, shape), arrange_bytes, 0.0),
+    ]
     for number in range(levels, max(goals.stop_at, 1) - 1, -1):
         k = settings.clusters[levels - number]
         stage = bottom_stage(settings) if number == levels else level_stage(settings, shape, number)
@@ -117,11 +125,25 @@ def plan(settings: Settings, goals: Goals, shape: Shape) -> Plan:
                     round_stage(chain, 1, "", blocks),
                     task,
                     count * active * 0.2 + blocks * settings.block_cap**2,
+                    times=ROUNDS,
                 )
             )
     # The arranged copy, and a model and the alphas for every level.
     disk = shape.n_bytes + (levels + 1) * (int(support) * row + 16 * n) + ROUNDS * 40 * n
     return Plan(tuple(stages), disk, shape.n_bytes)
+
+
+def _plan_of_few_rows(settings: Settings, goals: Goals, shape: Shape) -> Plan:
+    """Lay out a run whose rows are one working set."""
+    n, row = shape.n_variables, max(1, shape.n_bytes // max(1, shape.n_rows))
+    chain = chain_of("conquer", None, settings, goals, shape, local=False)
+    solve = closing_stage(chain, 1, None, at_once=True)
+    stages = (
+        StagePlan(merge_stage(), 100 * shape.n_rows, 0.0),
+        StagePlan(solve, set_bytes(settings, shape) + 3 * n * row, float(n) * n),
+    )
+    support = int(SUPPORT_SHARE * n)
+    return Plan(stages, support * row + 100 * n, shape.n_bytes)
 
 
 def set_bytes(settings: Settings, shape: Shape) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-ARRANGE_LEAST_BYTES = 96 << 20
+ARRANGE_LEAST_BYTES = 32 << 20
 ARRANGE_MOST_BYTES = 256 << 20
 ARRANGE_PARTS = 16
+MOST_SLOTS = 128
 
 
 def row_parts(n_rows: int, chunk_rows: int) -> int:
@@ -18,3 +19,8 @@ def arrange_parts(n_bytes: int) -> int:
     """Return into how many tasks arranging is shared: every one reads all of the data set."""
     part = min(max(n_bytes / ARRANGE_PARTS, ARRANGE_LEAST_BYTES), ARRANGE_MOST_BYTES)
     return max(1, math.ceil(n_bytes / part))
+
+
+def level_slots(n_clusters: int) -> int:
+    """Return into how many tasks the blocks of a level are shared, from the largest on in turn."""
+    return min(n_clusters, MOST_SLOTS)

@@ -22,6 +22,8 @@ from dcsvm_dask.runtime.worker import PrepareWorker
 CONNECT_SECONDS = 10
 DASHBOARD_PORT = 8787
 SPAWNED_WITH = "distributed.nanny.pre-spawn-environ"
+# A worker that is sent a second task beside a long one holds it up while others are idle.
+QUEUE = "distributed.scheduler.worker-saturation"
 GUARD = (
     "worker processes import the script that starts them, so in a script train below "
     'if __name__ == "__main__":, or in this process alone by workers=0'
@@ -57,7 +59,8 @@ def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Execu
     refuse_in_child()
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(dask.config.set({SPAWNED_WITH: allocation(memory_limit)}))
+            how = {SPAWNED_WITH: allocation(memory_limit), QUEUE: 1.0}
+            stack.enter_context(dask.config.set(how))
             with uninterrupted(), warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Port .* is already in use")
                 cluster = LocalCluster(

@@ -18,8 +18,9 @@ Vector = NDArray[np.float64]
 _FALL = 0.1
 # A working set is solved until its violation has fallen by this factor.
 _INNER = 0.1
-# Share of the tolerance that the error of products may take.
-_SHARE = 0.1
+# Share of the tolerance that the error of products may take by its estimate, which is several
+# times as large as errors are; more where the caller verifies the end.
+_SHARE, _SHARE_UNVERIFIED = 0.1, 5.0
 # Share of the tolerance that a product may lose by leaving out far pairs of tiles.
 _FAR = 0.01
 # Violators by which free rows are told apart.
@@ -74,7 +75,8 @@ def solve_decomposition(
         Most steps to take; the larger of 10 million and 100 n by default.
     verify : bool, default=True
         Sum the gradient from scratch before the end. Without, the last one that was kept up to
-        date will do.
+        date will do, and products may err by more: the caller looks at the whole anyway. The
+        objective is then that of `p`, whatever else a given gradient holds.
 
     Returns
     -------
@@ -91,9 +93,10 @@ def solve_decomposition(
         raise InputError(f"working_size is {working_size}: give at least 2 rows.")
     n = X.shape[0]
     problem = SignedProblem.of(n, y, C, p, alpha, gradient, equality)
-    return _Decomposition(kernel, X, problem, tol, working_size, budget).solve(
-        max(10_000_000, 100 * n) if max_iter is None else max_iter, callback, verify
-    )
+    share = _SHARE if verify else _SHARE_UNVERIFIED
+    work = _Decomposition(kernel, X, problem, tol, working_size, budget, share * tol)
+    work.start(known=not verify)
+    return work.solve(max(10_000_000, 100 * n) if max_iter is None else max_iter, callback, verify)
 
 
 class _Decomposition:
@@ -105,17 +108,24 @@ class _Decomposition:
         tol: float,
         size: int,
         budget: float,
+        error: float,
     ) -> None:
         self.kernel, self.X, self.problem, self.tol, self.size = kernel, X, problem, tol, size
-        self.budget = budget
+        self.budget, self.error = budget, error
         self.values = 0
         self.beta = problem.start.copy()
+        self.F = self.linear = problem.linear
+
+    def start(self, *, known: bool) -> None:
+        """Find the gradient at the start; `known`: one that was given needs no linear term."""
+        if known and self.problem.gradient is not None:
+            self.F = self.problem.gradient.copy()
+            return
         product = self._product(self.beta, np.arange(len(self.beta)))
-        if problem.gradient is None:
-            self.linear = problem.linear
+        if self.problem.gradient is None:
             self.F = self.linear + product
         else:
-            self.F = problem.gradient.copy()
+            self.F = self.problem.gradient.copy()
             self.linear = self.F - product
 
     def solve(
@@ -141,6 +151,8 @@ class _Decomposition:
             target = max(self.tol, _FALL * violation)
             up, down = self._reach(self.F + shift, everyone)
             active = np.flatnonzero(np.maximum(up, down) >= -violation)
+            if len(active) <= self.size:
+                target = self.tol  # one set is all that there is to do
             while violation > target and n_iter < limit and going:
                 steps = self._round(active, shift, violation, target, limit - n_iter)
                 n_iter += steps
@@ -169,7 +181,7 @@ class _Decomposition:
             alpha=np.abs(beta[rows]),
             gradient=y * self.F[rows],
             equality=problem.equality,
-            tol=max(0.5 * target, _INNER * violation),
+            tol=max(0.5 * target, _INNER * violation if len(rows) < len(active) else 0.0),
             max_iter=limit,
         )
         step = np.zeros_like(beta)
@@ -237,7 +249,7 @@ class _Decomposition:
             self.X[columns],
             weights,
             budget=_FAR * self.tol,
-            tol=_SHARE * self.tol,
+            tol=self.error,
         )
         self.values += values
         return np.asarray(sums)

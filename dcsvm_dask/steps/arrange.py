@@ -90,14 +90,11 @@ def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> 
 
 
 def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
-    """Commit the arrangement: the borders of its blocks and what they measure.
-
-    No parts mean that rows stay where they are.
-    """
+    """Commit the arrangement; no parts mean that rows stay where they are."""
+    del attempt  # its nodes hold all arrays
     order = run.node(ARRANGE, "order")
     keys = ["variables", "rows"]
     if parts:
-        attempt.write("offsets", order.read("offsets"))
         keys += ["blocks", "largest_block", "smallest_block"]
     return {"parts": parts, **{key: order.record[key] for key in keys}}
 

@@ -8,26 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, kernel_product
+from dcsvm_dask.steps.block_table import read_table
 from dcsvm_dask.steps.partition import mass_record, read_rule
 from dcsvm_dask.steps.problem import ARRANGE, PROBE, Problem, read_problem
-from dcsvm_dask.steps.regime import are_alone, regime
+from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.shared_bias import next_bias
-from dcsvm_dask.steps.solve import block_name, block_offsets, sum_records
+from dcsvm_dask.steps.solve import block_name, sum_records
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 ESTIMATE_ROWS = 4096
 SUPPORT_CHUNK_ROWS = 4096
+# Blocks with at least this share of the support vectors tell how all of them answer to the bias.
+ANSWERING = 0.1
 
 
 def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | None) -> Record:
     """Gather a level's blocks: alpha of every variable, totals, estimates and the early model."""
     problem = read_problem(run)
-    offsets = block_offsets(run, stage)
-    own = run.find(stage, "order") is not None
-    index = run.node(stage, "order").read("index") if own else np.arange(problem.n, dtype=np.int64)
-    blocks = [run.node(stage, block_name(b)) for b in range(len(offsets) - 1)]
+    table = read_table(run, stage)
+    index = np.arange(problem.n) if table.index is None else table.index
+    blocks = [run.node(stage, block_name(block)) for block in range(table.n_blocks)]
     in_blocks = np.concatenate([block.read("alpha")[0] for block in blocks])
     alpha = np.empty(problem.n)
     alpha[index] = in_blocks
@@ -38,11 +40,10 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | N
         gradient[index] = np.concatenate([block.read("gradient") for block in blocks])
         attempt.write("gradient", gradient)
     labels = np.empty(problem.n, dtype=np.int32)
-    labels[index] = np.repeat(np.arange(len(blocks), dtype=np.int32), np.diff(offsets))
-    order = run.node(stage if own else ARRANGE, "order")
-    rule = read_rule(run, stage if own else ARRANGE)
+    labels[index] = np.repeat(np.arange(len(blocks), dtype=np.int32), np.diff(table.offsets))
+    rule = read_rule(run, ARRANGE if table.index is None else stage)
     block_of_label = np.full(rule.n_blocks, -1, dtype=np.int64)
-    block_of_label[order.read("block_label")] = np.arange(len(blocks))
+    block_of_label[table.label] = np.arange(len(blocks))
     chosen = np.flatnonzero(in_blocks > 0)
     support = index[chosen]
     bias = [block.record["bias"] if with_intercept else 0.0 for block in blocks]
@@ -50,7 +51,7 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | N
         attempt,
         rows_in_chunks(problem, support),
         problem.y[support] * alpha[support],
-        np.searchsorted(chosen, offsets).astype(np.int64),
+        np.searchsorted(chosen, table.offsets).astype(np.int64),
         np.array(bias, dtype=np.float64),
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
@@ -58,10 +59,10 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | N
         block_of_label=block_of_label,
     )
     total = sum_records([block.record for block in blocks])
-    offset, slope = 0.0, total["slope"]
-    if below is not None:
-        before = run.node(below, "commit").record
-        offset, slope = before["next_bias"], before["slope"]
+    before = {"next_bias": 0.0, "slope": 0.0} if below is None else run.node(below, "commit").record
+    offset, slope = before["next_bias"], before["slope"]
+    if total["answering"] >= ANSWERING * total["support"] > 0:
+        slope = total["slope"] * total["support"] / total["answering"]
     record = {
         **total,
         "offset": offset,
@@ -69,7 +70,7 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | N
         "next_bias": next_bias(offset, total["balance"], slope) if with_intercept else 0.0,
         **estimate(problem, alpha),
         **mass_record(problem, labels),
-        "alone": are_alone(run.node(stage if own else ARRANGE, "cluster").record["choice"]),
+        "alone": table.alone,
         "bounded": int(np.count_nonzero(alpha >= problem.C)),
     }
     probed = run.node(PROBE, "commit").record["probed_between"]

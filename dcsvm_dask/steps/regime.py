@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dcsvm_dask.clustering.choice import APART
 from dcsvm_dask.storage.run import Record
 
 # Where less than this share of the blocks' own objective is left for the whole problem, the
@@ -9,8 +10,6 @@ from dcsvm_dask.storage.run import Record
 LEAST_KEPT = 0.5
 # Where more than this share of the kernel's mass lies between a few clusters, every row sees most.
 MOST_BETWEEN = 0.2
-# Where less than this share does, the blocks are problems of their own.
-ALONE = 1e-6
 
 
 def regime(record: Record) -> Record:
@@ -46,8 +45,8 @@ def is_smooth(probed_between: float) -> bool:
 
 
 def are_alone(choice: Record) -> bool:
-    """Return whether the blocks of the chosen partition do not see each other."""
-    return share_between(choice) <= ALONE
+    """Return whether the blocks of the chosen partition are problems of their own."""
+    return share_between(choice) <= APART
 
 
 def share_between(choice: Record) -> float:

@@ -25,6 +25,8 @@ class RowsSolver:
     ----------
     kernel_values : int
         How many were computed so far.
+    in_memory : bool
+        Whether the kernel matrix is kept, so that solving again costs no kernel values.
     """
 
     def __init__(self, settings: Settings, X: Rows, y: Vector, C: Vector) -> None:
@@ -32,7 +34,8 @@ class RowsSolver:
         self.kernel_values = 0
         self._settings, self._X = settings, X
         self._K: NDArray[np.floating] | None = None
-        if len(y) <= settings.block_cap:
+        self.in_memory = len(y) <= settings.block_cap
+        if self.in_memory:
             self._K, self.kernel_values = counted_kernel_matrix(
                 settings.kernel, X, least=NEGLIGIBLE
             )

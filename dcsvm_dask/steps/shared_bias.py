@@ -15,6 +15,8 @@ from dcsvm_dask.steps.rows_solver import RowsSolver
 
 # By how much the bias is moved to see how a block answers.
 PROBE = 0.05
+# One of so many blocks is asked, of those whose kernel matrix is in memory.
+PROBED = 4
 # The bias moves at most so far at once: margins are 1 from the border.
 FURTHEST = 0.5
 

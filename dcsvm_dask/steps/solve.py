@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.solvers import Solution, bias
+from dcsvm_dask.steps.block_table import read_table
 from dcsvm_dask.steps.node import Step, run_node
-from dcsvm_dask.steps.problem import ARRANGE, Problem, read_problem
-from dcsvm_dask.steps.regime import are_alone
+from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
-from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.steps.shared_bias import response
+from dcsvm_dask.steps.shared_bias import PROBED, response
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 Vector = NDArray[np.float64]
@@ -30,27 +29,20 @@ def solve_slot(
 ) -> Record:
     """Solve every `slots`-th block of a level."""
     del attempt  # the blocks are this node's output
-    arguments = {"stage": stage, "below": below}
-    return run_blocks(run, stage, block_offsets(run, stage), solve_block, arguments, slot, slots)
+    start = None if below is None else run.node(below, "commit").read("alpha")[0]
+    blocks = read_table(run, stage).costliest_first(start, read_problem(run).C)[slot::slots]
+    return run_blocks(run, stage, blocks, solve_block, {"stage": stage, "below": below})
 
 
 def run_blocks(
-    run: RunFolder,
-    stage: str,
-    offsets: NDArray[np.int64],
-    step: Step,
-    arguments: Record,
-    slot: int,
-    slots: int,
+    run: RunFolder, stage: str, blocks: NDArray[np.int64], step: Step, arguments: Record
 ) -> Record:
-    """Run a step on every `slots`-th block of a table, largest first; each commits by itself."""
-    table = np.argsort(-np.diff(offsets), kind="stable")
+    """Run a step on some blocks, one after the other; each commits by itself."""
+    url = run.place.url
     return sum_records(
         [
-            run_node(
-                run.place.url, stage, block_name(block), step, {**arguments, "block": int(block)}
-            )
-            for block in table[slot::slots]
+            run_node(url, stage, block_name(block), step, {**arguments, "block": int(block)})
+            for block in blocks
         ]
     )
 
@@ -61,21 +53,24 @@ def solve_block(
     """Solve the problem of one block; with a bias for the one that the level below expects."""
     problem = read_problem(run)
     settings = problem.settings
-    index = block_index(run, stage, block)
+    table = read_table(run, stage)
+    index = table.rows(block)
     y, start, offset = problem.y[index], None, 0.0
     if below is not None:
         before = run.node(below, "commit")
         start, offset = before.read("alpha")[0, index], before.record["next_bias"]
     solver = RowsSolver(settings, problem.take(index), y, problem.C[index])
-    tol = tolerance(run, settings, stage)
+    tol = settings.alone_tol if table.alone else settings.level_tol
     solution = solver.solve(alpha=start, p=offset * y - 1.0, tol=tol)
-    slope = 0.0
-    if settings.fit_intercept and below is None:
+    slope, answering = 0.0, 0
+    if settings.fit_intercept and solver.in_memory and block % PROBED == 0:
         slope = response(solver, solution, tol)
+        answering = int(np.count_nonzero(solution.alpha))
     write_block(attempt, problem, solution)
     return {
         **block_record(problem, index, solution, offset),
         "slope": slope,
+        "answering": answering,
         "kernel_values": solver.kernel_values,
     }
 
@@ -105,28 +100,6 @@ def block_record(
     }
 
 
-def tolerance(run: RunFolder, settings: Settings, stage: str) -> float:
-    """Return the violation at which a level's blocks are solved."""
-    cluster = run.node(stage if run.find(stage, "cluster") else ARRANGE, "cluster")
-    return settings.alone_tol if are_alone(cluster.record["choice"]) else settings.level_tol
-
-
-def block_offsets(run: RunFolder, stage: str) -> NDArray[np.int64]:
-    """Return the borders of a level's blocks."""
-    found = run.find(stage, "order")
-    source = run.node(ARRANGE, "commit") if found is None else run.node(stage, "order")
-    return source.read("offsets").astype(np.int64)
-
-
-def block_index(run: RunFolder, stage: str, block: int) -> NDArray[np.int64]:
-    """Return the variables of one block of a level; ascending."""
-    offsets = block_offsets(run, stage)
-    start, stop = int(offsets[block]), int(offsets[block + 1])
-    if run.find(stage, "order") is None:
-        return np.arange(start, stop)
-    return run.node(stage, "order").read("index", slice(start, stop))
-
-
 def block_name(block: int) -> str:
     """Return the name of a block's node."""
     return f"block-{block:05d}"
@@ -135,8 +108,8 @@ def block_name(block: int) -> str:
 def sum_records(records: list[Record]) -> Record:
     """Add up what blocks counted."""
     totals: dict[str, Any] = {"blocks": len(records)}
-    keys = ("rows", "support", "objective", "iterations", "kernel_values", "balance", "slope")
-    for key in keys:
+    keys = ("rows", "support", "objective", "iterations", "kernel_values", "balance")
+    for key in (*keys, "slope", "answering"):
         totals[key] = sum(record[key] for record in records)
     totals["violation"] = max((record["violation"] for record in records), default=0.0)
     totals["converged"] = all(record["converged"] for record in records)

@@ -22,11 +22,19 @@ from dcsvm_dask.storage.location import Location
 CHUNK_BYTES = 4 << 20
 """Size that chunks aim at, uncompressed."""
 
+SMALL_BYTES = 64 << 10
+"""Arrays up to this size are stored as they are: packing would cost more than it saves."""
+
 _CONFIG: Any = {"write_empty_chunks": True}
 
 
 def create_array(
-    place: Location, shape: tuple[int, ...], dtype: DTypeLike, chunks: tuple[int, ...]
+    place: Location,
+    shape: tuple[int, ...],
+    dtype: DTypeLike,
+    chunks: tuple[int, ...],
+    *,
+    packed: bool = True,
 ) -> zarr.Array[Any]:
     """Create an empty array at a place and return it, ready for writing.
 
@@ -38,6 +46,8 @@ def create_array(
         Sizes of the array and of its chunks; chunks are at least 1 along each axis.
     dtype : dtype
         A type of numbers.
+    packed : bool, default True
+        Whether chunks are compressed.
 
     Raises
     ------
@@ -45,15 +55,15 @@ def create_array(
         If an array exists there.
     """
     kind = np.dtype(dtype)
+    # Level 1 packs at about 250 MB/s a core and 10 % larger than level 5, which packs at 40 MB/s.
+    pack = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle")
     try:
         return zarr.create_array(
             place.store(),
             shape=shape,
             dtype=kind,
             chunks=tuple(max(1, c) for c in chunks),
-            # Level 1 packs at about 250 MB/s a core and 10 % larger than level 5, which packs
-            # at 40 MB/s.
-            compressors=[BloscCodec(cname="zstd", clevel=1, shuffle="shuffle"), Crc32cCodec()],
+            compressors=[*([pack] if packed else []), Crc32cCodec()],
             fill_value=_fill_value(kind),
             config=_CONFIG,
         )
@@ -98,7 +108,8 @@ def write_array(
         row = values.dtype.itemsize * math.prod(values.shape[1:])
         rows = chunk if chunk is not None else max(1, CHUNK_BYTES // max(1, row))
         chunks = (min(rows, max(1, values.shape[0])), *values.shape[1:]) if values.ndim else ()
-    array = create_array(place, values.shape, values.dtype, chunks)
+    packed = values.nbytes > SMALL_BYTES
+    array = create_array(place, values.shape, values.dtype, chunks, packed=packed)
     if values.size:
         array[...] = values
 

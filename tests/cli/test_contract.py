@@ -118,7 +118,8 @@ def test_status_as_json_is_one_object_alone(home: Path) -> None:
     assert 0 < found["n_support"] <= 360
     assert found["kernel_values"] > 0
     assert found["ns_per_kernel_value"] > 0
-    assert found["seconds"].keys() == {"arrange", "level-1", "refine", "conquer", "model"}
+    phases = {"probe", "arrange", "level-1", "refine", "conquer", "model"}
+    assert found["seconds"].keys() == phases
     assert all(value > 1 << 20 for value in found["peak_bytes"].values())
     nodes = [n for by_host in found["tasks"].values() for n in by_host.values()]
     assert sum(nodes) == len(list((home / "run/stages").glob("*/*.json")))

@@ -43,7 +43,7 @@ def test_the_picture_is_svg_with_a_box_for_every_layer(planned: Plan) -> None:
     assert len(boxes) == layers + 1  # and the ground
     texts = [text.text for text in root.findall(f"{name}text")]
     assert {stage.stage.name for stage in planned.stages} <= set(texts)
-    assert "solve x 256" in texts
+    assert "solve x 128" in texts
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     for box in boxes[1:]:
         assert 0 <= float(box.attrib["x"]) <= width - float(box.attrib["width"])

@@ -107,14 +107,14 @@ def test_blocks_that_are_alone_need_no_refinement() -> None:
     assert outcome.converged
 
 
-def test_with_a_bias_blocks_that_are_alone_are_balanced_until_a_solution_is_near() -> None:
+def test_with_a_bias_blocks_that_are_alone_are_solved_again_until_they_balance() -> None:
     alone = answers({**LOCAL, "alone": True})
-    off = {"balance-001": 5e-3, "balance-002": 5e-4}
+    away = {"level-1": 0.1, "balance-001": 5e-3, "balance-002": 2e-4}
     stages: list[Stage] = []
 
     def answer(stage: Stage) -> dict[str, Any]:
         stages.append(stage)
-        moving = {"offset": 0.0, "next_bias": 0.1, "blocks": 5, "off": off.get(stage.name, 0.0)}
+        moving = {"offset": 0.5, "next_bias": 0.5 + away.get(stage.name, 0.0), "blocks": 5}
         return {**alone(stage), **({} if "conquer" in stage.name else moving)}
 
     graphs, outcome = drive(replace(SETTINGS, fit_intercept=True), GOALS, answer)
@@ -123,6 +123,18 @@ def test_with_a_bias_blocks_that_are_alone_are_balanced_until_a_solution_is_near
     first, second = (stage for stage in stages if stage.name.startswith("balance"))
     assert (first.supersedes, second.supersedes) == (None, "balance-001")
     assert [node.arguments["previous"] for node in first.layers[0].nodes] == ["level-1"] * 5
+
+
+def test_a_bias_that_never_balances_is_left_to_conquer() -> None:
+    alone = answers({**LOCAL, "alone": True})
+
+    def answer(stage: Stage) -> dict[str, Any]:
+        moving = {"offset": 0.5, "next_bias": 0.6, "blocks": 5}
+        return {**alone(stage), **({} if "conquer" in stage.name else moving)}
+
+    graphs, outcome = drive(replace(SETTINGS, fit_intercept=True), GOALS, answer)
+    assert names(graphs)[7:9] == [["balance-004"], ["conquer-000"]]
+    assert outcome.converged
 
 
 def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:

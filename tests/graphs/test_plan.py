@@ -38,15 +38,25 @@ COVTYPE = Shape(n_rows=464_810, n_variables=464_810, n_bytes=464_810 * 54 * 4)
 def test_the_stages_are_those_of_the_tree_and_a_round_of_each_kind() -> None:
     found = [stage.stage.name for stage in plan(SETTINGS, GOALS, COVTYPE).stages]
     assert found == [
-        "arrange",
+        *("probe", "arrange"),
         *(f"level-{number}" for number in (4, 3, 2, 1)),
         *("refine-000", "refine-001", "conquer-000", "conquer-001"),
     ]
 
 
+def test_rows_that_are_one_working_set_are_planned_as_that() -> None:
+    few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
+    found = plan(replace(SETTINGS, clusters=()), GOALS, few)
+    assert [stage.stage.name for stage in found.stages] == ["arrange", "conquer-001"]
+    assert sum(stage.stage.n_nodes for stage in found.stages) == 5
+    assert found.kernel_values == 2000**2
+
+
 def test_an_early_end_plans_no_more_than_its_level() -> None:
     early = plan(SETTINGS, replace(GOALS, stop_at=3), COVTYPE)
-    assert [stage.stage.name for stage in early.stages] == ["arrange", "level-4", "level-3"]
+    assert [stage.stage.name for stage in early.stages] == [
+        *("probe", "arrange", "level-4", "level-3")
+    ]
     assert early.kernel_values < plan(SETTINGS, GOALS, COVTYPE).kernel_values
 
 

@@ -1,0 +1,86 @@
+"""The blocks of a level: which variables each one holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.steps.problem import ARRANGE
+from dcsvm_dask.steps.regime import are_alone
+from dcsvm_dask.storage.run import Committed, RunFolder
+
+
+@dataclass(frozen=True)
+class BlockTable:
+    """The blocks of a level.
+
+    Attributes
+    ----------
+    offsets : ndarray, shape (n_blocks + 1,), int64
+        Their borders in `index`.
+    index : ndarray, shape (n,), int64, or None
+        The variables, block after block, ascending in each; None: as they are numbered.
+    label : ndarray, shape (n_blocks,), int64
+        The label of each block by the level's partition.
+    alone : bool
+        Whether no block sees another.
+    """
+
+    offsets: NDArray[np.int64]
+    index: NDArray[np.int64] | None
+    label: NDArray[np.int64]
+    alone: bool
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.offsets) - 1
+
+    def costliest_first(
+        self, alpha: NDArray[np.float64] | None, C: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Return the blocks by what they are likely to cost.
+
+        That is their support vectors, those at their bound twice: where classes overlap, most
+        rounds are needed. Rows count where nothing is known of them.
+
+        Parameters
+        ----------
+        alpha : ndarray, shape (n,), or None
+            Where the blocks start; None: at zero.
+        C : ndarray, shape (n,)
+        """
+        cost = np.ones(len(C)) if alpha is None else (alpha > 0.0) * (1.0 + (alpha >= C))
+        if self.index is not None:
+            cost = cost[self.index]
+        before = np.concatenate([[0.0], np.cumsum(cost)])
+        return np.argsort(-np.diff(before[self.offsets]), kind="stable")
+
+    def rows(self, block: int) -> NDArray[np.int64]:
+        """Return the variables of a block, ascending."""
+        start, stop = int(self.offsets[block]), int(self.offsets[block + 1])
+        return np.arange(start, stop) if self.index is None else self.index[start:stop]
+
+
+def read_table(run: RunFolder, stage: str) -> BlockTable:
+    """Open the blocks of a level; kept for the next block that the same process solves."""
+    own = run.find(stage, "order")
+    if own is None:
+        return _read_table(run.place.url, ARRANGE, run.node(ARRANGE, "order").attempt)
+    return _read_table(run.place.url, stage, own.attempt)
+
+
+@lru_cache(maxsize=2)
+def _read_table(run_url: str, stage: str, attempt: str) -> BlockTable:
+    del attempt  # part of the cache's key: another attempt is another table
+    run = RunFolder.open(run_url)
+    order: Committed = run.node(stage, "order")
+    return BlockTable(
+        offsets=order.read("offsets").astype(np.int64),
+        index=None if stage == ARRANGE else order.read("index").astype(np.int64),
+        label=order.read("block_label").astype(np.int64),
+        alone=are_alone(run.node(stage, "cluster").record["choice"]),
+    )
