@@ -1,6 +1,6 @@
 """The largest resident memory of all processes together while Covertype is trained.
 
-    python -m benchmarks.memory [--quick] [--words "--memory-limit 1500MB --block-cap 4096"]
+    python -m benchmarks.memory [--quick] [--words "--block-cap 4096"]
 
 All 464,810 rows (quick: 100,000); sums the peaks of the command, its scheduler and its workers.
 Writes ``memory.json``.
@@ -18,7 +18,7 @@ from benchmarks.datasets import covtype
 from benchmarks.peaks import measure
 from benchmarks.runs import command, figures, ingest, write
 
-SMALL = "--memory-limit 1200MB --block-cap 4096"
+SMALL = "--block-cap 4096"
 
 
 def main() -> int:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +76,21 @@ def libsvm(task: Task, limit: float) -> Figures:
         return {"seconds": time.perf_counter() - begin}
 
 
+def thundersvm(task: Task, limit: float) -> Figures:
+    """Train ThunderSVM's SVC on all cores, in float32."""
+    del limit
+    try:
+        from thundersvm import SVC
+    except (ImportError, OSError) as error:
+        raise AbsentError("pip install thundersvm-cpu") from error
+    return _svc(partial(SVC, n_jobs=os.cpu_count()), task)
+
+
 PEERS: dict[str, Callable[[Task, float], Figures]] = {
     "onedal": onedal,
     "sklearn": sklearn,
     "libsvm": libsvm,
+    "thundersvm": thundersvm,
 }
 
 

@@ -111,7 +111,7 @@ def train(
         Whether there is a bias, and with it the equality y'alpha = 0.
     levels : "auto" or int, default "auto"
         Levels of the tree, 0 to 12; 0: conquer only. "auto": bottom blocks of 1,000 to 2,000 rows,
-        at most 4 levels, none under 8,192 rows, and no more than pay. A number is obeyed.
+        at most 4 levels, none up to 12,288 rows, and no more than pay. A number is obeyed.
     k : int, default 8
         Level l has k^l clusters.
     clusters : sequence of int, optional
