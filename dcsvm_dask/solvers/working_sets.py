@@ -54,6 +54,7 @@ def solve_working_sets(
     tol: float = 1e-3,
     cap: int = 16384,
     threads: int = 1,
+    rest: bool = False,
 ) -> Reached:
     """Solve the dual problem by working sets of all free rows and all violators.
 
@@ -77,12 +78,16 @@ def solve_working_sets(
     cap : int, default 16384
         Most rows of a set; the solver holds up to 1.57 float32 matrices of cap^2 values.
     threads : int, default 1
+    rest : bool, default False
+        Let rows at zero rest whose margin is larger than the violation. Their f is not brought up
+        to date any more: the caller has to look whether they violate in the end.
 
     Returns
     -------
     Reached
     """
     alpha, f, chosen = alpha.copy(), f.copy(), first
+    resting = np.zeros(len(y), dtype=np.bool_)
     sets = steps = values = 0
     going = True
     while True:
@@ -94,8 +99,11 @@ def solve_working_sets(
             return Reached(alpha, f, sets, steps, values)
         if sets:
             offset = bias(gradient, alpha, y, C) if equality else 0.0
+            margin = gradient + y * offset
+            if rest:
+                resting |= (alpha == 0.0) & (margin > violation)
             chosen = select_set(
-                alpha, C, gradient + y * offset, tol, cap, y=y if equality else None
+                alpha, C, margin, tol, cap, y=y if equality else None, resting=resting
             )
         K, values_of_set = counted_kernel_matrix(kernel, X[chosen], threads=threads)
         found = solve_smo(
@@ -110,7 +118,7 @@ def solve_working_sets(
         del K
         step = y[chosen] * (found.alpha - alpha[chosen])
         moved = np.flatnonzero(step)
-        others = np.ones(len(y), dtype=np.bool_)
+        others = ~resting
         others[chosen] = False
         change, computed = kernel_product(
             kernel, X[others], X[chosen[moved]], step[moved], threads=threads

@@ -82,6 +82,7 @@ def solve_at_once(
         tol=INNER_FLOOR * tol,
         cap=settings.set_cap,
         threads=threads(),
+        rest=True,
     )
     attempt.write("alpha", found.alpha[None, :])
     offset = 0.0
