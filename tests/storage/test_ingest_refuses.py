@@ -207,6 +207,7 @@ def test_an_interrupted_ingest_cleans_up(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "written\n"
+    time.sleep(0.5)  # it sleeps by now; an interrupt within a callback of Python would be lost
     os.kill(process.pid, signal.SIGINT)
     started = time.monotonic()
     assert process.wait(timeout=30) != 0
