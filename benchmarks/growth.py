@@ -10,6 +10,7 @@ worker and with two. Writes ``growth.json``.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 
 from benchmarks.datasets import covtype
 from benchmarks.runs import Figures, ingest, train, write
+from dcsvm_dask.pipeline.training import BOTTOM_BLOCK_ROWS
 
 SIZES = (10_000, 30_000, 100_000, 464_810)
 QUICK = (10_000, 20_000, 40_000)
@@ -34,7 +36,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             home, task = Path(folder), covtype(rows)
             data = ingest(task, home)
-            for kind, words in (("exact", []), ("early", ["--stop-at", "1"])):
+            bottom = str(max(1, round(math.log(rows / BOTTOM_BLOCK_ROWS, 8))))
+            early = ["--levels", bottom, "--stop-at", bottom]
+            for kind, words in (("exact", []), ("early", early)):
                 found[kind].append(train(task, data, home / kind, *words))
                 print(f"{rows:>8} {kind:<6} " + line(found[kind][-1]))
             if rows == sizes[-2]:
