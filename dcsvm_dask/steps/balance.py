@@ -6,14 +6,11 @@ whole problem.
 
 from __future__ import annotations
 
-import numpy as np
-
-from dcsvm_dask.steps.block_table import read_table
+from dcsvm_dask.steps.block_table import gather, read_blocks, read_table
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.steps.shared_bias import next_bias
 from dcsvm_dask.steps.solve import (
-    block_name,
     block_record,
     run_blocks,
     sum_records,
@@ -70,17 +67,12 @@ def commit_balance(
     run: RunFolder, attempt: Attempt, *, stage: str, level: str, previous: str
 ) -> Record:
     """Commit the blocks' new solutions, and where the line through both balances is zero."""
-    problem = read_problem(run)
     before = run.node(previous, "commit")
     table = read_table(run, level)
-    blocks = [run.node(stage, block_name(block)) for block in range(table.n_blocks)]
-    index = np.concatenate([table.rows(block) for block in range(table.n_blocks)])
-    alpha, gradient = np.empty(problem.n), np.empty(problem.n)
-    alpha[index] = np.concatenate([block.read("alpha")[0] for block in blocks])
-    gradient[index] = np.concatenate([block.read("gradient") for block in blocks])
+    blocks = read_blocks(run, stage, table)
     total = sum_records([block.record for block in blocks])
-    attempt.write("alpha", alpha[None, :])
-    attempt.write("gradient", gradient)
+    attempt.write("alpha", gather(blocks, table, "alpha")[1][None, :])
+    attempt.write("gradient", gather(blocks, table, "gradient")[1])
     offset, balance = before.record["next_bias"], total["balance"]
     slope = (balance - before.record["balance"]) / (offset - before.record["offset"])
     return {

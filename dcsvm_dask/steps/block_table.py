@@ -84,3 +84,25 @@ def _read_table(run_url: str, stage: str, attempt: str) -> BlockTable:
         label=order.read("block_label").astype(np.int64),
         alone=are_alone(run.node(stage, "cluster").record["choice"]),
     )
+
+
+def block_name(block: int) -> str:
+    """Return the name of a block's node."""
+    return f"block-{block:05d}"
+
+
+def read_blocks(run: RunFolder, stage: str, table: BlockTable) -> list[Committed]:
+    """Return what the blocks of a stage committed."""
+    return [run.node(stage, block_name(block)) for block in range(table.n_blocks)]
+
+
+def gather(
+    blocks: list[Committed], table: BlockTable, name: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return an array of all blocks, block after block, and in the order of the variables."""
+    in_blocks = np.concatenate([block.read(name).ravel() for block in blocks])
+    if table.index is None:
+        return in_blocks, in_blocks
+    by_variable = np.empty_like(in_blocks)
+    by_variable[table.index] = in_blocks
+    return in_blocks, by_variable

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, kernel_product
-from dcsvm_dask.steps.block_table import read_table
+from dcsvm_dask.steps.block_table import gather, read_blocks, read_table
 from dcsvm_dask.steps.partition import mass_record, read_rule
 from dcsvm_dask.steps.problem import ARRANGE, PROBE, Problem, read_problem
 from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.shared_bias import next_bias
-from dcsvm_dask.steps.solve import block_name, sum_records
+from dcsvm_dask.steps.solve import sum_records
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -29,16 +29,12 @@ def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | N
     problem = read_problem(run)
     table = read_table(run, stage)
     index = np.arange(problem.n) if table.index is None else table.index
-    blocks = [run.node(stage, block_name(block)) for block in range(table.n_blocks)]
-    in_blocks = np.concatenate([block.read("alpha")[0] for block in blocks])
-    alpha = np.empty(problem.n)
-    alpha[index] = in_blocks
+    blocks = read_blocks(run, stage, table)
+    in_blocks, alpha = gather(blocks, table, "alpha")
     attempt.write("alpha", alpha[None, :])
     with_intercept = problem.settings.fit_intercept
     if with_intercept:
-        gradient = np.empty(problem.n)
-        gradient[index] = np.concatenate([block.read("gradient") for block in blocks])
-        attempt.write("gradient", gradient)
+        attempt.write("gradient", gather(blocks, table, "gradient")[1])
     labels = np.empty(problem.n, dtype=np.int32)
     labels[index] = np.repeat(np.arange(len(blocks), dtype=np.int32), np.diff(table.offsets))
     rule = read_rule(run, ARRANGE if table.index is None else stage)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.solvers import Solution, bias
-from dcsvm_dask.steps.block_table import read_table
+from dcsvm_dask.steps.block_table import block_name, read_table
 from dcsvm_dask.steps.node import Step, run_node
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
@@ -98,11 +98,6 @@ def block_record(
         "bias": offset + bias(solution.gradient, solution.alpha, y, problem.C[index]),
         "balance": balance,
     }
-
-
-def block_name(block: int) -> str:
-    """Return the name of a block's node."""
-    return f"block-{block:05d}"
 
 
 def sum_records(records: list[Record]) -> Record:
