@@ -88,7 +88,7 @@ class OnCluster:
 
     def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
         """Submit a graph and wait for its last commit."""
-        dask_graph, last = to_dask(run_url, digest, graph, self._client.nthreads())
+        dask_graph, last = to_dask(run_url, digest, graph)
         future = self._client.get(dask_graph, [last], sync=False)[0]
         try:
             error = _wait(future, deadline)

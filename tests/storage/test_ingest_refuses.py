@@ -161,7 +161,7 @@ def test_missing_arrays(tmp_path: Path) -> None:
 
 
 SLOW_INGEST = """
-import sys, time
+import signal, sys, time
 import numpy as np
 from dcsvm_dask.storage import ingest as module
 from dcsvm_dask.storage.ingest import ingest
@@ -170,6 +170,7 @@ def linger(*args, **kwargs):
     print("written", flush=True)
     time.sleep(60)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 module._commit = linger  # all arrays are there, the commit is not
 X = np.random.default_rng(0).normal(size=(3000, 4))
 ingest((X, np.arange(3000) % 2), sys.argv[1], overwrite=True)
@@ -207,7 +208,6 @@ def test_an_interrupted_ingest_cleans_up(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "written\n"
-    time.sleep(0.5)  # it sleeps by now; an interrupt within a callback of Python would be lost
     os.kill(process.pid, signal.SIGINT)
     started = time.monotonic()
     assert process.wait(timeout=30) != 0
