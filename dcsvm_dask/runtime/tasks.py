@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from dask._task_spec import Task, TaskRef
@@ -36,17 +36,8 @@ def perform(
     return node
 
 
-def to_dask(
-    run_url: str, digest: str, graph: Graph, threads: Mapping[str, int] | None = None
-) -> tuple[HighLevelGraph, Hashable]:
-    """Return a Dask graph of stages that run one after the other, and the key of its last task.
-
-    Parameters
-    ----------
-    threads : mapping of str to int, optional
-        The threads of every worker by its address, where few tasks are to be spread over them.
-    """
-    slots = slots_of(threads or {})
+def to_dask(run_url: str, digest: str, graph: Graph) -> tuple[HighLevelGraph, Hashable]:
+    """Return a Dask graph of stages that run one after the other, and the key of its last task."""
     # Two runs of equal data and settings may be under way on one scheduler.
     token = tokenize(run_url, digest)[:12]
     layers: dict[str, MaterializedLayer] = {}
@@ -71,17 +62,13 @@ def to_dask(
                 )
                 for key, node in zip(keys, layer.nodes, strict=True)
             }
-            how = {"retries": 2, "priority": in_turn(keys, order), **spread(keys, slots)}
+            # No wish for a worker (``workers`` with ``allow_other_workers``) is among them: a task
+            # whose worker dies when no other is there is never run again, even by a new one.
+            how = {"retries": 2, "priority": in_turn(keys, order)}
             layers[name] = MaterializedLayer(tasks, annotations=how)
             dependencies[name] = set() if before_layer is None else {before_layer}
             before, before_layer = keys, name
     return HighLevelGraph(layers, dependencies), before[-1]
-
-
-def slots_of(threads: Mapping[str, int]) -> list[str]:
-    """Return the address of a worker for each of its threads, every worker's first ones first."""
-    rounds = range(max(threads.values(), default=0))
-    return [worker for turn in rounds for worker in sorted(threads) if threads[worker] > turn]
 
 
 def in_turn(keys: list[str], order: int) -> Callable[[str], float]:
@@ -91,20 +78,6 @@ def in_turn(keys: list[str], order: int) -> Callable[[str], float]:
     """
     place = {key: -(order + i / len(keys)) for i, key in enumerate(keys)}
     return place.__getitem__
-
-
-def spread(keys: list[str], slots: list[str]) -> dict[str, Any]:
-    """Return annotations that place few tasks on all workers in turn, and one always on the first.
-
-    Dask spreads a layer by itself where it has more than two tasks for every thread. Fewer all go
-    to the worker that did the task before them, though its result is nothing but a name; and a
-    worker that is asked for rows again still has them. A place is a wish: idle workers may take
-    the task.
-    """
-    if not slots or len(keys) > 2 * len(slots):
-        return {}
-    place = {key: [slots[i % len(slots)]] for i, key in enumerate(keys)}
-    return {"workers": place.__getitem__, "allow_other_workers": True}
 
 
 def _key(layer: str, node: Node) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,27 +52,21 @@ class RowsSolver:
         equality: bool = False,
     ) -> Solution:
         """Solve it, as `solve_smo` does."""
+        start: dict[str, Any] = {
+            "p": p,
+            "alpha": alpha,
+            "gradient": gradient,
+            "equality": equality,
+            "tol": tol,
+        }
         if self._K is not None:
-            return solve_smo(
-                self._K,
-                self.y,
-                self.C,
-                p=p,
-                alpha=alpha,
-                gradient=gradient,
-                equality=equality,
-                tol=tol,
-            )
+            return solve_smo(self._K, self.y, self.C, **start)
         solution, values = solve_decomposition(
             self._settings.kernel,
             self._X,
             self.y,
             self.C,
-            p=p,
-            alpha=alpha,
-            gradient=gradient,
-            equality=equality,
-            tol=tol,
+            **start,
             working_size=self._settings.block_cap,
             budget=FAR_PAIRS * tol,
             # Levels are only starts, and of a round's step no more is believed than what it brings.

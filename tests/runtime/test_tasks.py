@@ -85,6 +85,11 @@ def test_every_layer_is_tried_again_and_earlier_stages_go_first() -> None:
     assert first == [0, 0, 0, -1, -1, -1]
 
 
+def test_no_task_is_tied_to_a_worker_that_may_die() -> None:
+    graph, _ = to_dask("run", "0123abcd", STAGES)
+    assert not any("workers" in layer.annotations for layer in graph.layers.values())
+
+
 def test_the_nodes_of_a_layer_begin_in_their_order() -> None:
     graph, _ = to_dask("run", "0123abcd", STAGES)
     for layer in graph.layers.values():
@@ -92,20 +97,6 @@ def test_the_nodes_of_a_layer_begin_in_their_order() -> None:
         assert turns == sorted(turns, reverse=True)
         assert len(set(turns)) == len(turns)
         assert max(turns) - min(turns) < 1.0
-
-
-def test_few_tasks_are_spread_over_all_workers_and_many_left_to_dask() -> None:
-    graph, _ = to_dask("run", "d", [stage("level-2", "l2", 3)], {"b": 1, "a": 2})
-    layers = list(graph.layers.values())
-    places = [[layer.annotations["workers"](key) for key in layer] for layer in layers]
-    assert places == [[["a"]], [["a"], ["b"], ["a"]], [["a"]]]
-    assert all(layer.annotations["allow_other_workers"] for layer in layers)
-    graph, _ = to_dask("run", "d", [stage("level-2", "l2", 7)], {"b": 1, "a": 2})
-    assert ["workers" in layer.annotations for layer in graph.layers.values()] == [
-        True,
-        False,
-        True,
-    ]
 
 
 def test_a_graph_stays_small_however_much_data_there_is() -> None:
