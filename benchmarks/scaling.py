@@ -57,12 +57,9 @@ def recorded(run: Any) -> Layers:
     layers: Layers = {}
     for stage in run.status()["stages"]:
         tasks: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        blocks = any(file.name.startswith("block-") for file in files(run, stage))
         for file in files(run, stage):
             record = json.loads(file.read_text())["record"]
             layer = file.stem.rsplit("-", 1)[0] if "-" in file.stem else file.stem
-            if blocks and layer == "solve":  # its blocks stand for it
-                continue
             busy = max(record["seconds"], record["cpu_seconds"])
             moved = record.get("rows", 0) * row_bytes / LINK_BYTES
             tasks[layer].append((record["began"], busy + moved + TASK_SECONDS))

@@ -20,7 +20,7 @@ APART = 1e-6
 _MEASURED = 2048
 """Rows set aside to measure the candidates on."""
 
-_FEW_CLUSTERS, _NEARLY, _MORE_STARTS = 16, 0.01, 8
+_FEW_CLUSTERS, _NEARLY = 16, 0.01
 """Few clusters that nearly lie apart are worth more starts: such a partition may do so wholly."""
 
 
@@ -41,6 +41,7 @@ def choose_partition(
     cap: int,
     seed: int,
     X_balance: Rows | None = None,
+    more_starts: int = 8,
 ) -> tuple[Partition, dict[str, Any]]:
     """Cluster a sample in several ways, measure each partition, and return the best.
 
@@ -51,8 +52,8 @@ def choose_partition(
     (Theorem 1; mass between blocks that is small beside the rows' own kernel values does not
     count), the second is the work of solving the blocks. The smallest cost is taken; of those that
     the sample cannot tell from it (two standard errors, and at most 10 %) the one whose labels
-    cost least. Few clusters between which there is little mass are sought again, up to eight
-    times, until there is none.
+    cost least. Few clusters between which there is little mass are sought again until there is
+    none.
 
     Parameters
     ----------
@@ -73,6 +74,8 @@ def choose_partition(
     X_balance : ndarray or CSR, shape (b, d), float32, optional
         Rows drawn at random from all rows, that tell the shares of the blocks, where X_sample is
         drawn from support vectors; by default the rows of X_sample set aside to measure on.
+    more_starts : int, default 8
+        How often few clusters that nearly lie apart are sought again, at most.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def choose_partition(
     ]
     chosen = _best(trials)
     if n_clusters <= _FEW_CLUSTERS and APART < chosen.mass.share < _NEARLY:
-        for _ in range(_MORE_STARTS):
+        for _ in range(more_starts):
             again = [start(candidate) for candidate in tried[:2]]
             trials[:2] = [min(pair, key=_rank) for pair in zip(trials, again, strict=False)]
             chosen = _best(trials)

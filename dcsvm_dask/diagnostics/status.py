@@ -109,8 +109,8 @@ def _work(nodes: dict[str, dict[str, Record]], last: str) -> dict[str, Any]:
     values, check, busy = 0, 0, 0.0
     for stage, found in nodes.items():
         for name, record in found.items():
-            # Slots and level commits only add up what their blocks counted.
-            sums = stage.startswith("level-") and name.startswith(("solve-", "commit"))
+            # These commits only add up what their slots counted.
+            sums = name == "commit" and phase_of(stage).startswith(("level-", "balance"))
             if "kernel_values" not in record or sums:
                 continue
             values += record["kernel_values"]

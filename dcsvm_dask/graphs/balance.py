@@ -32,26 +32,32 @@ def balanced(level: str, record: Record, tol: float) -> Generator[Graph, dict[st
     for number in range(1, MOST_STAGES + 1):
         if abs(record["next_bias"] - record["offset"]) <= NEAR * tol:
             break
-        stage = balance_stage(level, number, last, record["blocks"])
+        stage = balance_stage(level, number, last, record)
         record = (yield [stage])[stage.name]
         last = stage.name
     return last
 
 
-def balance_stage(level: str, number: int, previous: str, n_blocks: int) -> Stage:
+def balance_stage(level: str, number: int, previous: str, record: Record) -> Stage:
     """Return the stage that solves all blocks for the next bias."""
-    name = f"balance-{number:03d}"
+    name, slots = f"balance-{number:03d}", level_slots(record["blocks"], record["rows"])
     layers = (
         many(
             "solve",
             balance.move_slot,
-            level_slots(n_blocks),
+            slots,
             "slot",
+            level=level,
+            previous=previous,
+            slots=slots,
+        ),
+        single(
+            COMMIT,
+            balance.commit_balance,
             stage=name,
             level=level,
             previous=previous,
-            slots=level_slots(n_blocks),
+            slots=slots,
         ),
-        single(COMMIT, balance.commit_balance, stage=name, level=level, previous=previous),
     )
     return Stage(name, layers, "balance", supersedes=previous if previous != level else None)

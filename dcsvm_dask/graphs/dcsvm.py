@@ -68,7 +68,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False
     source: str | None = None
     if climbs:
         source = level_name(levels)
-        records = yield scored(bottom_stage(settings), shape)
+        records = yield scored(bottom_stage(settings, shape), shape)
         local = settings.levels_forced or (local and records[source]["levels_pay"])
         # Where upper levels do not pay, the bottom one is the early model that there is.
         if goals.stop_at >= levels or (goals.stop_at and not local):
@@ -187,10 +187,10 @@ def arrange_stage(settings: Settings, shape: Shape) -> Stage:
     return Stage(ARRANGE, layers, "arrange")
 
 
-def bottom_stage(settings: Settings) -> Stage:
+def bottom_stage(settings: Settings, shape: Shape) -> Stage:
     """Return the bottom level: the blocks that were arranged, solved from zero."""
     number = len(settings.clusters)
-    name, slots = level_name(number), level_slots(settings.clusters[0])
+    name, slots = level_name(number), level_slots(settings.clusters[0], shape.n_variables)
     layers = (
         many(
             "solve",
@@ -201,7 +201,7 @@ def bottom_stage(settings: Settings) -> Stage:
             slots=slots,
             below=None,
         ),
-        single(COMMIT, level.commit_level, stage=name, below=None),
+        single(COMMIT, level.commit_level, stage=name, slots=slots, below=None),
     )
     return Stage(name, layers, f"l{number}")
 
@@ -210,7 +210,7 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
     """Return a level above the bottom: clustered anew on support vectors, solved warm."""
     name, below = level_name(number), level_name(number + 1)
     n_clusters = settings.clusters[len(settings.clusters) - number]
-    slots = level_slots(n_clusters)
+    slots = level_slots(n_clusters, shape.n_variables)
     parts = row_parts(shape.n_variables, settings.chunk_rows)
     layers = (
         single(
@@ -231,6 +231,6 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
             slots=slots,
             below=below,
         ),
-        single(COMMIT, level.commit_level, stage=name, below=below),
+        single(COMMIT, level.commit_level, stage=name, slots=slots, below=below),
     )
     return Stage(name, layers, f"l{number}")

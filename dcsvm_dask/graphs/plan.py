@@ -96,7 +96,8 @@ def plan(settings: Settings, goals: Goals, shape: Shape) -> Plan:
     ]
     for number in range(levels, max(goals.stop_at, 1) - 1, -1):
         k = settings.clusters[levels - number]
-        stage = bottom_stage(settings) if number == levels else level_stage(settings, shape, number)
+        bottom = number == levels
+        stage = bottom_stage(settings, shape) if bottom else level_stage(settings, shape, number)
         rows = min(n, IMBALANCE * n // k + 1)
         block = 4 * min(rows, settings.block_cap) ** 2 + 3 * rows * row + 100 * rows
         values = n * (n / k) if rows <= settings.block_cap else n * (n / k) * SUPPORT_SHARE * 2

@@ -7,6 +7,7 @@ import math
 ARRANGE_LEAST_BYTES = 32 << 20
 ARRANGE_MOST_BYTES = 256 << 20
 ARRANGE_PARTS = 16
+SLOT_ROWS = 2048
 MOST_SLOTS = 128
 
 
@@ -21,6 +22,9 @@ def arrange_parts(n_bytes: int) -> int:
     return max(1, math.ceil(n_bytes / part))
 
 
-def level_slots(n_clusters: int) -> int:
-    """Return into how many tasks the blocks of a level are shared, from the largest on in turn."""
-    return min(n_clusters, MOST_SLOTS)
+def level_slots(n_clusters: int, n_variables: int) -> int:
+    """Return into how many tasks the blocks of a level are shared, from the costliest on in turn.
+
+    A task and its commit cost as much as solving some hundred rows does.
+    """
+    return min(n_clusters, MOST_SLOTS, max(1, math.ceil(n_variables / SLOT_ROWS)))

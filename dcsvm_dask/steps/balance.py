@@ -6,17 +6,17 @@ whole problem.
 
 from __future__ import annotations
 
-from dcsvm_dask.steps.block_table import gather, read_blocks, read_table
-from dcsvm_dask.steps.problem import read_problem
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.steps.block_table import gather, read_slots, read_table
+from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.steps.shared_bias import next_bias
-from dcsvm_dask.steps.solve import (
-    block_record,
-    run_blocks,
-    sum_records,
-    write_block,
-)
+from dcsvm_dask.steps.solve import Solved, block_record, sum_records, write_blocks
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+Vector = NDArray[np.float64]
 
 # The violation of a problem with a bias is that of its two sides together.
 TIGHTER = 0.5
@@ -26,53 +26,53 @@ def move_slot(
     run: RunFolder,
     attempt: Attempt,
     *,
-    stage: str,
     level: str,
     previous: str,
     slot: int,
     slots: int,
 ) -> Record:
     """Solve every `slots`-th block of a level again, for the next bias."""
-    del attempt  # the blocks are this node's output
-    start = run.node(previous, "commit").read("alpha")[0]
-    blocks = read_table(run, level).costliest_first(start, read_problem(run).C)[slot::slots]
-    return run_blocks(run, stage, blocks, move_block, {"level": level, "previous": previous})
+    problem, table = read_problem(run), read_table(run, level)
+    before = run.node(previous, "commit")
+    alpha, gradient = before.read("alpha")[0], before.read("gradient")
+    blocks = table.costliest_first(alpha, problem.C)[slot::slots]
+    solved = [
+        move_block(problem, table.rows(block), alpha, gradient, before.record) for block in blocks
+    ]
+    return write_blocks(attempt, problem, blocks, solved)
 
 
 def move_block(
-    run: RunFolder, attempt: Attempt, *, level: str, previous: str, block: int
-) -> Record:
+    problem: Problem, index: NDArray[np.int64], alpha: Vector, gradient: Vector, before: Record
+) -> Solved:
     """Solve a block for the next bias, from where it was for the last one."""
-    problem = read_problem(run)
-    before = run.node(previous, "commit")
-    index = read_table(run, level).rows(block)
-    y, offset = problem.y[index], before.record["next_bias"]
+    y, offset = problem.y[index], before["next_bias"]
     solver = RowsSolver(problem.settings, problem.take(index), y, problem.C[index])
     solution = solver.solve(
-        alpha=before.read("alpha")[0, index],
+        alpha=alpha[index],
         p=offset * y - 1.0,
-        gradient=before.read("gradient")[index] + (offset - before.record["offset"]) * y,
+        gradient=gradient[index] + (offset - before["offset"]) * y,
         tol=TIGHTER * problem.settings.alone_tol,
     )
-    write_block(attempt, problem, solution)
-    return {
+    record = {
         **block_record(problem, index, solution, offset),
         "slope": 0.0,
         "answering": 0,
         "kernel_values": solver.kernel_values,
     }
+    return solution, record
 
 
 def commit_balance(
-    run: RunFolder, attempt: Attempt, *, stage: str, level: str, previous: str
+    run: RunFolder, attempt: Attempt, *, stage: str, level: str, previous: str, slots: int
 ) -> Record:
     """Commit the blocks' new solutions, and where the line through both balances is zero."""
     before = run.node(previous, "commit")
     table = read_table(run, level)
-    blocks = read_blocks(run, stage, table)
-    total = sum_records([block.record for block in blocks])
-    attempt.write("alpha", gather(blocks, table, "alpha")[1][None, :])
-    attempt.write("gradient", gather(blocks, table, "gradient")[1])
+    nodes = read_slots(run, stage, slots)
+    total = sum_records([node.record for node in nodes])
+    attempt.write("alpha", gather(nodes, table, "alpha")[1][None, :])
+    attempt.write("gradient", gather(nodes, table, "gradient")[1])
     offset, balance = before.record["next_bias"], total["balance"]
     slope = (balance - before.record["balance"]) / (offset - before.record["offset"])
     return {

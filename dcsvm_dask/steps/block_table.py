@@ -86,21 +86,22 @@ def _read_table(run_url: str, stage: str, attempt: str) -> BlockTable:
     )
 
 
-def block_name(block: int) -> str:
-    """Return the name of a block's node."""
-    return f"block-{block:05d}"
-
-
-def read_blocks(run: RunFolder, stage: str, table: BlockTable) -> list[Committed]:
-    """Return what the blocks of a stage committed."""
-    return [run.node(stage, block_name(block)) for block in range(table.n_blocks)]
+def read_slots(run: RunFolder, stage: str, slots: int) -> list[Committed]:
+    """Return what the slots of a stage committed, each for some of the blocks."""
+    return [run.node(stage, f"solve-{slot:04d}") for slot in range(slots)]
 
 
 def gather(
-    blocks: list[Committed], table: BlockTable, name: str
+    nodes: list[Committed], table: BlockTable, name: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return an array of all blocks, block after block, and in the order of the variables."""
-    in_blocks = np.concatenate([block.read(name).ravel() for block in blocks])
+    """Return an array of all slots, block after block, and in the order of the variables."""
+    in_blocks = np.empty(table.offsets[-1])
+    for node in nodes:
+        values, at = node.read(name).ravel(), 0
+        for block in node.record["members"]:
+            start, stop = table.offsets[block : block + 2]
+            in_blocks[start:stop] = values[at : at + stop - start]
+            at += stop - start
     if table.index is None:
         return in_blocks, in_blocks
     by_variable = np.empty_like(in_blocks)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, kernel_product
-from dcsvm_dask.steps.block_table import gather, read_blocks, read_table
+from dcsvm_dask.steps.block_table import gather, read_slots, read_table
 from dcsvm_dask.steps.partition import mass_record, read_rule
 from dcsvm_dask.steps.problem import ARRANGE, PROBE, Problem, read_problem
 from dcsvm_dask.steps.regime import regime
@@ -19,42 +19,49 @@ from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 ESTIMATE_ROWS = 4096
+# What skipping far pairs may change about f at such a row: little beside the margin, 1.
+ESTIMATE_ERROR = 1e-3
 SUPPORT_CHUNK_ROWS = 4096
 # Blocks with at least this share of the support vectors tell how all of them answer to the bias.
 ANSWERING = 0.1
 
 
-def commit_level(run: RunFolder, attempt: Attempt, *, stage: str, below: str | None) -> Record:
+def commit_level(
+    run: RunFolder, attempt: Attempt, *, stage: str, slots: int, below: str | None
+) -> Record:
     """Gather a level's blocks: alpha of every variable, totals, estimates and the early model."""
     problem = read_problem(run)
     table = read_table(run, stage)
     index = np.arange(problem.n) if table.index is None else table.index
-    blocks = read_blocks(run, stage, table)
-    in_blocks, alpha = gather(blocks, table, "alpha")
+    nodes = read_slots(run, stage, slots)
+    in_blocks, alpha = gather(nodes, table, "alpha")
     attempt.write("alpha", alpha[None, :])
     with_intercept = problem.settings.fit_intercept
     if with_intercept:
-        attempt.write("gradient", gather(blocks, table, "gradient")[1])
+        attempt.write("gradient", gather(nodes, table, "gradient")[1])
     labels = np.empty(problem.n, dtype=np.int32)
-    labels[index] = np.repeat(np.arange(len(blocks), dtype=np.int32), np.diff(table.offsets))
+    labels[index] = np.repeat(np.arange(table.n_blocks, dtype=np.int32), np.diff(table.offsets))
     rule = read_rule(run, ARRANGE if table.index is None else stage)
     block_of_label = np.full(rule.n_blocks, -1, dtype=np.int64)
-    block_of_label[table.label] = np.arange(len(blocks))
+    block_of_label[table.label] = np.arange(table.n_blocks)
     chosen = np.flatnonzero(in_blocks > 0)
     support = index[chosen]
-    bias = [block.record["bias"] if with_intercept else 0.0 for block in blocks]
+    bias = np.zeros(table.n_blocks)
+    if with_intercept:
+        for node in nodes:
+            bias[node.record["members"]] = node.record["biases"]
     model = write_model(
         attempt,
         rows_in_chunks(problem, support),
         problem.y[support] * alpha[support],
         np.searchsorted(chosen, table.offsets).astype(np.int64),
-        np.array(bias, dtype=np.float64),
+        bias,
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
         partition=rule,
         block_of_label=block_of_label,
     )
-    total = sum_records([block.record for block in blocks])
+    total = sum_records([node.record for node in nodes])
     before = {"next_bias": 0.0, "slope": 0.0} if below is None else run.node(below, "commit").record
     offset, slope = before["next_bias"], before["slope"]
     if total["answering"] >= ANSWERING * total["support"] > 0:
@@ -88,6 +95,7 @@ def estimate(problem: Problem, alpha: NDArray[np.float64]) -> Record:
         problem.take(sample),
         problem.take(support),
         problem.y[support] * alpha[support],
+        budget=ESTIMATE_ERROR,
         threads=threads(),
     )
     a, C = alpha[sample], problem.C[sample]

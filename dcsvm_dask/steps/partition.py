@@ -41,6 +41,7 @@ def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
         n_rows=data.n_distinct,
         cap=data.n_distinct,
         seed=settings.seed,
+        more_starts=0,  # of how little mass there is between them, nothing depends
     )
     between = share_between(choice)
     return {"probed_between": between, "smooth": is_smooth(between)}

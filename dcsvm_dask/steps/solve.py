@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.solvers import Solution, bias
-from dcsvm_dask.steps.block_table import block_name, read_table
-from dcsvm_dask.steps.node import Step, run_node
+from dcsvm_dask.steps.block_table import read_table
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.steps.shared_bias import PROBED, response
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 Vector = NDArray[np.float64]
+Solved = tuple[Solution, Record]
 
 
 def solve_slot(
@@ -27,59 +27,58 @@ def solve_slot(
     slots: int,
     below: str | None,
 ) -> Record:
-    """Solve every `slots`-th block of a level."""
-    del attempt  # the blocks are this node's output
-    start = None if below is None else run.node(below, "commit").read("alpha")[0]
-    blocks = read_table(run, stage).costliest_first(start, read_problem(run).C)[slot::slots]
-    return run_blocks(run, stage, blocks, solve_block, {"stage": stage, "below": below})
-
-
-def run_blocks(
-    run: RunFolder, stage: str, blocks: NDArray[np.int64], step: Step, arguments: Record
-) -> Record:
-    """Run a step on some blocks, one after the other; each commits by itself."""
-    url = run.place.url
-    return sum_records(
-        [
-            run_node(url, stage, block_name(block), step, {**arguments, "block": int(block)})
-            for block in blocks
-        ]
-    )
+    """Solve every `slots`-th block of a level; with a bias for the one the level below expects."""
+    problem, table = read_problem(run), read_table(run, stage)
+    before = None if below is None else run.node(below, "commit")
+    start = None if before is None else before.read("alpha")[0]
+    offset = 0.0 if before is None else before.record["next_bias"]
+    blocks = table.costliest_first(start, problem.C)[slot::slots]
+    tol = problem.settings.alone_tol if table.alone else problem.settings.level_tol
+    solved = [
+        solve_block(problem, table.rows(block), start, offset, tol, probed=block % PROBED == 0)
+        for block in blocks
+    ]
+    return write_blocks(attempt, problem, blocks, solved)
 
 
 def solve_block(
-    run: RunFolder, attempt: Attempt, *, stage: str, block: int, below: str | None
-) -> Record:
-    """Solve the problem of one block; with a bias for the one that the level below expects."""
-    problem = read_problem(run)
-    settings = problem.settings
-    table = read_table(run, stage)
-    index = table.rows(block)
-    y, start, offset = problem.y[index], None, 0.0
-    if below is not None:
-        before = run.node(below, "commit")
-        start, offset = before.read("alpha")[0, index], before.record["next_bias"]
-    solver = RowsSolver(settings, problem.take(index), y, problem.C[index])
-    tol = settings.alone_tol if table.alone else settings.level_tol
-    solution = solver.solve(alpha=start, p=offset * y - 1.0, tol=tol)
+    problem: Problem,
+    index: NDArray[np.int64],
+    start: Vector | None,
+    offset: float,
+    tol: float,
+    *,
+    probed: bool,
+) -> Solved:
+    """Solve the problem of one block for a bias `offset`; a probed one tells how it answers."""
+    y = problem.y[index]
+    alpha = None if start is None else start[index]
+    solver = RowsSolver(problem.settings, problem.take(index), y, problem.C[index])
+    solution = solver.solve(alpha=alpha, p=offset * y - 1.0, tol=tol)
     slope, answering = 0.0, 0
-    if settings.fit_intercept and solver.in_memory and block % PROBED == 0:
+    if problem.settings.fit_intercept and solver.in_memory and probed:
         slope = response(solver, solution, tol)
         answering = int(np.count_nonzero(solution.alpha))
-    write_block(attempt, problem, solution)
-    return {
+    record = {
         **block_record(problem, index, solution, offset),
         "slope": slope,
         "answering": answering,
         "kernel_values": solver.kernel_values,
     }
+    return solution, record
 
 
-def write_block(attempt: Attempt, problem: Problem, solution: Solution) -> None:
-    """Write a block's alphas; with a bias their gradient too, from which they may go on."""
-    attempt.write("alpha", solution.alpha[None, :])
+def write_blocks(
+    attempt: Attempt, problem: Problem, blocks: NDArray[np.int64], solved: list[Solved]
+) -> Record:
+    """Write the blocks' alphas side by side; with a bias their gradient too, to go on from."""
+    solutions, records = [solution for solution, _ in solved], [record for _, record in solved]
+    none = np.empty(0)
+    attempt.write("alpha", np.concatenate([none, *(s.alpha for s in solutions)])[None, :])
     if problem.settings.fit_intercept:
-        attempt.write("gradient", solution.gradient)
+        attempt.write("gradient", np.concatenate([none, *(s.gradient for s in solutions)]))
+    biases = [record["bias"] for record in records]
+    return {**sum_records(records), "members": blocks.tolist(), "biases": biases}
 
 
 def block_record(
@@ -89,6 +88,7 @@ def block_record(
     y = problem.y[index]
     balance = float(np.dot(y, solution.alpha))
     return {
+        "blocks": 1,
         "rows": len(index),
         "support": int(np.count_nonzero(solution.alpha)),
         "objective": solution.objective - offset * balance,
@@ -101,9 +101,9 @@ def block_record(
 
 
 def sum_records(records: list[Record]) -> Record:
-    """Add up what blocks counted."""
-    totals: dict[str, Any] = {"blocks": len(records)}
-    keys = ("rows", "support", "objective", "iterations", "kernel_values", "balance")
+    """Add up what blocks or slots counted."""
+    totals: dict[str, Any] = {}
+    keys = ("blocks", "rows", "support", "objective", "iterations", "kernel_values", "balance")
     for key in (*keys, "slope", "answering"):
         totals[key] = sum(record[key] for record in records)
     totals["violation"] = max((record["violation"] for record in records), default=0.0)

@@ -54,8 +54,8 @@ def leave(run: RunFolder, state: str, **more: Any) -> None:
 def whole_run(run: RunFolder) -> None:
     """Commit the stages of a small run, with a second worker and rows held out."""
     commit(run, "arrange", "commit", 10.0, variables=100, rows=110)
-    commit(run, "level-1", "block-00000", 20.0, kernel_values=10_000, host="h:2")
-    commit(run, "level-1", "solve-0000", 20.0, kernel_values=10_000)
+    commit(run, "level-1", "solve-0000", 20.0, kernel_values=6_000, host="h:2")
+    commit(run, "level-1", "solve-0001", 20.0, kernel_values=4_000)
     level = {"objective": -60.0, "objective_estimate": -45.0, "gap_estimate": 8.0}
     commit(
         run, "level-1", "commit", 22.0, **level, violation=0.01, support=45, kernel_values=10_000
@@ -83,7 +83,7 @@ def test_a_complete_run(run: RunFolder) -> None:
     assert (found["state"], found["converged"], found["level"]) == ("complete", True, 0)
     assert found["stage"] == found["model"] == "model-conquer-000"
     assert (found["objective"], found["gap"], found["n_support"]) == (-50.0, 0.25, 40)
-    # What slots and commits of levels counted is what their blocks counted already.
+    # What a level's commit counted is what its slots counted already.
     assert found["kernel_values"] == 16_000
     assert found["check_kernel_values"] == 2_000
     assert found["floor_ratio"] == 14_000 / (100 * 40)
@@ -99,9 +99,9 @@ def test_a_complete_run(run: RunFolder) -> None:
 
 
 def test_the_time_between_a_kill_and_a_resume_is_no_work(run: RunFolder) -> None:
-    commit(run, "level-1", "block-00000", 10.0)
-    commit(run, "level-1", "block-00001", 11.0)
-    commit(run, "level-1", "block-00002", 14.0)  # the scheduler took a second
+    commit(run, "level-1", "solve-0000", 10.0)
+    commit(run, "level-1", "solve-0001", 11.0)
+    commit(run, "level-1", "solve-0002", 14.0)  # the scheduler took a second
     commit(run, "level-1", "commit", 90_000.0)
     assert status(run)["seconds"] == {"level-1": 8.0}
 

@@ -35,6 +35,7 @@ SHAPE = Shape(n_rows=22_000, n_variables=20_000, n_bytes=22_000 * 400)
 LOCAL = {"levels_pay": True, "smooth": False, "alone": False}
 NOT_PAYING = {"levels_pay": False, "smooth": False, "alone": False}
 SMOOTH = {"levels_pay": False, "smooth": True, "alone": False}
+BLOCKS = {"blocks": 5, "rows": 20_000}
 Answer = Callable[[Stage], dict[str, Any]]
 
 
@@ -114,7 +115,7 @@ def test_with_a_bias_blocks_that_are_alone_are_solved_again_until_they_balance()
 
     def answer(stage: Stage) -> dict[str, Any]:
         stages.append(stage)
-        moving = {"offset": 0.5, "next_bias": 0.5 + away.get(stage.name, 0.0), "blocks": 5}
+        moving = {**BLOCKS, "offset": 0.5, "next_bias": 0.5 + away.get(stage.name, 0.0)}
         return {**alone(stage), **({} if "conquer" in stage.name else moving)}
 
     graphs, outcome = drive(replace(SETTINGS, fit_intercept=True), GOALS, answer)
@@ -129,7 +130,7 @@ def test_a_bias_that_never_balances_is_left_to_conquer() -> None:
     alone = answers({**LOCAL, "alone": True})
 
     def answer(stage: Stage) -> dict[str, Any]:
-        moving = {"offset": 0.5, "next_bias": 0.6, "blocks": 5}
+        moving = {**BLOCKS, "offset": 0.5, "next_bias": 0.6}
         return {**alone(stage), **({} if "conquer" in stage.name else moving)}
 
     graphs, outcome = drive(replace(SETTINGS, fit_intercept=True), GOALS, answer)

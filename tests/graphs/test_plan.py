@@ -13,6 +13,7 @@ from dcsvm_dask import api
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.graphs.dcsvm import Goals, Shape
 from dcsvm_dask.graphs.plan import PROCESS_BYTES, plan
+from dcsvm_dask.graphs.sizes import level_slots
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.steps.settings import Settings
@@ -105,6 +106,11 @@ def test_what_a_run_takes_stays_below_its_plan(
     assert on_disk < planned.disk_bytes
     stages = {stage.stage.name: stage.stage.n_nodes for stage in planned.stages}
     for name in ("arrange", "level-2", "level-1"):
-        # The slots of a level commit their blocks one by one beside the nodes of the graph.
-        blocks = found["stages"][name]["blocks"] if name.startswith("level") else 0
-        assert sum(found["tasks"][name].values()) == stages[name] + blocks
+        assert sum(found["tasks"][name].values()) == stages[name]
+
+
+def test_small_blocks_share_a_task_and_large_ones_have_one_each() -> None:
+    assert level_slots(8, 464_810) == 8
+    assert level_slots(64, 50_000) == 25
+    assert level_slots(512, 464_810) == 128
+    assert level_slots(4, 10) == 1

@@ -139,7 +139,7 @@ def test_a_killed_training_with_two_workers_goes_on_to_the_same_model(
 ) -> None:
     place = tmp_path / "run"
     train = command("train", small, "--run", place, "--workers", 2, *SMALL)
-    train.wait_for(is_there(place, "level-1/block-*"))
+    train.wait_for(is_there(place, "level-1/solve-*"))
     train.kill_group()
     assert status(place)["state"] == "interrupted"
     before = look.attempts(RunFolder.open(Location.of(place)))
@@ -153,7 +153,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
 ) -> None:
     place = tmp_path / "run"
     train = command("train", small, "--run", place, "--workers", 0, *SMALL)
-    train.wait_for(is_there(place, "level-2/block-*"))
+    train.wait_for(is_there(place, "level-2/solve-*"))
     train.interrupt_group()
     assert train.wait() == 130, train.said
     assert train.said.splitlines()[-1].endswith(f"go on by `dcsvm resume {place}`")
@@ -190,7 +190,7 @@ def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
 ) -> None:
     place = tmp_path / "run"
     train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    train.wait_for(is_there(place, "level-2/block-*"))
+    train.wait_for(is_there(place, "level-2/solve-*"))
     train.interrupt_group()
     assert train.wait() == 130, train.said
     assert train.said.splitlines()[-1].endswith(f"go on by `dcsvm resume {place}`")
@@ -206,7 +206,7 @@ def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
 @pytest.mark.long
 @pytest.mark.parametrize(
     "moment",
-    ["arrange/cluster", "arrange/part-*", "level-2/block-*", "level-1/order", "conquer-001/commit"],
+    ["arrange/cluster", "arrange/part-*", "level-2/solve-*", "level-1/order", "conquer-001/commit"],
 )
 def test_kill_at_a_moment(
     moment: str,
@@ -261,7 +261,7 @@ def test_a_worker_that_dies_is_replaced_and_the_model_is_the_same(
 ) -> None:
     place = tmp_path / "run"
     train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    for moment in ("level-2/block-*", "level-1/block-*"):
+    for moment in ("level-2/solve-*", "level-1/solve-*"):
         train.wait_for(is_there(place, moment))
         train.workers()[0].kill()
     assert train.wait() == 0, train.said
@@ -295,7 +295,7 @@ def test_a_scheduler_that_dies_ends_the_command_with_a_sentence(
     place = tmp_path / "run"
     with dask_cluster(tmp_path) as (address, scheduler):
         train = command("train", larger, "--run", place, "--scheduler", address, *LARGER)
-        train.wait_for(is_there(place, "level-2/block-*"))
+        train.wait_for(is_there(place, "level-2/solve-*"))
         scheduler.kill()
         assert train.wait() == 1, train.said
     assert "Traceback" not in train.said

@@ -60,18 +60,18 @@ def test_a_new_run_is_what_was_written(place: Location, run: RunFolder) -> None:
 
 
 def test_nothing_is_visible_before_the_commit(run: RunFolder) -> None:
-    attempt = run.attempt("level-1", "block-00000")
+    attempt = run.attempt("level-1", "solve-0000")
     attempt.write("values", VALUES)
-    assert run.find("level-1", "block-00000") is None
+    assert run.find("level-1", "solve-0000") is None
     assert run.nodes("level-1") == []
-    with pytest.raises(RunError, match="block-00000 has not been committed"):
-        run.node("level-1", "block-00000")
+    with pytest.raises(RunError, match="solve-0000 has not been committed"):
+        run.node("level-1", "solve-0000")
     attempt.commit({"rows": 3})
-    node = run.node("level-1", "block-00000")
+    node = run.node("level-1", "solve-0000")
     np.testing.assert_array_equal(node.read("values"), VALUES)
     np.testing.assert_array_equal(node.read("values", slice(1, 2)), VALUES[1:2])
     assert node.record == {"rows": 3}
-    assert run.nodes("level-1") == ["block-00000"]
+    assert run.nodes("level-1") == ["solve-0000"]
 
 
 def test_of_two_attempts_the_one_committed_first_is_the_node(run: RunFolder) -> None:
