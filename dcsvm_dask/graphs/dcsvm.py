@@ -57,6 +57,9 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False
     levels = len(settings.clusters)
     if not levels and shape.n_variables <= settings.set_cap:
         return (yield from few_rows(settings, goals, shape))
+    if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
+        yield [arrange_stage(settings, shape), *scored(bottom_stage(settings, shape), shape)]
+        return Outcome(level_name(levels), converged=False)
     records = yield [probe_stage()]
     local = not records[PROBE]["smooth"]
     climbs = levels and (local or settings.levels_forced or goals.stop_at or early)
@@ -71,7 +74,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False
         records = yield scored(bottom_stage(settings, shape), shape)
         local = settings.levels_forced or (local and records[source]["levels_pay"])
         # Where upper levels do not pay, the bottom one is the early model that there is.
-        if goals.stop_at >= levels or (goals.stop_at and not local):
+        if goals.stop_at and not local:
             return Outcome(source, converged=False)
         if local:
             last = max(goals.stop_at, 1)

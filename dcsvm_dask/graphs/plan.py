@@ -90,10 +90,9 @@ def plan(settings: Settings, goals: Goals, shape: Shape) -> Plan:
     if not levels and n <= settings.set_cap:
         return _plan_of_few_rows(settings, goals, shape)
     arrange_bytes = _arrange_bytes(settings, shape)
-    stages = [
-        StagePlan(probe_stage(), arrange_bytes, 0.0),
-        StagePlan(arrange_stage(settings, shape), arrange_bytes, 0.0),
-    ]
+    stages = [StagePlan(arrange_stage(settings, shape), arrange_bytes, 0.0)]
+    if not (levels and goals.stop_at >= levels):
+        stages.insert(0, StagePlan(probe_stage(), arrange_bytes, 0.0))
     for number in range(levels, max(goals.stop_at, 1) - 1, -1):
         k = settings.clusters[levels - number]
         bottom = number == levels

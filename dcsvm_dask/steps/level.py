@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Rows, kernel_product
 from dcsvm_dask.steps.block_table import gather, read_slots, read_table
 from dcsvm_dask.steps.partition import mass_record, read_rule
-from dcsvm_dask.steps.problem import ARRANGE, PROBE, Problem, read_problem
+from dcsvm_dask.steps.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.shared_bias import next_bias
@@ -76,8 +76,7 @@ def commit_level(
         "alone": table.alone,
         "bounded": int(np.count_nonzero(alpha >= problem.C)),
     }
-    probed = run.node(PROBE, "commit").record["probed_between"]
-    return {**record, **regime({**record, "probed_between": probed}), **model}
+    return {**record, **regime(record), **model}
 
 
 def estimate(problem: Problem, alpha: NDArray[np.float64]) -> Record:

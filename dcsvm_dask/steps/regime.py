@@ -15,26 +15,23 @@ MOST_BETWEEN = 0.2
 def regime(record: Record) -> Record:
     """Say whether a level's record promises that upper levels are worth their time.
 
-    Two figures decide. By Lemma 1 (Hsieh, Si, Dhillon 2014) alpha solves the block-diagonal
-    problem: f(alpha) over the sum of the blocks' objectives is 1 where blocks do not see each
-    other, and small or negative where they overshoot when put together. And the kernel's mass
-    between a few clusters, as a share of all mass, tells whether coarser levels can know more.
+    By Lemma 1 (Hsieh, Si, Dhillon 2014) alpha solves the block-diagonal problem: f(alpha) over
+    the sum of the blocks' objectives is 1 where blocks do not see each other, and small or
+    negative where they overshoot when put together.
 
     Returns
     -------
     dict
-        ``levels_pay``, ``kept`` (the first figure) and ``why`` (a sentence with both).
+        ``levels_pay``, ``kept`` (the figure) and ``why`` (a sentence with it).
     """
     own = float(record["objective"])
     kept = float(record["objective_estimate"]) / own if own < 0 else 0.0
-    between = float(record["probed_between"])
-    pay = kept >= LEAST_KEPT and not is_smooth(between)
+    pay = kept >= LEAST_KEPT
     return {
         "levels_pay": pay,
         "kept": kept,
         "why": (
-            f"levels {'pay' if pay else 'do not pay'}: {between:.0%} of the kernel's mass lies "
-            f"between a few clusters, f is {kept:.2f} of the blocks' own objective"
+            f"levels {'pay' if pay else 'do not pay'}: f is {kept:.2f} of the blocks' own objective"
         ),
     }
 

@@ -239,6 +239,12 @@ def test_an_early_end_is_a_level_in_any_regime(stop_at: int, regime: dict[str, b
     assert made == [f"level-{number}" for number in range(3, reached - 1, -1)]
 
 
+def test_an_end_at_the_bottom_needs_no_probe() -> None:
+    for answer in (LOCAL, SMOOTH):
+        graphs, _ = drive(SETTINGS, replace(GOALS, stop_at=2), answers(answer))
+        assert names(graphs) == [["arrange", "level-2"]]
+
+
 def test_all_levels_above_the_bottom_are_one_graph() -> None:
     settings = replace(SETTINGS, clusters=(256, 64, 16, 4))
     graphs, _ = drive(settings, GOALS, answers(LOCAL))
