@@ -19,7 +19,8 @@ from __future__ import annotations
 import uuid
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -223,11 +224,17 @@ class RunFolder:
         sizes = found.place.keys()
         for key, (size, _) in found.keys.items():
             if sizes.get(key) != size:
-                raise RunError(
-                    f"{found.place}/{key}: is missing or cut short; "
-                    f"delete {self.what_makes_again(stage, node)} and resume"
-                )
+                self._refuse(found, key, "is missing or cut short", stage, node)
+        # Chunks are checked when they are read; what tells their shape and type is checked here.
+        for key, (_, crc) in found.keys.items():
+            if key.endswith("zarr.json") and _checksum(f"{found.place}/{key}") != crc:
+                _checksum.cache_clear()
+                self._refuse(found, key, "is damaged", stage, node)
         return found
+
+    def _refuse(self, found: Committed, key: str, why: str, stage: str, node: str) -> NoReturn:
+        again = self.what_makes_again(stage, node)
+        raise RunError(f"{found.place}/{key}: {why}; delete {again} and resume")
 
     def what_makes_again(self, stage: str, node: str) -> Location:
         """Return what to delete so that a node is made again: a committed stage as a whole."""
@@ -298,6 +305,12 @@ def refuse_foreign(place: Location) -> None:
     names = place.list()
     if "run.json" not in names and any(not name.startswith(LEFT_BY_A_KILL) for name in names):
         raise InputError(f"{place}: is not empty and is no run; name another folder")
+
+
+@lru_cache(maxsize=4096)
+def _checksum(url: str) -> int:
+    """Return an object's checksum; kept, since attempts are never written again."""
+    return zlib.crc32(Location(url).read_bytes())
 
 
 def _checksums(place: Location) -> dict[str, tuple[int, int]]:

@@ -242,6 +242,23 @@ def test_every_flipped_byte_is_found(run: RunFolder) -> None:
     assert run.damaged() == []
 
 
+def test_a_flipped_byte_never_reaches_who_reads(run: RunFolder) -> None:
+    commit(run, "s", "whole")
+    keys = run.node("s", "whole").place.keys()
+    for number, (key, size) in enumerate(keys.items()):
+        for position in {0, size // 3, size // 2, size - 1}:
+            node = f"n{number}-{position}"
+            commit(run, "s", node)
+            found = run.find("s", node)
+            assert found is not None
+            flipped = bytearray((found.place / key).read_bytes())
+            flipped[position] ^= 0x01
+            (found.place / key).write_bytes(bytes(flipped))
+            with pytest.raises((RunError, InputError), match=rf"{found.attempt}/values.*damaged"):
+                run.node("s", node).read("values")
+    np.testing.assert_array_equal(run.node("s", "whole").read("values"), VALUES)
+
+
 def test_a_chunk_cut_short_or_missing_is_refused_before_it_is_read(run: RunFolder) -> None:
     commit(run, "s", "n")
     place = run.node("s", "n").place
