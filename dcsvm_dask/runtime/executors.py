@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.graphs.graph import Graph
+from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.tasks import Send, listen, to_dask
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
@@ -61,7 +62,7 @@ class InProcess:
         except (DcsvmError, OutOfTimeError):
             raise
         except Exception as error:
-            raise task_failed(error) from error
+            raise tasks_failed(error) from error
         finally:
             listen(None)
 
@@ -103,7 +104,7 @@ class OnCluster:
         if isinstance(error, DcsvmError):
             raise error
         if error is not None:
-            raise task_failed(error) from error
+            raise tasks_failed(error) from error
 
 
 def _wait(future: Any, deadline: float | None) -> BaseException | None:
@@ -134,13 +135,3 @@ def complaint(run_url: str, data_url: str) -> str:
     except InputError as error:
         return str(error)
     return ""
-
-
-def task_failed(error: BaseException) -> RunError:
-    """Return how a run ends when a task could not be done, with what to do where that is known."""
-    if type(error).__name__ == "KilledWorker":
-        return RunError(
-            f"the workers that ran {getattr(error, 'task', 'a task')} died, one after the other; "
-            "most often memory runs out: give workers more, or lower --workers or --block-cap"
-        )
-    return RunError(f"a task failed: {type(error).__name__}: {error}")

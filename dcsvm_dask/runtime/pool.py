@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import DcsvmError
-from dcsvm_dask.runtime.executors import task_failed
+from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.session import Execution, open_executor
 
@@ -117,7 +117,7 @@ class _Future:
         except DcsvmError:
             raise
         except Exception as error:
-            raise task_failed(error) from error
+            raise tasks_failed(error) from error
         finally:
             self._future.release()
 

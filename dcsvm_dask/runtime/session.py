@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from dcsvm_dask.runtime.clusters import (
 )
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.executors import Executor, in_process
+from dcsvm_dask.runtime.failures import disk_full, is_full
 from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.tasks import Event, Send
 from dcsvm_dask.steps.choice import reached_model
@@ -134,8 +136,12 @@ def carry_run(
             f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`"
         ) from error
     except Exception as error:
-        _leave(run, "failed", str(error) or type(error).__name__)
-        raise
+        told = disk_full(run.place.url, str(error)) if is_full(error) else error
+        with contextlib.suppress(OSError):  # on a full disk nothing can be left
+            _leave(run, "failed", str(told) or type(told).__name__)
+        if told is error:
+            raise
+        raise told from error
     if outcome is None:
         reached = reached_model(run)
         left = f"{reached} is the model" if reached else "no level is committed yet"

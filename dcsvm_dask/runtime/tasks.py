@@ -10,7 +10,9 @@ from dask._task_spec import Task, TaskRef
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
+from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.graphs.graph import Graph, Node
+from dcsvm_dask.runtime.failures import step_failed
 from dcsvm_dask.steps.node import Step, run_node
 from dcsvm_dask.storage.run import Record
 
@@ -29,7 +31,12 @@ def perform(
     if _before is not None:
         _before()
     begin = time.time()
-    record = run_node(run_url, stage, node, step, arguments)
+    try:
+        record = run_node(run_url, stage, node, step, arguments)
+    except DcsvmError:
+        raise
+    except Exception as error:
+        raise step_failed(run_url, stage, node, error) from error
     if record["began"] < begin:  # it was committed before: nothing has happened that is new
         return node
     _send({"stage": stage, "layer": layer, "node": node, "begin": begin, "record": record})

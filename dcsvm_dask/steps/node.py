@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable
@@ -33,17 +34,22 @@ def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[st
         return done.record
     begin, busy, began = time.perf_counter(), time.process_time(), time.time()
     attempt: Attempt = run.attempt(stage, node)
-    record = step(run, attempt, **arguments)
-    record = {
-        **record,
-        "seconds": time.perf_counter() - begin,
-        "cpu_seconds": time.process_time() - busy,
-        "began": began,
-        "host": f"{socket.gethostname()}:{psutil.Process().pid}",
-        "peak_bytes": peak_bytes(),
-    }
-    if attempt.commit(record):
-        return record
+    try:
+        record = step(run, attempt, **arguments)
+        record = {
+            **record,
+            "seconds": time.perf_counter() - begin,
+            "cpu_seconds": time.process_time() - busy,
+            "began": began,
+            "host": f"{socket.gethostname()}:{psutil.Process().pid}",
+            "peak_bytes": peak_bytes(),
+        }
+        if attempt.commit(record):
+            return record
+    except Exception:
+        with contextlib.suppress(Exception):  # what is told is why the step failed
+            attempt.place.delete()
+        raise
     attempt.place.delete()
     done = run.find(stage, node)
     if done is None:

@@ -204,12 +204,17 @@ def test_status_3_where_the_rounds_end_without_convergence(home: Path, tmp_path:
     assert back.exit_code == 0
 
 
+FAILED, KEPT = "dcsvm: {0}: stage probe: commit failed", "what was committed stays"
+GO_ON = ", then go on by `dcsvm resume {0}`"
+MEMORY = "give workers more memory, or lower --workers or --block-cap"
+
+
 @pytest.mark.parametrize(
     ("error", "status", "sentence"),
     [
         (RunError("a worker was lost"), 1, "dcsvm: a worker was lost"),
-        (ValueError("odd"), 1, "dcsvm: a task failed: ValueError: odd"),
-        (MemoryError("too much"), 1, "dcsvm: a task failed: MemoryError: too much"),
+        (ValueError("odd"), 1, f"{FAILED}: ValueError: odd; {KEPT}: mend the cause{GO_ON}"),
+        (MemoryError("too much"), 1, f"{FAILED}: MemoryError: too much; {KEPT}: {MEMORY}{GO_ON}"),
         (KeyboardInterrupt(), 130, "dcsvm: {0}: interrupted; go on by `dcsvm resume {0}`"),
     ],
     ids=["run error", "bug", "memory", "ctrl-c"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from dcsvm_dask.graphs import sizes
 from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.storage.run import Committed, RunFolder
@@ -18,6 +19,14 @@ from dcsvm_dask.storage.run import Committed, RunFolder
 IN_PROCESS = Execution(workers=0)
 SETTINGS = {"gamma": 8.0, "C": 8.0, "clusters": (4, 2), "block_cap": 128, "tol": 1e-4}
 """Two levels, refinement and several conquer rounds of several blocks on 600 rows."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_rows_a_task() -> Iterator[None]:
+    """Let the levels of few rows have several tasks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sizes, "SLOT_ROWS", 128)
+        yield
 
 
 class Look:

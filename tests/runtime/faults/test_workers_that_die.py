@@ -1,0 +1,81 @@
+"""Workers that die: what they were doing is done again, nothing else, to the same model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.graphs import sizes
+
+TrainOn = Callable[..., api.Run]
+SECONDS = 0.2
+
+
+@pytest.mark.parametrize(
+    ("stage", "node", "when"),
+    [
+        ("level-2", "solve-*", "after"),
+        pytest.param("arrange", "part-*", "before", marks=pytest.mark.long),
+        pytest.param("arrange", "cluster", "commit", marks=pytest.mark.long),
+        pytest.param("level-1", "commit", "commit", marks=pytest.mark.long),
+        pytest.param("level-1", "commit", "committed", marks=pytest.mark.long),
+        pytest.param("conquer-001", "improve-*", "commit", marks=pytest.mark.long),
+        pytest.param("conquer-001", "product-*", "committed", marks=pytest.mark.long),
+    ],
+)
+def test_a_worker_that_is_killed(
+    stage: str, node: str, when: str, faults: Any, train_on: TrainOn
+) -> None:
+    faults.add(stage, node, "kill", when=when)
+    run = train_on(2)
+    faults.check(run)
+    assert faults.fired == 1
+    again = faults.redone()
+    # What was committed is not done again, though nobody had told of it.
+    assert again.total() == (0 if when == "committed" else 1)
+    assert all(step[0] == stage for step in again)
+
+
+@pytest.mark.long
+def test_half_of_the_workers_that_vanish_at_once(faults: Any, train_on: TrainOn) -> None:
+    faults.add("level-2", "solve-*", "kill", times=2)
+    run = train_on(4)
+    faults.check(run)
+    assert faults.fired == 2
+    assert faults.redone().total() <= 2
+
+
+@pytest.mark.long
+def test_all_workers_that_vanish_at_once(faults: Any, train_on: TrainOn) -> None:
+    faults.add("level-2", "solve-*", "kill", times=2)
+    run = train_on(2)
+    faults.check(run)
+    assert faults.redone().total() <= 2
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_for_its_memory(faults: Any, train_on: TrainOn) -> None:
+    faults.add("level-2", "solve-0001", "memory")
+    run = train_on(2, memory_limit="1GiB")
+    faults.check(run)
+    assert faults.fired == 1
+    assert faults.redone() == {("level-2", "solve-0001"): 1}
+
+
+@pytest.mark.long
+def test_a_slow_worker_does_not_hold_a_level_for_long(
+    faults: Any, train_on: TrainOn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "SLOT_ROWS", 32)
+    faults.add("level-2", "solve-*", "wait", seconds=SECONDS, times=99)
+    faults.add("level-2", "solve-*", "slow", when="after", seconds=9.0)
+    run = train_on(3, clusters=(16, 4), stop_at=2)
+    assert faults.redone().total() == 0
+    tasks = run.status()["tasks"]["level-2"]
+    assert sum(tasks.values()) == 17
+    # The slow one holds a task or two, for ten times as long each; it would have had a third.
+    assert min(tasks.values()) <= 3
+    assert run.status()["stage_seconds"]["level-2"] < 35 * SECONDS
