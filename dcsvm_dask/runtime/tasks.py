@@ -17,6 +17,8 @@ from dcsvm_dask.steps.node import Step, run_node
 from dcsvm_dask.storage.run import Record
 
 TOPIC = "dcsvm"
+RETRIES = 2
+"""How often a step that failed is done again."""
 Event = dict[str, Any]
 """What happened: a node was done (``stage``, ``layer``, ``node``, ``begin``, ``record``,
 ``worker``), or a worker was lost (``lost``: its address, ``tasks``: what it was doing)."""
@@ -31,12 +33,16 @@ def perform(
     if _before is not None:
         _before()
     begin = time.time()
-    try:
-        record = run_node(run_url, stage, node, step, arguments)
-    except DcsvmError:
-        raise
-    except Exception as error:
-        raise step_failed(run_url, stage, node, error) from error
+    for left in reversed(range(_tries)):
+        try:
+            record = run_node(run_url, stage, node, step, arguments)
+            break
+        except DcsvmError:
+            if not left:
+                raise
+        except Exception as error:
+            if not left:
+                raise step_failed(run_url, stage, node, error) from error
     if record["began"] < begin:  # it was committed before: nothing has happened that is new
         return node
     _send({"stage": stage, "layer": layer, "node": node, "begin": begin, "record": record})
@@ -71,7 +77,7 @@ def to_dask(run_url: str, digest: str, graph: Graph) -> tuple[HighLevelGraph, Ha
             }
             # No wish for a worker (``workers`` with ``allow_other_workers``) is among them: a task
             # whose worker dies when no other is there is never run again, even by a new one.
-            how = {"retries": 2, "priority": in_turn(keys, order)}
+            how = {"retries": RETRIES, "priority": in_turn(keys, order)}
             layers[name] = MaterializedLayer(tasks, annotations=how)
             dependencies[name] = set() if before_layer is None else {before_layer}
             before, before_layer = keys, name
@@ -93,12 +99,16 @@ def _key(layer: str, node: Node) -> str:
 
 _listener: Send | None = None
 _before: Callable[[], None] | None = None
+_tries = 1
 
 
 def listen(send: Send | None, before: Callable[[], None] | None = None) -> None:
-    """Set who is told of nodes that run inside this process, and what is called before each."""
-    global _listener, _before
-    _listener, _before = send, before
+    """Set who is told of nodes that run inside this process, and what is called before each.
+
+    While somebody listens there is no scheduler that does again what failed, so that is done here.
+    """
+    global _listener, _before, _tries
+    _listener, _before, _tries = send, before, 1 if send is None else 1 + RETRIES
 
 
 def _send(event: Event) -> None:

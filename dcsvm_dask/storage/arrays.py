@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from zarr.errors import ContainsArrayError, NodeNotFoundError
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.object_store import read_intact
 
 CHUNK_BYTES = 4 << 20
 """Size that chunks aim at, uncompressed."""
@@ -122,16 +124,28 @@ def read_array(place: Location, rows: slice | None = None) -> NDArray[Any]:
     InputError
         If there is no array, a chunk is missing, or a checksum does not match.
     """
+    return _intact(place, lambda: _read(place, rows))
+
+
+def _read(place: Location, rows: slice | None) -> NDArray[Any]:
     array = open_array(place)
     if rows is None or array.ndim == 0:
         start, stop = 0, array.shape[0] if array.ndim else 1
     else:
         start, stop, _ = rows.indices(array.shape[0])
-    return read_rows(array, place, start, stop)
+    return _read_rows(array, place, start, stop)
 
 
 def read_rows(array: zarr.Array[Any], place: Location, start: int, stop: int) -> NDArray[Any]:
     """Return array[start:stop] of an open array after checks; see `read_array`."""
+    return _intact(place, lambda: _read_rows(array, place, start, stop))
+
+
+def _intact(place: Location, read: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+    return read_intact(read) if place.is_remote else read()
+
+
+def _read_rows(array: zarr.Array[Any], place: Location, start: int, stop: int) -> NDArray[Any]:
     try:
         values = np.asarray(array[start:stop] if array.ndim else array[()])
     except (ValueError, RuntimeError, KeyError) as error:

@@ -11,18 +11,16 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import fsspec
 from zarr.abc.store import Store
 from zarr.storage import FsspecStore, LocalStore
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.files import is_out_of_reach
+from dcsvm_dask.storage.object_store import PatientStore, on_store, read_intact
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +58,11 @@ class Location:
         return self.url.startswith("memory://")
 
     @property
+    def is_remote(self) -> bool:
+        """Whether what is stored comes over a network."""
+        return not (self.is_local or self.is_process_local)
+
+    @property
     def name(self) -> str:
         """The last part of the path."""
         return self.url.rsplit("/", 1)[-1]
@@ -85,30 +88,24 @@ class Location:
         """
         if self.is_local:
             return LocalStore(self.url)
-        with self._reached():
-            return FsspecStore.from_url(self.url)
+        return on_store(self.url, lambda *_: PatientStore(FsspecStore.from_url(self.url)))
 
     def exists(self) -> bool:
         """Whether a key or a folder with this name exists."""
         if self.is_local:
             return Path(self.url).exists()
-        with self._reached() as (fs, path):
-            # Zarr writes through a client of its own, so what this one remembers may be old.
-            fs.invalidate_cache(path)
-            return bool(fs.exists(path))
+        return on_store(self.url, lambda fs, path: bool(_fresh(fs, path).exists(path)))
 
     def read_bytes(self) -> bytes:
         """Return the object's bytes; ``FileNotFoundError`` if there is none."""
         if self.is_local:
             return Path(self.url).read_bytes()
-        with self._reached() as (fs, path):
-            return cast(bytes, fs.cat_file(path))
+        return on_store(self.url, lambda fs, path: cast(bytes, fs.cat_file(path)))
 
     def write_bytes(self, data: bytes) -> None:
         """Write the object whole or not at all, durable when this returns."""
         if not self.is_local:
-            with self._reached() as (fs, path):
-                fs.pipe_file(path, data)
+            on_store(self.url, lambda fs, path: fs.pipe_file(path, data))
             return
         target = Path(self.url)
         temporary = write_beside(target, data)
@@ -121,20 +118,12 @@ class Location:
 
     def upload(self, file: Path) -> None:
         """Write a local file's bytes to an object store, whole or not at all."""
-        with self._reached() as (fs, path):
-            fs.put_file(str(file), path)
+        on_store(self.url, lambda fs, path: fs.put_file(str(file), path))
 
     def write_new(self, data: bytes) -> bool:
         """Write the object whole if there is none; return whether this call wrote it."""
         if not self.is_local:
-            with self._reached() as (fs, path):
-                try:
-                    fs.pipe_file(path, data, mode="create")
-                except OSError:  # stores name a lost race in different ways
-                    if not self.exists():
-                        raise
-                    return False
-            return True
+            return on_store(self.url, lambda fs, path: self._create(fs, path, data))
         target = Path(self.url)
         temporary = write_beside(target, data)
         try:
@@ -151,6 +140,15 @@ class Location:
             temporary.unlink()
         return True
 
+    def _create(self, fs: Any, path: str, data: bytes) -> bool:
+        try:
+            fs.pipe_file(path, data, mode="create")
+        except OSError:  # stores name a lost race in different ways
+            if not self.exists():
+                raise
+            return False
+        return True
+
     def read_json(self) -> dict[str, Any]:
         """Return the JSON object stored here; ``FileNotFoundError`` if there is none.
 
@@ -159,6 +157,9 @@ class Location:
         InputError
             If what is stored is not a JSON object.
         """
+        return read_intact(self._read_json) if self.is_remote else self._read_json()
+
+    def _read_json(self) -> dict[str, Any]:
         try:
             value = json.loads(self.read_bytes())
         except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
@@ -181,13 +182,11 @@ class Location:
             folder = Path(self.url)
             return sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
         try:
-            with self._reached() as (fs, path):
-                fs.invalidate_cache(path)
-                found = fs.ls(path, detail=False)
+            found = on_store(self.url, lambda fs, path: _fresh(fs, path).ls(path, detail=False))
         except FileNotFoundError:
             return []
         names = {name.rstrip("/").rsplit("/", 1)[-1] for name in found}
-        return sorted(names - {path.rstrip("/").rsplit("/", 1)[-1]})
+        return sorted(names - {self.name})
 
     def keys(self) -> dict[str, int]:
         """Return every object below this folder, as relative key -> size in bytes."""
@@ -199,9 +198,9 @@ class Location:
                 if p.is_file()
             }
         try:
-            with self._reached() as (fs, path):
-                fs.invalidate_cache(path)
-                found = fs.find(path, detail=True)
+            found, path = on_store(
+                self.url, lambda fs, path: (_fresh(fs, path).find(path, detail=True), path)
+            )
         except FileNotFoundError:
             return {}
         prefix = path.rstrip("/") + "/"
@@ -220,10 +219,12 @@ class Location:
             else:
                 target.unlink(missing_ok=True)
             return
-        with self._reached() as (fs, path):
-            fs.invalidate_cache(path)
-            if fs.exists(path):
+
+        def remove(fs: Any, path: str) -> None:
+            if _fresh(fs, path).exists(path):
                 fs.rm(path, recursive=True)
+
+        on_store(self.url, remove)
 
     def delete_if_empty(self) -> None:
         """Delete this folder if nothing is in it; object stores have no empty folders."""
@@ -243,19 +244,11 @@ class Location:
                 sync_folder(Path(folder))
         sync_folder(root.parent)
 
-    @contextlib.contextmanager
-    def _reached(self) -> Iterator[tuple[Any, str]]:
-        """Give the file system and the path there; say in a sentence where it is out of reach."""
-        try:
-            found = fsspec.core.url_to_fs(self.url)
-        except (ValueError, ImportError) as error:
-            raise InputError(f"{self}: cannot be opened: {error}") from error
-        try:
-            yield found
-        except Exception as error:
-            if not is_out_of_reach(error):
-                raise
-            raise InputError(f"{self}: cannot be reached: {error}") from error
+
+def _fresh(fs: Any, path: str) -> Any:
+    """Let a client forget what it remembers: Zarr writes through one of its own."""
+    fs.invalidate_cache(path)
+    return fs
 
 
 def _to_json(value: dict[str, Any]) -> bytes:

@@ -17,6 +17,7 @@ from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.storage import object_store
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 
@@ -92,7 +93,8 @@ def test_a_failed_ingest_leaves_nothing(bucket: str) -> None:
     assert Location(f"{bucket}/bad.zarr").keys() == {}
 
 
-def test_damage_is_noticed(bucket: str) -> None:
+def test_damage_is_noticed(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_store, "PAUSES", (0.01,))
     out = f"{bucket}/damaged.zarr"
     data = ingest((X, Y), out, chunk_rows=100)
     chunk = Location(out) / data.attempt / "train" / "rows" / "X" / "c" / "2" / "0"

@@ -1,0 +1,108 @@
+"""Objects behind fsspec URLs: what fails because a store is away for a moment is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import fsspec
+from zarr.storage import FsspecStore, WrapperStore
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.files import is_out_of_reach
+
+PAUSES = (0.2, 1.0, 3.0)
+"""Seconds before what failed is tried again; clients have a patience of their own besides."""
+
+_PASSING = (errno.EIO, errno.EAGAIN, errno.EBUSY, errno.ETIMEDOUT, errno.ESTALE)
+T = TypeVar("T")
+
+
+def on_store(url: str, do: Callable[[Any, str], T]) -> T:
+    """Do something with the file system and the path that a URL names.
+
+    What is done may have been done already when it is tried again: an answer was lost.
+
+    Raises
+    ------
+    InputError
+        If the protocol is unknown, its package is not installed, or the store stays out of reach.
+    """
+    try:
+        fs, path = fsspec.core.url_to_fs(url)
+    except (ValueError, ImportError) as error:
+        raise InputError(f"{url}: cannot be opened: {error}") from error
+    for pause in PAUSES:
+        try:
+            return do(fs, path)
+        except Exception as error:
+            if not may_pass(error):
+                raise _told(url, error) from error
+        time.sleep(pause)
+    try:
+        return do(fs, path)
+    except Exception as error:
+        raise _told(url, error) from error
+
+
+def read_intact(read: Callable[[], T]) -> T:
+    """Read objects; what looks damaged is read again, since a transfer may have been cut short.
+
+    Raises
+    ------
+    InputError
+        If it looks damaged every time.
+    """
+    for pause in PAUSES:
+        try:
+            return read()
+        except InputError:
+            time.sleep(pause)
+    return read()
+
+
+def may_pass(error: Exception) -> bool:
+    """Return whether an error of a store is likely to be gone after a pause."""
+    if isinstance(error, PermissionError) or "Credentials" in type(error).__name__:
+        return False
+    return is_out_of_reach(error) or (isinstance(error, OSError) and error.errno in _PASSING)
+
+
+def _told(url: str, error: Exception) -> Exception:
+    if is_out_of_reach(error) or may_pass(error):
+        return InputError(f"{url}: cannot be reached: {error}")
+    return error
+
+
+class PatientStore(WrapperStore[FsspecStore]):
+    """A Zarr store whose calls are tried again like those of `on_store`."""
+
+    async def get(self, *args: Any, **words: Any) -> Any:
+        """Return an object, or a range of its bytes."""
+        return await _patiently(lambda: self._store.get(*args, **words))
+
+    async def set(self, *args: Any, **words: Any) -> None:
+        """Write an object."""
+        await _patiently(lambda: self._store.set(*args, **words))
+
+    async def exists(self, *args: Any, **words: Any) -> bool:
+        """Return whether there is an object."""
+        return bool(await _patiently(lambda: self._store.exists(*args, **words)))
+
+    async def delete(self, *args: Any, **words: Any) -> None:
+        """Delete an object."""
+        await _patiently(lambda: self._store.delete(*args, **words))
+
+
+async def _patiently(do: Callable[[], Awaitable[T]]) -> T:
+    for pause in PAUSES:
+        try:
+            return await do()
+        except Exception as error:
+            if not may_pass(error):
+                raise
+        await asyncio.sleep(pause)
+    return await do()
