@@ -26,6 +26,8 @@ class Lines:
         """Take one event of the runtime."""
         if "lost" in event:
             self.say(f"worker {event['lost']} is gone; what it was doing is done again")
+        elif "alone" in event:
+            self.say(f"no workers are left; waiting for one to join {event['alone']}")
         elif event["node"] == "commit":
             self.say(f"{event['stage']:<13} {describe(event['stage'], event['record'])}")
 

@@ -79,7 +79,7 @@ def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Execu
             raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
         with _prepared(client, send, PrepareWorker(shield=True, threads=workers)):
-            yield OnCluster(client, description, None)
+            yield OnCluster(client, send, description, None)
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def remote_cluster(address: str, send: Send) -> Iterator[Executor]:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
         with _prepared(client, send, PrepareWorker(shield=False)):
-            yield OnCluster(client, description, memory_of_slots(workers))
+            yield OnCluster(client, send, description, memory_of_slots(workers))
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 
 WAIT_SECONDS = 0.2
+LOOK_SECONDS = 5.0
+"""How often it is looked whether there are workers."""
 
 
 class OutOfTimeError(Exception):
@@ -77,8 +79,9 @@ class InProcess:
 class OnCluster:
     """Runs nodes on the workers of a Dask cluster."""
 
-    def __init__(self, client: Any, description: str, memory: int | None) -> None:
+    def __init__(self, client: Any, send: Send, description: str, memory: int | None) -> None:
         self._client = client
+        self._send = send
         self.description = description
         self.memory = memory
 
@@ -92,7 +95,7 @@ class OnCluster:
         dask_graph, last = to_dask(run_url, digest, graph)
         future = self._client.get(dask_graph, [last], sync=False)[0]
         try:
-            error = _wait(future, deadline)
+            error = self._wait(future, deadline)
         except CancelledError as lost:
             raise RunError(
                 f"the Dask scheduler of {self.description} is gone or has dropped the run's tasks; "
@@ -106,18 +109,24 @@ class OnCluster:
         if error is not None:
             raise tasks_failed(error) from error
 
+    def _wait(self, future: Any, deadline: float | None) -> BaseException | None:
+        """Wait for a future; return the exception that it ended with."""
+        from distributed import wait
 
-def _wait(future: Any, deadline: float | None) -> BaseException | None:
-    """Wait for a future; return the exception that it ended with."""
-    from distributed import wait
-
-    while True:
-        try:
-            wait([future], timeout=WAIT_SECONDS)
-            return cast("BaseException | None", future.exception())
-        except TimeoutError:
-            if deadline is not None and time.time() > deadline:
-                raise OutOfTimeError from None
+        look, waiting = time.monotonic() + LOOK_SECONDS, False
+        while True:
+            try:
+                wait([future], timeout=WAIT_SECONDS)
+                return cast("BaseException | None", future.exception())
+            except TimeoutError:
+                if deadline is not None and time.time() > deadline:
+                    raise OutOfTimeError from None
+            if time.monotonic() > look:
+                look = time.monotonic() + LOOK_SECONDS
+                alone = not self._client.nthreads()
+                if alone and not waiting:
+                    self._send({"alone": self.description})
+                waiting = alone
 
 
 @contextmanager

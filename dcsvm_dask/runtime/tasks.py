@@ -21,7 +21,8 @@ RETRIES = 2
 """How often a step that failed is done again."""
 Event = dict[str, Any]
 """What happened: a node was done (``stage``, ``layer``, ``node``, ``begin``, ``record``,
-``worker``), or a worker was lost (``lost``: its address, ``tasks``: what it was doing)."""
+``worker``), a worker was lost (``lost``: its address, ``tasks``: what it was doing), or no worker
+is left (``alone``: the cluster)."""
 Send = Callable[[Event], None]
 
 

@@ -1,13 +1,20 @@
-"""A small real training that every fault is tried on, and ways to look into its folder."""
+"""A small real training that every fault is tried on, ways to look into its folder, processes."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from dcsvm_dask import api
@@ -27,6 +34,132 @@ def _few_rows_a_task() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sizes, "SLOT_ROWS", 128)
         yield
+
+
+# Where the tests run in the background, they and their children were started deaf to SIGINT.
+MAIN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from dcsvm_dask.graphs import sizes; sizes.SLOT_ROWS = 128; "  # see `_few_rows_a_task`
+    "from dcsvm_dask.cli import main; main()"
+)
+SECONDS = 300.0
+
+
+class Command:
+    """A dcsvm command in a process group of its own."""
+
+    def __init__(self, *arguments: object, log: Path) -> None:
+        self._log = log
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", MAIN, *map(str, arguments)],
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text()
+
+    def wait(self) -> int:
+        return self.process.wait(SECONDS)
+
+    def wait_for(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds; fail if the command ends before."""
+        end = time.monotonic() + SECONDS
+        while not holds():
+            assert self.process.poll() is None, f"ended before the moment:\n{self.said}"
+            assert time.monotonic() < end, f"waited in vain:\n{self.said}"
+            time.sleep(0.002)
+
+    def wait_for_node(self, place: Path, pattern: str) -> None:
+        """Wait until a commit object with such a name exists."""
+        self.wait_for(lambda: any(place.glob(f"stages/{pattern}.json")))
+
+    def kill_group(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(SECONDS)
+
+    def interrupt_group(self) -> None:
+        """Do what a terminal does at Ctrl-C: every process of the group gets the signal."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the worker processes."""
+        return [
+            child
+            for child in psutil.Process(self.process.pid).children(recursive=True)
+            if "spawn_main" in " ".join(child.cmdline())
+        ]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Callable[..., Command]]:
+    """Return a starter of commands; none of their processes outlives the test."""
+    started: list[Command] = []
+
+    def start(*arguments: object) -> Command:
+        started.append(Command(*arguments, log=tmp_path / f"log{len(started)}"))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.kill_group()
+
+
+class DaskCluster:
+    """A scheduler and workers as processes of the dask command."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.address = ""
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, workers: int) -> tuple[str, subprocess.Popen[bytes]]:
+        """Start a scheduler with workers; return its address and its process."""
+        file = self._folder / "scheduler.json"
+        self._run("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        end = time.monotonic() + SECONDS
+        while not file.exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        time.sleep(0.2)
+        self.address = json.loads(file.read_text())["address"]
+        for _ in range(workers):
+            self.add_worker()
+        return self.address, self.processes[0]
+
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        """Start one more worker, which joins as soon as it is ready."""
+        return self._run("worker", self.address, "--nthreads", "1", "--no-dashboard")
+
+    def stop(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill a process with those that it has started."""
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(SECONDS)
+
+    def _run(self, *arguments: str) -> subprocess.Popen[bytes]:
+        with (self._folder / f"dask{len(self.processes)}").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *arguments],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process
+
+
+@pytest.fixture
+def dask_cluster(tmp_path: Path) -> Iterator[DaskCluster]:
+    """Give a cluster that is yet to be started; nothing of it outlives the test."""
+    cluster = DaskCluster(tmp_path)
+    yield cluster
+    for process in cluster.processes:
+        cluster.stop(process)
 
 
 class Look:

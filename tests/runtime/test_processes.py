@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,74 +18,10 @@ from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 
-# Where the tests run in the background, they and their children were started deaf to SIGINT.
-MAIN = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from dcsvm_dask.cli import main; main()"
-)
 SECONDS = 300.0
+Start = Callable[..., Any]
 SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 LARGER = ["--gamma", "4", "-C", "32", "--clusters", "16,4", "--block-cap", "2048"]
-
-
-class Command:
-    """A dcsvm command in a process group of its own."""
-
-    def __init__(self, *arguments: object, log: Path) -> None:
-        self._log = log
-        with log.open("wb") as file:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", MAIN, *map(str, arguments)],
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    @property
-    def said(self) -> str:
-        return self._log.read_text()
-
-    def wait(self) -> int:
-        return self.process.wait(SECONDS)
-
-    def wait_for(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds; fail if the command ends before."""
-        end = time.monotonic() + SECONDS
-        while not holds():
-            assert self.process.poll() is None, f"ended before the moment:\n{self.said}"
-            assert time.monotonic() < end, f"waited in vain:\n{self.said}"
-            time.sleep(0.002)
-
-    def kill_group(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(SECONDS)
-
-    def interrupt_group(self) -> None:
-        """Do what a terminal does at Ctrl-C: every process of the group gets the signal."""
-        os.killpg(self.process.pid, signal.SIGINT)
-
-    def workers(self) -> list[psutil.Process]:
-        """Return the worker processes."""
-        return [
-            child
-            for child in psutil.Process(self.process.pid).children(recursive=True)
-            if "spawn_main" in " ".join(child.cmdline())
-        ]
-
-
-@pytest.fixture
-def command(tmp_path: Path) -> Iterator[Callable[..., Command]]:
-    """Return a starter of commands; none of their processes outlives the test."""
-    started: list[Command] = []
-
-    def start(*arguments: object) -> Command:
-        started.append(Command(*arguments, log=tmp_path / f"log{len(started)}"))
-        return started[-1]
-
-    yield start
-    for one in started:
-        if one.process.poll() is None:
-            one.kill_group()
 
 
 @pytest.fixture(scope="module")
@@ -114,11 +47,6 @@ def larger_alpha(larger: Path, tmp_path_factory: pytest.TempPathFactory, look: A
     return np.asarray(look.alpha(run))
 
 
-def is_there(place: Path, pattern: str) -> Callable[[], bool]:
-    """Return whether a commit object with such a name exists."""
-    return lambda: any(place.glob(f"stages/{pattern}.json"))
-
-
 def status(place: Path) -> dict[str, Any]:
     return api.open_run(place).status()
 
@@ -135,11 +63,11 @@ def check_gone_on(place: Path, before: dict[Any, str], alpha: np.ndarray, look: 
 
 
 def test_a_killed_training_with_two_workers_goes_on_to_the_same_model(
-    command: Callable[..., Command], small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
+    command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
     place = tmp_path / "run"
     train = command("train", small, "--run", place, "--workers", 2, *SMALL)
-    train.wait_for(is_there(place, "level-1/solve-*"))
+    train.wait_for_node(place, "level-1/solve-*")
     train.kill_group()
     assert status(place)["state"] == "interrupted"
     before = look.attempts(RunFolder.open(Location.of(place)))
@@ -149,11 +77,11 @@ def test_a_killed_training_with_two_workers_goes_on_to_the_same_model(
 
 
 def test_ctrl_c_leaves_a_run_that_goes_on(
-    command: Callable[..., Command], small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
+    command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
     place = tmp_path / "run"
     train = command("train", small, "--run", place, "--workers", 0, *SMALL)
-    train.wait_for(is_there(place, "level-2/solve-*"))
+    train.wait_for_node(place, "level-2/solve-*")
     train.interrupt_group()
     assert train.wait() == 130, train.said
     assert train.said.splitlines()[-1].endswith(f"go on by `dcsvm resume {place}`")
@@ -167,7 +95,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
 
 
 def test_ctrl_c_while_the_workers_start_is_one_sentence(
-    command: Callable[..., Command], small: Path, tmp_path: Path
+    command: Start, small: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "run"
     train = command("train", small, "--run", place, "--workers", 2, *SMALL)
@@ -182,7 +110,7 @@ def test_ctrl_c_while_the_workers_start_is_one_sentence(
 
 @pytest.mark.long
 def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
-    command: Callable[..., Command],
+    command: Start,
     larger: Path,
     tmp_path: Path,
     larger_alpha: np.ndarray,
@@ -190,7 +118,7 @@ def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
 ) -> None:
     place = tmp_path / "run"
     train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    train.wait_for(is_there(place, "level-2/solve-*"))
+    train.wait_for_node(place, "level-2/solve-*")
     train.interrupt_group()
     assert train.wait() == 130, train.said
     assert train.said.splitlines()[-1].endswith(f"go on by `dcsvm resume {place}`")
@@ -210,7 +138,7 @@ def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
 )
 def test_kill_at_a_moment(
     moment: str,
-    command: Callable[..., Command],
+    command: Start,
     larger: Path,
     tmp_path: Path,
     larger_alpha: np.ndarray,
@@ -218,7 +146,7 @@ def test_kill_at_a_moment(
 ) -> None:
     place = tmp_path / "run"
     train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    train.wait_for(is_there(place, moment))
+    train.wait_for_node(place, moment)
     train.kill_group()
     before = look.attempts(RunFolder.open(Location.of(place)))
     resume = command("resume", place, "--workers", 2)
@@ -230,7 +158,7 @@ def test_kill_at_a_moment(
 @pytest.mark.parametrize("seed", [1, 2])
 def test_kills_at_random_moments_until_it_is_done(
     seed: int,
-    command: Callable[..., Command],
+    command: Start,
     larger: Path,
     tmp_path: Path,
     larger_alpha: np.ndarray,
@@ -253,7 +181,7 @@ def test_kills_at_random_moments_until_it_is_done(
 
 @pytest.mark.long
 def test_a_worker_that_dies_is_replaced_and_the_model_is_the_same(
-    command: Callable[..., Command],
+    command: Start,
     larger: Path,
     tmp_path: Path,
     larger_alpha: np.ndarray,
@@ -262,7 +190,7 @@ def test_a_worker_that_dies_is_replaced_and_the_model_is_the_same(
     place = tmp_path / "run"
     train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
     for moment in ("level-2/solve-*", "level-1/solve-*"):
-        train.wait_for(is_there(place, moment))
+        train.wait_for_node(place, moment)
         train.workers()[0].kill()
     assert train.wait() == 0, train.said
     check_gone_on(place, {}, larger_alpha, look)
@@ -271,11 +199,11 @@ def test_a_worker_that_dies_is_replaced_and_the_model_is_the_same(
 
 @pytest.mark.long
 def test_workers_of_a_killed_client_do_not_outlive_it(
-    command: Callable[..., Command], larger: Path, tmp_path: Path
+    command: Start, larger: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "run"
     train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    train.wait_for(is_there(place, "arrange/commit"))
+    train.wait_for_node(place, "arrange/commit")
     workers = train.workers()
     assert len(workers) == 2
     train.process.kill()
@@ -286,18 +214,19 @@ def test_workers_of_a_killed_client_do_not_outlive_it(
 
 @pytest.mark.long
 def test_a_scheduler_that_dies_ends_the_command_with_a_sentence(
-    command: Callable[..., Command],
+    command: Start,
     larger: Path,
     tmp_path: Path,
     larger_alpha: np.ndarray,
     look: Any,
+    dask_cluster: Any,
 ) -> None:
     place = tmp_path / "run"
-    with dask_cluster(tmp_path) as (address, scheduler):
-        train = command("train", larger, "--run", place, "--scheduler", address, *LARGER)
-        train.wait_for(is_there(place, "level-2/solve-*"))
-        scheduler.kill()
-        assert train.wait() == 1, train.said
+    address, scheduler = dask_cluster.start(2)
+    train = command("train", larger, "--run", place, "--scheduler", address, *LARGER)
+    train.wait_for_node(place, "level-2/solve-*")
+    scheduler.kill()
+    assert train.wait() == 1, train.said
     assert "Traceback" not in train.said
     found = status(place)
     assert found["state"] == "failed"
@@ -330,41 +259,3 @@ def test_a_script_without_a_main_guard_is_told_so(small: Path, tmp_path: Path) -
     assert said[1:] == ["went on"]  # once: the child that imports the script does not go on
     assert words in done.stderr
     assert "Traceback" not in done.stderr
-
-
-class dask_cluster:  # noqa: N801
-    """A scheduler and two workers as processes of the dask command."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
-
-    def __enter__(self) -> tuple[str, subprocess.Popen[bytes]]:
-        file = self._folder / "scheduler.json"
-        self._start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
-        end = time.monotonic() + SECONDS
-        while not file.exists():
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        time.sleep(0.2)
-        address = json.loads(file.read_text())["address"]
-        for _ in range(2):
-            self._start("worker", address, "--nthreads", "1", "--no-dashboard")
-        return address, self._processes[0]
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait(SECONDS)
-
-    def _start(self, *arguments: str) -> None:
-        with (self._folder / f"dask{len(self._processes)}").open("wb") as log:
-            self._processes.append(
-                subprocess.Popen(
-                    [sys.executable, "-m", "dask", *arguments],
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            )

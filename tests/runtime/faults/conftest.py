@@ -80,6 +80,8 @@ def faults(
     """Give a table of faults for the workers that this test starts."""
     folder = tmp_path / "faults"
     monkeypatch.setenv(load().FOLDER, str(folder))
+    # For commands, which read it at their start, and for workers of this process.
+    monkeypatch.setenv("DASK_DISTRIBUTED__WORKER__PRELOAD", str([str(INJECTION)]))
     with dask.config.set({PRELOAD: [str(INJECTION)]}):
         yield Faults(folder, look, undisturbed)
 

@@ -40,7 +40,7 @@ class Fault:
     when : {"before", "after", "commit", "committed"}
         Before the step, after it, between its arrays and its commit object, or after that.
     times : int
-        How often, at most.
+        How often, at most; 0: always.
     """
 
     stage: str
@@ -100,6 +100,8 @@ class FaultTable:
 
     def _claim(self, number: int, fault: Fault) -> bool:
         """Take one of a fault's times; of a slow process all are its own."""
+        if not fault.times:
+            return True
         for time_ in range(1 if fault.how == "slow" else fault.times):
             mark = self.folder / "fired" / f"{number}-{time_}"
             try:

