@@ -6,8 +6,10 @@ imported when it is called, so that the rest of the program starts fast.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import importlib
+import signal
 from typing import Any
 
 import click
@@ -78,6 +80,8 @@ class LazyGroup(click.Group):
             wrong = isinstance(error, WRONG_PATH) or error.errno == errno.EROFS
             ctx.exit(2 if wrong else 1)
         except KeyboardInterrupt as error:
+            # One more Ctrl-C on the way out would change the status.
+            atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
             click.echo(f"dcsvm: {str(error) or 'interrupted'}", err=True)
             ctx.exit(INTERRUPTED)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
+import os
 import signal
 import socket
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +26,7 @@ DASHBOARD_PORT = 8787
 SPAWNED_WITH = "distributed.nanny.pre-spawn-environ"
 # A worker that is sent a second task beside a long one holds it up while others are idle.
 QUEUE = "distributed.scheduler.worker-saturation"
+QUIET_TRACKER = "ignore:resource_tracker"
 GUARD = (
     "worker processes import the script that starts them, so in a script train below "
     'if __name__ == "__main__":, or in this process alone by workers=0'
@@ -78,8 +81,25 @@ def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Execu
         except (RuntimeError, OSError, TimeoutError) as error:
             raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
-        with _prepared(client, send, PrepareWorker(shield=True, threads=workers)):
-            yield OnCluster(client, send, description, None)
+        try:
+            with _prepared(client, send, PrepareWorker(shield=True, threads=workers)):
+                yield OnCluster(client, send, description, None)
+        except KeyboardInterrupt:
+            with uninterrupted():  # a second Ctrl-C would make it longer, not shorter
+                kill_workers(cluster)
+                stack.close()
+            raise
+
+
+def kill_workers(cluster: Any) -> None:
+    """Let the workers of a local cluster go at once: what they have not committed is done again.
+
+    Asked to leave they would be waited for, several seconds, while their steps go on.
+    """
+    for nanny in cluster.workers.values():
+        nanny.auto_restart = False
+        with contextlib.suppress(ProcessLookupError, TypeError):  # gone, or not there yet
+            os.kill(nanny.pid, signal.SIGKILL)
 
 
 @contextmanager
@@ -140,8 +160,11 @@ def uninterrupted() -> Iterator[None]:
     except ValueError:  # not the main thread, which is the one that is interrupted
         yield
         return
-    # It takes SIGINT off the mask when it starts, so it has to be there before.
+    # It takes SIGINT off the mask when it starts, so it has to be there before. Of what killed
+    # workers leave behind it would tell the user.
+    sys.warnoptions.append(QUIET_TRACKER)
     resource_tracker.ensure_running()
+    sys.warnoptions.remove(QUIET_TRACKER)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -87,7 +87,7 @@ def test_ctrl_c_twice_stops_at_once(
     time.sleep(0.2)
     train.interrupt_group()
     assert train.wait() == 130, train.said
-    assert time.monotonic() - begin < 20.0
+    assert time.monotonic() - begin < 5.0
     assert "Traceback" not in train.said
     faults.clear()
     resume = command("resume", place, "--workers", 2)
