@@ -45,6 +45,12 @@ MAIN = (
 SECONDS = 300.0
 
 
+@pytest.fixture(scope="session")
+def main() -> str:
+    """Give the program that `Command` runs."""
+    return MAIN
+
+
 class Command:
     """A dcsvm command in a process group of its own."""
 
