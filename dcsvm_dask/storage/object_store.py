@@ -35,17 +35,17 @@ def on_store(url: str, do: Callable[[Any, str], T]) -> T:
         fs, path = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError) as error:
         raise InputError(f"{url}: cannot be opened: {error}") from error
-    for pause in PAUSES:
+    pauses = iter(PAUSES)
+    while True:
         try:
             return do(fs, path)
         except Exception as error:
-            if not may_pass(error):
-                raise _told(url, error) from error
+            pause = next(pauses, None) if may_pass(error) else None
+            if pause is None:
+                if may_pass(error) or is_out_of_reach(error):
+                    raise InputError(f"{url}: cannot be reached: {error}") from error
+                raise
         time.sleep(pause)
-    try:
-        return do(fs, path)
-    except Exception as error:
-        raise _told(url, error) from error
 
 
 def read_intact(read: Callable[[], T]) -> T:
@@ -69,12 +69,6 @@ def may_pass(error: Exception) -> bool:
     if isinstance(error, PermissionError) or "Credentials" in type(error).__name__:
         return False
     return is_out_of_reach(error) or (isinstance(error, OSError) and error.errno in _PASSING)
-
-
-def _told(url: str, error: Exception) -> Exception:
-    if is_out_of_reach(error) or may_pass(error):
-        return InputError(f"{url}: cannot be reached: {error}")
-    return error
 
 
 class PatientStore(WrapperStore[FsspecStore]):

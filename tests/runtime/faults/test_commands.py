@@ -95,13 +95,23 @@ def test_ctrl_c_twice_stops_at_once(
     faults.check(api.open_run(place))
 
 
+@pytest.fixture
+def on_one_worker(command: Start, faults: Any, dask_cluster: Any) -> Start:
+    """Return a starter of commands on a cluster of one worker, whose steps take their time."""
+
+    def start(*words: object) -> Any:
+        faults.add("*", "*", "wait", seconds=0.3, times=0)
+        address, _ = dask_cluster.start(1)
+        return command(*words, "--scheduler", address)
+
+    return start
+
+
 def test_a_worker_that_joins_in_the_middle_gets_work(
-    command: Start, small: Path, tmp_path: Path, faults: Any, dask_cluster: Any
+    on_one_worker: Start, small: Path, tmp_path: Path, faults: Any, dask_cluster: Any
 ) -> None:
-    faults.add("*", "*", "wait", seconds=0.3, times=0)
     place = tmp_path / "run"
-    address, _ = dask_cluster.start(1)
-    train = command("train", small, "--run", place, "--scheduler", address, *WORDS)
+    train = on_one_worker("train", small, "--run", place, *WORDS)
     train.wait_for_node(place, "arrange/commit")
     dask_cluster.add_worker()
     assert train.wait() == 0, train.said
@@ -112,12 +122,10 @@ def test_a_worker_that_joins_in_the_middle_gets_work(
 
 
 def test_a_cluster_whose_only_worker_is_lost_goes_on_with_the_next(
-    command: Start, small: Path, tmp_path: Path, faults: Any, dask_cluster: Any
+    on_one_worker: Start, small: Path, tmp_path: Path, faults: Any, dask_cluster: Any
 ) -> None:
-    faults.add("*", "*", "wait", seconds=0.3, times=0)
     place = tmp_path / "run"
-    address, _ = dask_cluster.start(1)
-    train = command("train", small, "--run", place, "--scheduler", address, *WORDS)
+    train = on_one_worker("train", small, "--run", place, *WORDS)
     train.wait_for_node(place, "level-2/solve-*")
     dask_cluster.stop(dask_cluster.processes[1])
     train.wait_for(lambda: "no workers are left" in train.said)
