@@ -36,6 +36,7 @@ def execution_options(command: Command) -> Command:
 
     @click.option("--workers", type=int, help="Local worker processes; 0: in this process.")
     @click.option("--scheduler", help="Address of a running Dask scheduler.")
+    @click.option("--scheduler-file", help="File that a running Dask scheduler wrote.")
     @click.option("--memory-limit", help="Memory of each local worker, for example 1GB.")
     @click.option("--time-budget", help="Stop after 90s, 10m, 1h30m; the best level is the model.")
     @functools.wraps(command)
@@ -43,6 +44,7 @@ def execution_options(command: Command) -> Command:
         *args: Any,
         workers: int | None,
         scheduler: str | None,
+        scheduler_file: str | None,
         memory_limit: str | None,
         time_budget: str | None,
         **kwargs: Any,
@@ -53,6 +55,7 @@ def execution_options(command: Command) -> Command:
         execution = Execution(
             workers=workers,
             scheduler=scheduler,
+            scheduler_file=scheduler_file,
             memory_limit=memory_limit,
             time_budget=None if time_budget is None else parse_duration(time_budget),
         )

@@ -33,11 +33,18 @@ def predicting_options(command: Command) -> Command:
         help="Local worker processes; 0: this process, one thread; none: one thread a core.",
     )
     @click.option("--scheduler", help="Address of a running Dask scheduler.")
+    @click.option("--scheduler-file", help="File that a running Dask scheduler wrote.")
     @functools.wraps(command)
-    def wrapped(*args: Any, workers: int | None, scheduler: str | None, **kwargs: Any) -> Any:
+    def wrapped(
+        *args: Any,
+        workers: int | None,
+        scheduler: str | None,
+        scheduler_file: str | None,
+        **kwargs: Any,
+    ) -> Any:
         from dcsvm_dask.runtime.session import Execution
 
-        execution = Execution(workers=workers, scheduler=scheduler)
+        execution = Execution(workers=workers, scheduler=scheduler, scheduler_file=scheduler_file)
         return command(*args, execution=execution, **kwargs)
 
     return wrapped

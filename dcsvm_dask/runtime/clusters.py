@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import multiprocessing
 import os
@@ -13,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
+from pathlib import Path
 from typing import Any
 
 from dcsvm_dask import __version__
@@ -122,6 +124,11 @@ def connected(address: str) -> Iterator[Any]:
             f"no Dask scheduler answers at {address} ({error}); "
             "start one by `dask scheduler` and give its address"
         ) from error
+    except TypeError as error:  # what Dask raises without certificates
+        raise InputError(
+            f"the scheduler at {address} speaks TLS: name a certificate in Dask's configuration "
+            "(distributed.comm.tls)"
+        ) from error
     with client:
         try:  # a cluster that has just been started may still wait for its first worker
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
@@ -131,6 +138,24 @@ def connected(address: str) -> Iterator[Any]:
             ) from error
         check_versions(client, address)
         yield client
+
+
+def address_in(file: str) -> str:
+    """Return the address in a file that a scheduler wrote.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is no such file.
+    """
+    try:
+        return str(json.loads(Path(file).read_text())["address"])
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{file}: there is no such file; `dask scheduler --scheduler-file {file}` writes it"
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file}: is no file that a Dask scheduler wrote") from error
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.runtime.capacity import check_disk, check_memory, memory_of_workers
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.clusters import (
+    address_in,
     connected,
     local_cluster,
     memory_of_slots,
@@ -47,8 +48,14 @@ class Execution:
     """Memory of each local worker; None: an equal share."""
     time_budget: float | None = None
     """Seconds after which the best committed level is the model."""
+    scheduler_file: str | None = None
+    """The file that a scheduler wrote (``dask scheduler --scheduler-file``), for its address."""
 
     def __post_init__(self) -> None:
+        if self.scheduler_file is not None:
+            if self.scheduler is not None:
+                raise InputError("give either a scheduler's address or its file, not both")
+            object.__setattr__(self, "scheduler", address_in(self.scheduler_file))
         if self.workers is not None and self.workers < 0:
             raise InputError(f"workers: {self.workers} is not possible; give 0 or more")
         if self.workers is not None and self.scheduler is not None:

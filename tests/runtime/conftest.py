@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -120,13 +120,18 @@ class DaskCluster:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._words: tuple[str, ...] = ()
+        self.file = folder / "scheduler.json"
         self.address = ""
         self.processes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, workers: int) -> tuple[str, subprocess.Popen[bytes]]:
+    def start(
+        self, workers: int, scheduler: Sequence[str] = (), worker: Sequence[str] = ()
+    ) -> tuple[str, subprocess.Popen[bytes]]:
         """Start a scheduler with workers; return its address and its process."""
-        file = self._folder / "scheduler.json"
-        self._run("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        file, self._words = self.file, tuple(worker)
+        words = ("--port", "0", "--no-dashboard", "--scheduler-file", str(file), *scheduler)
+        self._run("scheduler", *words)
         end = time.monotonic() + SECONDS
         while not file.exists():
             assert time.monotonic() < end
@@ -139,7 +144,8 @@ class DaskCluster:
 
     def add_worker(self) -> subprocess.Popen[bytes]:
         """Start one more worker, which joins as soon as it is ready."""
-        return self._run("worker", self.address, "--nthreads", "1", "--no-dashboard")
+        words = (self.address, "--nthreads", "1", "--no-dashboard", *self._words)
+        return self._run("worker", *words)
 
     def stop(self, process: subprocess.Popen[bytes]) -> None:
         """Kill a process with those that it has started."""

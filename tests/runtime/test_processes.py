@@ -259,3 +259,19 @@ def test_a_script_without_a_main_guard_is_told_so(small: Path, tmp_path: Path) -
     assert said[1:] == ["went on"]  # once: the child that imports the script does not go on
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.long
+def test_a_scheduler_is_found_by_its_file(
+    command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any, dask_cluster: Any
+) -> None:
+    place, absent, odd = tmp_path / "run", tmp_path / "absent.json", tmp_path / "odd.json"
+    odd.write_text("[]")
+    dask_cluster.start(1)
+    for file, said in ((absent, "there is no such file"), (odd, "is no file that a Dask")):
+        refused = command("train", small, "--run", place, "--scheduler-file", file, *SMALL)
+        assert refused.wait() == 2
+        assert f"{file}: {said}" in refused.said
+    train = command("train", small, "--run", place, "--scheduler-file", dask_cluster.file, *SMALL)
+    assert train.wait() == 0, train.said
+    np.testing.assert_array_equal(look.alpha(api.open_run(place)), look.alpha(undisturbed))
