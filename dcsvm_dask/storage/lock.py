@@ -120,12 +120,12 @@ class FolderLock:
                 f"{self._object}: is no lock that dcsvm wrote; delete it, or name another folder"
             )
         if _is_alive(owner) or self._still_beats(owner):
-            raise InputError(
-                f"{self._place}: the {self._what} is in use by {_describe(owner)}; "
-                "stop that process first"
-            )
+            raise self._in_use(owner)
         with _alone_in(self._place):
-            if read_owner(self._place) != owner:
+            now = read_owner(self._place)
+            if now != owner:
+                if identity(now) == identity(owner):  # its heart has beaten after all
+                    raise self._in_use(owner)
                 return False
             self._object.delete()
             if not self._create():
@@ -134,6 +134,12 @@ class FolderLock:
             # Another process may have found it stale, too, and deleted what was just written.
             time.sleep(SETTLE_SECONDS)
         return self._is_mine()
+
+    def _in_use(self, owner: dict[str, Any]) -> InputError:
+        return InputError(
+            f"{self._place}: the {self._what} is in use by {_describe(owner)}; "
+            "stop that process first"
+        )
 
     def _still_beats(self, owner: dict[str, Any]) -> bool:
         """Whether a heartbeat that looks old by this host's clock goes on."""

@@ -54,6 +54,11 @@ class Faults:
         self._table.write()
 
     @property
+    def begun(self) -> int:
+        """How many steps have begun."""
+        return int(self._table.calls().total())
+
+    @property
     def fired(self) -> int:
         return int(self._table.fired())
 

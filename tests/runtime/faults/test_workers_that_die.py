@@ -78,4 +78,4 @@ def test_a_slow_worker_does_not_hold_a_level_for_long(
     assert sum(tasks.values()) == 17
     # The slow one holds a task or two, for ten times as long each; it would have had a third.
     assert min(tasks.values()) <= 3
-    assert run.status()["stage_seconds"]["level-2"] < 35 * SECONDS
+    assert run.status()["stage_seconds"]["level-2"] < 45 * SECONDS
