@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmError, InputError
 from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
@@ -143,7 +143,9 @@ def carry_run(
             f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`"
         ) from error
     except Exception as error:
-        told = disk_full(run.place.url, str(error)) if is_full(error) else error
+        told: Exception = error
+        if is_full(error) and not isinstance(error, DcsvmError):  # which has told it already
+            told = disk_full(run.place.url, str(error))
         with contextlib.suppress(OSError):  # on a full disk nothing can be left
             _leave(run, "failed", str(told) or type(told).__name__)
         if told is error:
