@@ -165,11 +165,7 @@ def probe_stage() -> Stage:
 
 def merge_stage() -> Stage:
     """Return the stage that merges repeated rows and leaves them where they are."""
-    layers = (
-        single("order", arrange.merge_repeats),
-        single(COMMIT, arrange.commit_arrangement, parts=0),
-    )
-    return Stage(ARRANGE, layers, "arrange")
+    return Stage(ARRANGE, (single(COMMIT, arrange.merge_repeats),), "arrange")
 
 
 def arrange_stage(settings: Settings, shape: Shape) -> Stage:
@@ -183,7 +179,7 @@ def arrange_stage(settings: Settings, shape: Shape) -> Stage:
     layers = (
         single("cluster", partition.cluster_data, n_clusters=n_clusters),
         many("assign", partition.assign_data, chunks, "part", parts=chunks),
-        single("order", arrange.merge_and_order, parts=chunks),
+        single("order", arrange.order_rows, keep=Keep.RUN, parts=chunks),
         many("part", arrange.arrange_part, parts, "part", keep=Keep.RUN, parts=parts),
         single(COMMIT, arrange.commit_arrangement, parts=parts),
     )

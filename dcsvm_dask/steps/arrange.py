@@ -8,77 +8,75 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.steps.partition import block_record, group_by_label, read_labels, share
 from dcsvm_dask.steps.problem import ARRANGE, data_of, data_rows
-from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+Index = NDArray[np.int64]
 
 ARRANGED_CHUNK_ROWS = 4096
 
 
 def merge_repeats(run: RunFolder, attempt: Attempt) -> Record:
-    """Merge rows equal in x and y and list the merged rows in the order of the data set.
+    """Commit the arrangement that leaves rows where they are, but for repeats.
 
-    Writes what `merge_and_order` writes but for blocks.
+    Writes ``rows`` (those that stand for the ones equal to them in x and y, ascending), ``weight``
+    (how many each stands for) and, where there are repeats, ``representative`` (of every row).
     """
     data = data_of(run)
-    rows, representative = _merged(data)
-    weight = np.bincount(representative, minlength=data.n_rows)
+    hashes = data.read_hashes(0, data.n_rows)
+    rows, representative = first_of_equal(hashes)
+    weight = np.bincount(representative, minlength=data.n_rows)[rows]
     attempt.write("rows", rows)
-    attempt.write("weight", weight[rows].astype(np.float64))
-    attempt.write("representative", representative)
-    return {"variables": len(rows), "rows": data.n_rows}
+    attempt.write("weight", weight.astype(np.min_scalar_type(weight.max())))
+    if len(rows) < data.n_rows:
+        attempt.write("representative", representative)
+    return {"variables": len(rows), "rows": data.n_rows, "parts": 0}
 
 
-def merge_and_order(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
-    """Merge rows equal in x and y and list the merged rows block by block.
-
-    Writes ``rows`` (representatives in block order), ``weight`` (how many rows each stands for),
-    ``offsets`` (of blocks) and ``representative`` (of every row of the data set).
-    """
-    data = data_of(run)
-    labels = read_labels(run, ARRANGE, parts)
-    kept, representative = _merged(data)
-    weight = np.bincount(representative, minlength=data.n_rows)
-    index, offsets, label = group_by_label(labels[kept])
-    rows = kept[index]
-    attempt.write("rows", rows)
-    attempt.write("weight", weight[rows].astype(np.float64))
+def order_rows(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
+    """List the data set's rows block by block, as ``rows`` with their ``offsets``."""
+    index, offsets, label = group_by_label(read_labels(run, ARRANGE, parts))
+    attempt.write("rows", index)
     attempt.write("offsets", offsets)
     attempt.write("block_label", label)
-    attempt.write("representative", representative)
-    return {
-        "variables": len(rows),
-        "rows": data.n_rows,
-        **block_record(offsets),
-    }
+    return {"rows": len(index), "blocks": len(label)}
 
 
 def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
-    """Write a share of the blocks, each in k-d order, with labels and weights."""
-    data = data_of(run)
-    order = run.node(ARRANGE, "order")
+    """Write a share of the blocks: repeats merged, each block in k-d order.
+
+    Rows that are equal are in one block, whose label depends on the row alone. Writes rows ``X``,
+    ``y``, ``weight`` and ``rows`` of the variables, how many of them each block has (``sizes``),
+    and which of them stands for each row that ``order`` lists here (``variable``).
+    """
+    data, order = data_of(run), run.node(ARRANGE, "order")
     offsets = order.read("offsets")
     start, stop = blocks_of_part(offsets, part, parts)
-    first, last = int(offsets[start]), int(offsets[stop])
-    rows = order.read("rows", slice(first, last))
-    weight = order.read("weight", slice(first, last))
-    ascending = np.argsort(rows, kind="stable")
-    X = data_rows(run).take(rows[ascending])
-    place_of = np.empty(len(rows), dtype=np.int64)
-    place_of[ascending] = np.arange(len(rows))
-    arranged = []
-    for block in range(start, stop):
-        members = np.arange(offsets[block] - first, offsets[block + 1] - first)
-        arranged.append(members[kd_order(X[place_of[members]])])
-    position = np.concatenate(arranged) if arranged else np.empty(0, dtype=np.int64)
-    codes = _codes(run, rows[position])
-    attempt.write("rows", rows[position])
-    attempt.write("weight", weight[position])
-    attempt.write("y", np.where(codes == 1, 1, -1).astype(np.int8))
-    chunks = (
-        X[place_of[position[i : i + ARRANGED_CHUNK_ROWS]]]
-        for i in range(0, len(position), ARRANGED_CHUNK_ROWS)
-    )
+    borders = offsets[start : stop + 1]
+    # Ascending in each block, so that the first of equal rows is the first in the data set.
+    listed = order.read("rows", slice(int(borders[0]), int(borders[-1]))).astype(np.int64)
+    X, codes = data_rows(run).take(listed), data.take_codes(listed)
+    hashes = row_hashes(X, codes)
+    kept, variable, sizes = [], np.empty(len(listed), dtype=np.int32), []
+    done = 0
+    for first, last in zip(borders[:-1] - borders[0], borders[1:] - borders[0], strict=True):
+        alone, representative = first_of_equal(hashes[first:last])
+        alone = alone[kd_order(X[first:last][alone])]
+        place = np.empty(last - first, dtype=np.int32)
+        place[alone] = np.arange(done, done + len(alone), dtype=np.int32)
+        variable[first:last] = place[representative]
+        kept.append(first + alone)
+        sizes.append(len(alone))
+        done += len(alone)
+    position = np.concatenate([np.empty(0, dtype=np.int64), *kept])
+    weight = np.bincount(variable, minlength=done)
+    attempt.write("rows", listed[position])
+    attempt.write("weight", weight.astype(np.min_scalar_type(weight.max(initial=1))))
+    attempt.write("y", np.where(codes[position] == 1, 1, -1).astype(np.int8))
+    attempt.write("variable", variable)
+    attempt.write("sizes", np.array(sizes, dtype=np.int64))
+    chunks = (X[position[i : i + ARRANGED_CHUNK_ROWS]] for i in range(0, done, ARRANGED_CHUNK_ROWS))
     write_rows(
         attempt.place / "X",
         chunks,
@@ -86,20 +84,32 @@ def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> 
         sparse=data.is_sparse,
         chunk_rows=ARRANGED_CHUNK_ROWS,
     )
-    return {"rows": len(position), "blocks": stop - start}
+    return {"rows": len(listed), "variables": done, "blocks": stop - start}
 
 
 def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
-    """Commit the arrangement; no parts mean that rows stay where they are."""
-    del attempt  # its nodes hold all arrays
+    """Commit what the parts wrote: ``offsets`` and ``block_label`` of all blocks.
+
+    Where there are repeats also ``representative``: the row that stands for each.
+    """
     order = run.node(ARRANGE, "order")
-    keys = ["variables", "rows"]
-    if parts:
-        keys += ["blocks", "largest_block", "smallest_block"]
-    return {"parts": parts, **{key: order.record[key] for key in keys}}
+    nodes = [run.node(ARRANGE, f"part-{i:04d}") for i in range(parts)]
+    sizes = np.concatenate([node.read("sizes") for node in nodes])
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    attempt.write("offsets", offsets)
+    attempt.write("block_label", order.read("block_label"))
+    variables, n_rows = int(offsets[-1]), int(order.record["rows"])
+    if variables < n_rows:
+        representative, done = np.empty(n_rows, dtype=np.int64), 0
+        for node in nodes:
+            listed = order.read("rows", slice(done, done + node.record["rows"]))
+            representative[listed] = node.read("rows")[node.read("variable")]
+            done += node.record["rows"]
+        attempt.write("representative", representative)
+    return {"variables": variables, "rows": n_rows, "parts": parts, **block_record(offsets)}
 
 
-def blocks_of_part(offsets: NDArray[np.int64], part: int, parts: int) -> tuple[int, int]:
+def blocks_of_part(offsets: Index, part: int, parts: int) -> tuple[int, int]:
     """Return the consecutive blocks of a part; parts hold nearly equal numbers of rows."""
     n = int(offsets[-1])
     first, last = share(n, part, parts)
@@ -107,19 +117,20 @@ def blocks_of_part(offsets: NDArray[np.int64], part: int, parts: int) -> tuple[i
     return int(start), int(len(offsets) - 1 if part == parts - 1 else stop)
 
 
-def _merged(data: DataSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows that stand for those equal to them, ascending, and that of every row."""
-    hashes = data.read_hashes(0, data.n_rows)
+def first_of_equal(hashes: NDArray[np.uint64]) -> tuple[Index, Index]:
+    """Return the rows that stand for those equal to them, ascending, and that of every row.
+
+    Parameters
+    ----------
+    hashes : ndarray, shape (n, 2), uint64
+        Of the rows with their labels.
+    """
+    n = len(hashes)
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))
-    new = np.ones(data.n_rows, dtype=bool)
+    new = np.ones(n, dtype=bool)
     new[1:] = (hashes[order[1:]] != hashes[order[:-1]]).any(axis=1)
-    # lexsort is stable, so the first row of a group is the first in the data set.
+    # lexsort is stable: the first of a group is the first of the rows.
     first = order[np.flatnonzero(new)]
-    representative = np.empty(data.n_rows, dtype=np.int64)
+    representative = np.empty(n, dtype=np.int64)
     representative[order] = first[np.cumsum(new) - 1]
     return np.sort(first), representative
-
-
-def _codes(run: RunFolder, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-    data = data_of(run)
-    return data.read_codes(0, data.n_rows)[rows]

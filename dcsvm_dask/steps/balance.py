@@ -35,7 +35,7 @@ def move_slot(
     problem, table = read_problem(run), read_table(run, level)
     before = run.node(previous, "commit")
     alpha, gradient = before.read("alpha")[0], before.read("gradient")
-    blocks = table.costliest_first(alpha, problem.C)[slot::slots]
+    blocks = table.costliest_first(problem, alpha)[slot::slots]
     solved = [
         move_block(problem, table.rows(block), alpha, gradient, before.record) for block in blocks
     ]
@@ -46,8 +46,8 @@ def move_block(
     problem: Problem, index: NDArray[np.int64], alpha: Vector, gradient: Vector, before: Record
 ) -> Solved:
     """Solve a block for the next bias, from where it was for the last one."""
-    y, offset = problem.y[index], before["next_bias"]
-    solver = RowsSolver(problem.settings, problem.take(index), y, problem.C[index])
+    y, offset = problem.labels(index), before["next_bias"]
+    solver = RowsSolver(problem.settings, problem.take(index), y, problem.bounds(index))
     solution = solver.solve(
         alpha=alpha[index],
         p=offset * y - 1.0,

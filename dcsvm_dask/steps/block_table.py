@@ -8,9 +8,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.steps.problem import ARRANGE
+from dcsvm_dask.steps.problem import ARRANGE, Problem
 from dcsvm_dask.steps.regime import are_alone
 from dcsvm_dask.storage.run import Committed, RunFolder
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,7 @@ class BlockTable:
         """Number of blocks."""
         return len(self.offsets) - 1
 
-    def costliest_first(
-        self, alpha: NDArray[np.float64] | None, C: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def costliest_first(self, problem: Problem, alpha: Vector | None) -> Index:
         """Return the blocks by what they are likely to cost.
 
         That is their support vectors, those at their bound twice: where classes overlap, most
@@ -51,9 +52,10 @@ class BlockTable:
         ----------
         alpha : ndarray, shape (n,), or None
             Where the blocks start; None: at zero.
-        C : ndarray, shape (n,)
         """
-        cost = np.ones(len(C)) if alpha is None else (alpha > 0.0) * (1.0 + (alpha >= C))
+        if alpha is None:
+            return np.argsort(-np.diff(self.offsets), kind="stable")
+        cost = (alpha > 0.0) * (1.0 + (alpha >= problem.C))
         if self.index is not None:
             cost = cost[self.index]
         before = np.concatenate([[0.0], np.cumsum(cost)])
@@ -64,12 +66,25 @@ class BlockTable:
         start, stop = int(self.offsets[block]), int(self.offsets[block + 1])
         return np.arange(start, stop) if self.index is None else self.index[start:stop]
 
+    def variables(self, places: Index) -> Index:
+        """Return the variables at some places, counted block after block."""
+        return places if self.index is None else self.index[places]
+
+    def blocks_of(self, variables: Index) -> NDArray[np.int32]:
+        """Return the blocks of some variables."""
+        places = variables
+        if self.index is not None:
+            place_of = np.empty(len(self.index), dtype=np.int64)
+            place_of[self.index] = np.arange(len(self.index))
+            places = place_of[variables]
+        return (np.searchsorted(self.offsets, places, side="right") - 1).astype(np.int32)
+
 
 def read_table(run: RunFolder, stage: str) -> BlockTable:
     """Open the blocks of a level; kept for the next block that the same process solves."""
     own = run.find(stage, "order")
     if own is None:
-        return _read_table(run.place.url, ARRANGE, run.node(ARRANGE, "order").attempt)
+        return _read_table(run.place.url, ARRANGE, run.node(ARRANGE, "commit").attempt)
     return _read_table(run.place.url, stage, own.attempt)
 
 
@@ -77,7 +92,7 @@ def read_table(run: RunFolder, stage: str) -> BlockTable:
 def _read_table(run_url: str, stage: str, attempt: str) -> BlockTable:
     del attempt  # part of the cache's key: another attempt is another table
     run = RunFolder.open(run_url)
-    order: Committed = run.node(stage, "order")
+    order = run.node(stage, "commit" if stage == ARRANGE else "order")
     return BlockTable(
         offsets=order.read("offsets").astype(np.int64),
         index=None if stage == ARRANGE else order.read("index").astype(np.int64),
@@ -91,9 +106,7 @@ def read_slots(run: RunFolder, stage: str, slots: int) -> list[Committed]:
     return [run.node(stage, f"solve-{slot:04d}") for slot in range(slots)]
 
 
-def gather(
-    nodes: list[Committed], table: BlockTable, name: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def gather(nodes: list[Committed], table: BlockTable, name: str) -> tuple[Vector, Vector]:
     """Return an array of all slots, block after block, and in the order of the variables."""
     in_blocks = np.empty(table.offsets[-1])
     for node in nodes:

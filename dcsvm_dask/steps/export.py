@@ -14,7 +14,7 @@ from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
 from dcsvm_dask.models.svc import to_svc
 from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.steps.predict import load_model
-from dcsvm_dask.steps.problem import ARRANGE
+from dcsvm_dask.steps.problem import ARRANGE, representatives
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
@@ -53,13 +53,15 @@ def read_exact(run: RunFolder) -> ExactModel:
     """
     choice = choose_model(run, "exact")
     model = load_model(run, choice.stage, compact=False)
-    node, order = run.find(choice.stage, "commit"), run.find(ARRANGE, "order")
-    if node is None or order is None:
+    node, arranged = run.find(choice.stage, "commit"), run.find(ARRANGE, "commit")
+    if node is None or arranged is None:
         raise InputError(f"{run.place}: what {choice.stage} was made from is not there any more")
-    alpha, representative = node.read("alpha")[0], order.read("representative")
+    alpha, representative = node.read("alpha")[0], representatives(arranged)
     rows = np.flatnonzero(alpha)
     # The model holds one support vector for each representative, in the order of the data set.
-    stands_for, position = np.unique(representative[rows], return_inverse=True)
+    stands_for, position = np.unique(
+        rows if representative is None else representative[rows], return_inverse=True
+    )
     if len(stands_for) != model.n_support:
         raise InputError(f"{node.place}: damaged: alpha does not fit to the support vectors")
     coef = np.sign(model.coef[position]) * alpha[rows]

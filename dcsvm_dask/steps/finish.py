@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcsvm_dask.steps.level import rows_in_chunks
-from dcsvm_dask.steps.problem import ARRANGE, read_problem
+from dcsvm_dask.steps.problem import read_problem, shared_out
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -15,11 +15,7 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     problem = read_problem(run)
     point = run.node(source, "commit")
     alpha = point.read("alpha")[0]
-    representative = run.node(ARRANGE, "order").read("representative")
-    by_row = np.zeros(len(representative))
-    C = problem.settings.C
-    by_row[problem.rows] = np.minimum(alpha * C / problem.C, C)  # rounding may lead above C
-    attempt.write("alpha", by_row[representative][None, :])
+    attempt.write("alpha", shared_out(run, problem, alpha)[None, :])
     support = np.flatnonzero(alpha)
     support = support[np.argsort(problem.rows[support], kind="stable")]
     model = write_model(

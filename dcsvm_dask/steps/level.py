@@ -22,6 +22,8 @@ ESTIMATE_ROWS = 4096
 # What skipping far pairs may change about f at such a row: little beside the margin, 1.
 ESTIMATE_ERROR = 1e-3
 SUPPORT_CHUNK_ROWS = 4096
+# Support vectors in memory at a time for the estimate.
+ESTIMATE_SUPPORT_ROWS = 262_144
 # Blocks with at least this share of the support vectors tell how all of them answer to the bias.
 ANSWERING = 0.1
 
@@ -32,20 +34,17 @@ def commit_level(
     """Gather a level's blocks: alpha of every variable, totals, estimates and the early model."""
     problem = read_problem(run)
     table = read_table(run, stage)
-    index = np.arange(problem.n) if table.index is None else table.index
     nodes = read_slots(run, stage, slots)
     in_blocks, alpha = gather(nodes, table, "alpha")
     attempt.write("alpha", alpha[None, :])
     with_intercept = problem.settings.fit_intercept
     if with_intercept:
         attempt.write("gradient", gather(nodes, table, "gradient")[1])
-    labels = np.empty(problem.n, dtype=np.int32)
-    labels[index] = np.repeat(np.arange(table.n_blocks, dtype=np.int32), np.diff(table.offsets))
     rule = read_rule(run, ARRANGE if table.index is None else stage)
     block_of_label = np.full(rule.n_blocks, -1, dtype=np.int64)
     block_of_label[table.label] = np.arange(table.n_blocks)
     chosen = np.flatnonzero(in_blocks > 0)
-    support = index[chosen]
+    support = table.variables(chosen)
     bias = np.zeros(table.n_blocks)
     if with_intercept:
         for node in nodes:
@@ -53,7 +52,7 @@ def commit_level(
     model = write_model(
         attempt,
         rows_in_chunks(problem, support),
-        problem.y[support] * alpha[support],
+        problem.labels(support) * alpha[support],
         np.searchsorted(chosen, table.offsets).astype(np.int64),
         bias,
         n_features=problem.X.n_features,
@@ -72,9 +71,9 @@ def commit_level(
         "slope": slope,
         "next_bias": next_bias(offset, total["balance"], slope) if with_intercept else 0.0,
         **estimate(problem, alpha),
-        **mass_record(problem, labels),
+        **mass_record(problem, table),
         "alone": table.alone,
-        "bounded": int(np.count_nonzero(alpha >= problem.C)),
+        "bounded": int(np.count_nonzero(alpha[support] >= problem.bounds(support))),
     }
     return {**record, **regime(record), **model}
 
@@ -89,16 +88,21 @@ def estimate(problem: Problem, alpha: NDArray[np.float64]) -> Record:
     size = min(problem.n, ESTIMATE_ROWS)
     sample = np.sort(rng.choice(problem.n, size=size, replace=False))
     support = np.flatnonzero(alpha)
-    f, values = kernel_product(
-        problem.settings.kernel,
-        problem.take(sample),
-        problem.take(support),
-        problem.y[support] * alpha[support],
-        budget=ESTIMATE_ERROR,
-        threads=threads(),
-    )
-    a, C = alpha[sample], problem.C[sample]
-    gradient = problem.y[sample] * f - 1.0
+    X, f, values = problem.take(sample), np.zeros(size), 0
+    for start in range(0, len(support), ESTIMATE_SUPPORT_ROWS):
+        some = support[start : start + ESTIMATE_SUPPORT_ROWS]
+        part, computed = kernel_product(
+            problem.settings.kernel,
+            X,
+            problem.take(some),
+            problem.labels(some) * alpha[some],
+            budget=ESTIMATE_ERROR * len(some) / len(support),
+            threads=threads(),
+        )
+        f += part
+        values += computed
+    a, C = alpha[sample], problem.bounds(sample)
+    gradient = problem.labels(sample) * f - 1.0
     quadratic = a * (gradient + 1.0)
     gap = a * gradient + C * np.maximum(0.0, -gradient)
     scale = problem.n / size

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dcsvm_dask.clustering import Partition, choose_partition, partition_quality
 from dcsvm_dask.kernels import Rows
+from dcsvm_dask.steps.block_table import BlockTable
 from dcsvm_dask.steps.problem import (
     ARRANGE,
     Problem,
@@ -22,6 +26,8 @@ from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 SAMPLE_ROWS_PER_CENTRE = 20
 MEASURED_ROWS = 2048
+# A block at its cap has about so many of the rows that tell the sizes of the blocks.
+BALANCE_ROWS_PER_BLOCK = 16
 PROBE_CLUSTERS = 16
 # A cluster this many times the level's mean is split, so that one block does not hold a level up.
 IMBALANCE = 3
@@ -51,7 +57,10 @@ def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record
     """Choose the bottom partition on a sample of all rows of the data set."""
     settings, data = settings_of(run), data_of(run)
     X = _sampled(run, settings, sample_size(settings, n_clusters))
-    return _choose(settings, attempt, X, data.n_distinct, n_clusters, 0)
+    cap = largest_block(settings, data.n_distinct, n_clusters)
+    size = balance_size(data.n_distinct, cap)
+    others = _sampled(run, settings, size, stream=7000) if size else None
+    return _choose(settings, attempt, X, others, data.n_distinct, n_clusters, cap, 0)
 
 
 def cluster_support(
@@ -66,7 +75,14 @@ def cluster_support(
     rng = np.random.default_rng([settings.seed, level])
     size = min(len(support), sample_size(settings, n_clusters))
     sample = np.sort(rng.choice(support, size=size, replace=False))
-    return _choose(settings, attempt, problem.take(sample), problem.n, n_clusters, level)
+    cap = largest_block(settings, problem.n, n_clusters)
+    balance = balance_size(problem.n, cap)
+    others = None
+    if balance:
+        others = problem.take(np.sort(rng.choice(problem.n, size=balance, replace=False)))
+    return _choose(
+        settings, attempt, problem.take(sample), others, problem.n, n_clusters, cap, level
+    )
 
 
 def assign_data(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
@@ -101,18 +117,27 @@ def read_rule(run: RunFolder, stage: str) -> Partition:
 
 def read_labels(run: RunFolder, stage: str, parts: int) -> NDArray[np.int32]:
     """Return the labels that a stage's assign nodes wrote, in the order of the rows."""
-    return np.concatenate(
-        [run.node(stage, f"assign-{i:04d}").read("labels") for i in range(parts)]
-    ).astype(np.int32)
+    nodes = [run.node(stage, f"assign-{i:04d}") for i in range(parts)]
+    labels = np.empty(sum(node.record["rows"] for node in nodes), dtype=np.int32)
+    done = 0
+    for node in nodes:
+        labels[done : done + node.record["rows"]] = node.read("labels")
+        done += node.record["rows"]
+    return labels
 
 
 def group_by_label(
     labels: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows grouped by label, the groups' offsets and the labels that occur."""
-    index = np.argsort(labels, kind="stable").astype(np.int64)
-    kept, counts = np.unique(labels, return_counts=True)
-    return index, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), kept.astype(np.int64)
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows grouped by label, ascending in each, the groups' offsets and their labels."""
+    n = len(labels)
+    # Columns of a row each, by rows: a sort by counting, in memory of a few bytes a row.
+    one_each = sparse.csc_array((np.ones(n, dtype=np.bool_), labels, np.arange(n + 1)))
+    grouped = one_each.tocsr()
+    counts = np.diff(grouped.indptr)
+    label = np.flatnonzero(counts)
+    offsets = np.concatenate([[0], np.cumsum(counts[label], dtype=np.int64)])
+    return grouped.indices, offsets, label
 
 
 def block_record(offsets: NDArray[np.int64]) -> Record:
@@ -125,12 +150,12 @@ def block_record(offsets: NDArray[np.int64]) -> Record:
     }
 
 
-def mass_record(problem: Problem, labels: NDArray[np.int32]) -> Record:
+def mass_record(problem: Problem, table: BlockTable) -> Record:
     """Estimate D(pi) of a level on a seeded sample of the variables."""
     rng = np.random.default_rng([problem.settings.seed, 1000])
     sample = np.sort(rng.choice(problem.n, size=min(problem.n, MEASURED_ROWS), replace=False))
     mass = partition_quality(
-        problem.settings.kernel, problem.take(sample), labels[sample], n_rows=problem.n
+        problem.settings.kernel, problem.take(sample), table.blocks_of(sample), n_rows=problem.n
     )
     return {"D": mass.between, "D_error": mass.between_error, "D_share": mass.share}
 
@@ -146,18 +171,35 @@ def sample_size(settings: Settings, n_clusters: int) -> int:
     return max(settings.n_samples_clustering, SAMPLE_ROWS_PER_CENTRE * n_clusters) + MEASURED_ROWS
 
 
-def _sampled(run: RunFolder, settings: Settings, size: int) -> Rows:
+def largest_block(settings: Settings, n_rows: int, n_clusters: int) -> int:
+    """Return the most rows that a cluster of a level may have."""
+    return max(min(settings.block_cap, n_rows), IMBALANCE * n_rows // n_clusters)
+
+
+def balance_size(n_rows: int, cap: int) -> int:
+    """Return how many rows tell the sizes of the blocks; 0: those that measure mass are enough."""
+    size = min(n_rows, BALANCE_ROWS_PER_BLOCK * (n_rows // cap))
+    return size if size > MEASURED_ROWS else 0
+
+
+def _sampled(run: RunFolder, settings: Settings, size: int, stream: int = 0) -> Rows:
     """Return rows of the data set drawn at random."""
     rows = data_rows(run)
-    rng = np.random.default_rng([settings.seed, 0])
+    rng = np.random.default_rng([settings.seed, stream])
     sample = rng.choice(rows.n_rows, size=min(rows.n_rows, size), replace=False)
     return rows.take(np.sort(sample))
 
 
 def _choose(
-    settings: Settings, attempt: Attempt, sample: Rows, n_rows: int, n_clusters: int, level: int
+    settings: Settings,
+    attempt: Attempt,
+    sample: Rows,
+    X_balance: Rows | None,
+    n_rows: int,
+    n_clusters: int,
+    cap: int,
+    level: int,
 ) -> Record:
-    cap = max(min(settings.block_cap, n_rows), IMBALANCE * n_rows // n_clusters)
     partition, choice = choose_partition(
         settings.kernel,
         sample,
@@ -165,6 +207,7 @@ def _choose(
         n_rows=n_rows,
         cap=cap,
         seed=settings.seed * 1009 + level,
+        X_balance=X_balance,
     )
     rule = write_partition(attempt.place / "rule", partition)
     return {"rule": rule, "choice": choice, "cap": cap}

@@ -7,8 +7,10 @@ bottom partition; else in the order of the data set, whose rows are read where t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import ConcatRows, open_rows
 from dcsvm_dask.storage.rows_cache import CachedRows
 from dcsvm_dask.storage.rows_selected import SelectedRows
-from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.run import Committed, RunFolder
 
 ARRANGE = "arrange"
 PROBE = "probe"
@@ -33,24 +35,47 @@ class Problem:
 
     Attributes
     ----------
-    y : ndarray, shape (n,), float64
+    signs : ndarray, shape (n,), int8
         Labels, -1 or +1.
-    C : ndarray, shape (n,), float64
-        Upper bounds.
-    rows : ndarray, shape (n,), int64
-        The row of the data set that stands for each variable.
+    weights : ndarray, shape (n,), unsigned integers
+        How many rows of the data set each variable stands for.
+    read_rows : callable
+        Returns `rows`, which few steps need.
     """
 
     settings: Settings
     X: CachedRows | SelectedRows
-    y: NDArray[np.float64]
-    C: NDArray[np.float64]
-    rows: NDArray[np.int64]
+    signs: NDArray[np.int8]
+    weights: NDArray[Any]
+    read_rows: Callable[[], NDArray[np.int64]] = field(repr=False)
+
+    @cached_property
+    def y(self) -> NDArray[np.float64]:
+        """Labels of all variables."""
+        return self.signs.astype(np.float64)
+
+    @cached_property
+    def C(self) -> NDArray[np.float64]:  # noqa: N802 - the field's name
+        """Upper bounds of all variables."""
+        return self.settings.C * self.weights.astype(np.float64)
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The row of the data set that stands for each variable."""
+        return self.read_rows()
+
+    def labels(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the labels of some variables, without making those of all."""
+        return self.signs[index].astype(np.float64)
+
+    def bounds(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the upper bounds of some variables, without making those of all."""
+        return self.settings.C * self.weights[index].astype(np.float64)
 
     @property
     def n(self) -> int:
         """Number of variables."""
-        return len(self.y)
+        return len(self.signs)
 
     @property
     def row_values(self) -> float:
@@ -106,29 +131,42 @@ def read_problem(run: RunFolder) -> Problem:
 def _read_problem(run_url: str, attempt: str) -> Problem:
     del attempt  # part of the cache's key: another attempt is another problem
     run = RunFolder.open(run_url)
-    commit = run.node(ARRANGE, "commit")
-    if commit.record["parts"]:
-        return _arranged(run, commit.record["parts"])
-    data, order = data_of(run), run.node(ARRANGE, "order")
-    settings, rows = settings_of(run), order.read("rows")
-    return Problem(
-        settings=settings,
-        X=SelectedRows(data_rows(run), rows),
-        y=np.where(data.read_codes(0, data.n_rows)[rows] == 1, 1.0, -1.0),
-        C=settings.C * order.read("weight"),
-        rows=rows,
-    )
-
-
-def _arranged(run: RunFolder, n_parts: int) -> Problem:
+    commit, settings = run.node(ARRANGE, "commit"), settings_of(run)
+    if not commit.record["parts"]:
+        data, rows = data_of(run), commit.read("rows")
+        codes = data.read_codes(0, data.n_rows)[rows]
+        return Problem(
+            settings=settings,
+            X=SelectedRows(data_rows(run), rows),
+            signs=np.where(codes == 1, 1, -1).astype(np.int8),
+            weights=commit.read("weight"),
+            read_rows=lambda: rows,
+        )
     _cached_rows.cache_clear()
-    settings = settings_of(run)
-    parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(n_parts)]
-    weight = np.concatenate([part.read("weight") for part in parts])
+    parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
+
+    def gathered(name: str) -> NDArray[Any]:
+        return np.concatenate([part.read(name) for part in parts])
+
     return Problem(
         settings=settings,
         X=CachedRows(ConcatRows([open_rows(part.place / "X") for part in parts]), cache_bytes()),
-        y=np.concatenate([part.read("y") for part in parts]).astype(np.float64),
-        C=settings.C * weight,
-        rows=np.concatenate([part.read("rows") for part in parts]),
+        signs=gathered("y"),
+        weights=gathered("weight"),
+        read_rows=lambda: gathered("rows"),
     )
+
+
+def shared_out(run: RunFolder, problem: Problem, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return alpha of every row of the data set: rows that were merged get equal shares."""
+    commit, C = run.node(ARRANGE, "commit"), problem.settings.C
+    by_row = np.zeros(commit.record["rows"])
+    by_row[problem.rows] = np.minimum(alpha * C / problem.C, C)  # rounding may lead above C
+    representative = representatives(commit)
+    return by_row if representative is None else by_row[representative]
+
+
+def representatives(arranged: Committed) -> NDArray[np.int64] | None:
+    """Return the row that stands for each row of the data set; None: there are no repeats."""
+    record = arranged.record
+    return None if record["variables"] == record["rows"] else arranged.read("representative")

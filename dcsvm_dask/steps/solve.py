@@ -32,7 +32,7 @@ def solve_slot(
     before = None if below is None else run.node(below, "commit")
     start = None if before is None else before.read("alpha")[0]
     offset = 0.0 if before is None else before.record["next_bias"]
-    blocks = table.costliest_first(start, problem.C)[slot::slots]
+    blocks = table.costliest_first(problem, start)[slot::slots]
     tol = problem.settings.alone_tol if table.alone else problem.settings.level_tol
     solved = [
         solve_block(problem, table.rows(block), start, offset, tol, probed=block % PROBED == 0)
@@ -51,9 +51,9 @@ def solve_block(
     probed: bool,
 ) -> Solved:
     """Solve the problem of one block for a bias `offset`; a probed one tells how it answers."""
-    y = problem.y[index]
+    y = problem.labels(index)
     alpha = None if start is None else start[index]
-    solver = RowsSolver(problem.settings, problem.take(index), y, problem.C[index])
+    solver = RowsSolver(problem.settings, problem.take(index), y, problem.bounds(index))
     solution = solver.solve(alpha=alpha, p=offset * y - 1.0, tol=tol)
     slope, answering = 0.0, 0
     if problem.settings.fit_intercept and solver.in_memory and probed:
@@ -85,7 +85,7 @@ def block_record(
     problem: Problem, index: NDArray[np.int64], solution: Solution, offset: float
 ) -> Record:
     """Return what a block says of its solution for a bias that was given."""
-    y = problem.y[index]
+    y = problem.labels(index)
     balance = float(np.dot(y, solution.alpha))
     return {
         "blocks": 1,
@@ -95,7 +95,7 @@ def block_record(
         "violation": solution.violation,
         "converged": bool(solution.converged),
         "iterations": solution.n_iter,
-        "bias": offset + bias(solution.gradient, solution.alpha, y, problem.C[index]),
+        "bias": offset + bias(solution.gradient, solution.alpha, y, problem.bounds(index)),
         "balance": balance,
     }
 

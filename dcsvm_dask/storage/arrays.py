@@ -110,6 +110,8 @@ def write_array(
         row = values.dtype.itemsize * math.prod(values.shape[1:])
         rows = chunk if chunk is not None else max(1, CHUNK_BYTES // max(1, row))
         chunks = (min(rows, max(1, values.shape[0])), *values.shape[1:]) if values.ndim else ()
+        if rows == 1 and row > CHUNK_BYTES:  # alpha, one long row for each machine
+            chunks = (*chunks[:-1], max(1, CHUNK_BYTES * values.shape[-1] // row))
     packed = values.nbytes > SMALL_BYTES
     array = create_array(place, values.shape, values.dtype, chunks, packed=packed)
     if values.size:

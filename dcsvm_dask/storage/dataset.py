@@ -34,6 +34,9 @@ VERSION = 1
 COMMIT = "dataset.json"
 PARTS = ("train", "test")
 
+CODES_ROWS = 1 << 20
+"""Rows whose codes are read at a time."""
+
 
 @dataclass(frozen=True)
 class DataSet:
@@ -168,6 +171,18 @@ class DataSet:
         With two classes, code 1 is +1 and code 0 is -1.
         """
         return read_array(self._held / "codes", slice(start, stop))
+
+    def take_codes(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the codes of some rows, without holding those of all."""
+        found = np.empty(len(index), dtype=np.int32)
+        order = np.argsort(index, kind="stable")
+        ordered = index[order]
+        for start in range(0, self.n_rows, CODES_ROWS):
+            low, high = np.searchsorted(ordered, (start, start + CODES_ROWS))
+            if low < high:
+                codes = self.read_codes(start, min(start + CODES_ROWS, self.n_rows))
+                found[order[low:high]] = codes[ordered[low:high] - start]
+        return found
 
     def read_hashes(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the hashes of the rows start:stop, uint64 (stop - start, 2)."""

@@ -198,7 +198,7 @@ def test_rows_that_are_one_working_set_need_few_tasks(rows: int, foresight: bool
     graphs, outcome = drive(settings, GOALS, answers(SMOOTH), few)
     assert names(graphs)[0] == ["arrange", "conquer-001"]
     arrange, first = graphs[0]
-    assert [layer.name for layer in arrange.layers] == ["order", "commit"]
+    assert [layer.name for layer in arrange.layers] == ["commit"]
     assert [(layer.name, len(layer.nodes)) for layer in first.layers] == [
         ("solve", 1),
         ("close", 1),

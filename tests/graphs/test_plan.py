@@ -49,7 +49,7 @@ def test_rows_that_are_one_working_set_are_planned_as_that() -> None:
     few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
     found = plan(replace(SETTINGS, clusters=()), GOALS, few)
     assert [stage.stage.name for stage in found.stages] == ["arrange", "conquer-001"]
-    assert sum(stage.stage.n_nodes for stage in found.stages) == 5
+    assert sum(stage.stage.n_nodes for stage in found.stages) == 4
     assert found.kernel_values == 2000**2
 
 

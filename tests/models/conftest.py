@@ -138,9 +138,9 @@ def write_exact(folder: RunFolder, data: DataSet, svc: SVC, repeats: bool) -> No
     representative = np.arange(n)
     if repeats:
         representative[n // 2 :] = np.arange(n - n // 2)
-    attempt = folder.attempt("arrange", "order")
+    attempt = folder.attempt("arrange", "commit")
     attempt.write("representative", representative)
-    attempt.commit({})
+    attempt.commit({"rows": n, "variables": len(np.unique(representative))})
     signed = np.zeros(n)
     signed[svc.support_] = dense(svc.dual_coef_)[0]
     merged = np.zeros(n)

@@ -19,29 +19,35 @@ WITH_BIAS = {"fit_intercept": True, "clusters": (8,), "block_cap": 256, "tol": 1
 
 
 def test_rows_equal_in_x_and_y_become_one_variable(watched: Any) -> None:
-    order = watched.nodes["arrange", "order"].arrays
+    part = watched.nodes["arrange", "part-0000"].arrays
     X, codes = watched.data.rows.read(0, 600), watched.data.read_codes(0, 600)
     _, group = np.unique(np.column_stack([X, codes]), axis=0, return_inverse=True)
     group = group.ravel()
     assert watched.stages["arrange"].record["variables"] == group.max() + 1 <= 500
-    representative = order["representative"]
+    representative = watched.stages["arrange"].arrays["representative"]
     np.testing.assert_array_equal(group[representative], group)
     for name in range(group.max() + 1):  # the first row of a group stands for it
         members = np.flatnonzero(group == name)
         assert set(representative[members]) == {members[0]}
-    assert order["weight"].sum() == 600
+    assert part["weight"].sum() == 600
     np.testing.assert_array_equal(
-        order["weight"], np.bincount(representative, minlength=600)[order["rows"]]
+        part["weight"], np.bincount(representative, minlength=600)[part["rows"]]
     )
+    listed = watched.nodes["arrange", "order"].arrays["rows"]
+    np.testing.assert_array_equal(part["rows"][part["variable"]], representative[listed])
 
 
 def test_arranged_rows_are_the_data_set_s_block_by_block(watched: Any) -> None:
     part = watched.nodes["arrange", "part-0000"].arrays
     order = watched.nodes["arrange", "order"].arrays
-    offsets = watched.nodes["arrange", "order"].arrays["offsets"]
-    np.testing.assert_array_equal(np.sort(part["rows"]), np.sort(order["rows"]))
-    for start, stop in pairwise(offsets):
-        assert set(part["rows"][start:stop]) == set(order["rows"][start:stop])
+    representative = watched.stages["arrange"].arrays["representative"]
+    offsets = watched.stages["arrange"].arrays["offsets"]
+    np.testing.assert_array_equal(np.sort(order["rows"]), np.arange(600))
+    listed = pairwise(order["offsets"])
+    for (start, stop), (first, last) in zip(pairwise(offsets), listed, strict=True):
+        members = order["rows"][first:last]
+        assert (np.diff(members) > 0).all()
+        assert set(part["rows"][start:stop]) == set(representative[members])
     codes = watched.data.read_codes(0, 600)
     np.testing.assert_array_equal(part["y"], np.where(codes[part["rows"]] == 1, 1, -1))
     record = watched.stages["arrange"].record
@@ -161,7 +167,7 @@ def test_the_model_is_the_point_that_was_reached(watched: Any) -> None:
     name = watched.outcome.stage
     point = watched.stages[name.removeprefix("model-")]
     rows = watched.nodes["arrange", "part-0000"].arrays["rows"]
-    representative = watched.nodes["arrange", "order"].arrays["representative"]
+    representative = watched.stages["arrange"].arrays["representative"]
     weight = np.bincount(representative, minlength=600)
     by_row = np.zeros(600)
     by_row[rows] = point.arrays["alpha"][0] / weight[rows]
@@ -238,8 +244,7 @@ def blocks_of(watched: Any, level: int) -> np.ndarray:
     """Return the block of every variable at a level."""
     block = np.empty(len(watched.y), dtype=np.int64)
     if level == 2:
-        order, index = watched.nodes["arrange", "order"].arrays, np.arange(len(block))
-        offsets = order["offsets"]
+        offsets, index = watched.stages["arrange"].arrays["offsets"], np.arange(len(block))
     else:
         order = watched.nodes[f"level-{level}", "order"].arrays
         offsets, index = order["offsets"], order["index"]
