@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import dask
 import numba
 import numpy as np
 import zarr
+from threadpoolctl import threadpool_limits
 
 from dcsvm_dask import __version__
 from dcsvm_dask.diagnostics.history import history
@@ -19,12 +20,13 @@ from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.conquer import rounds_done
-from dcsvm_dask.graphs.dcsvm import Goals
+from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.pipeline.file import Pipeline, read_pipeline
 from dcsvm_dask.pipeline.training import Training, check_goals
-from dcsvm_dask.runtime.capacity import fit_sets
+from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
 from dcsvm_dask.runtime.predictor import Predictor
 from dcsvm_dask.runtime.session import (
     Execution,
@@ -34,6 +36,9 @@ from dcsvm_dask.runtime.session import (
     read_header,
 )
 from dcsvm_dask.steps.choice import read_state
+from dcsvm_dask.steps.probe import probe_rows
+from dcsvm_dask.steps.problem import PROBE
+from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
@@ -111,7 +116,7 @@ def train(
         Whether there is a bias, and with it the equality y'alpha = 0.
     levels : "auto" or int, default "auto"
         Levels of the tree, 0 to 12; 0: conquer only. "auto": bottom blocks of 1,000 to 2,000 rows,
-        at most 4 levels, none up to 12,288 rows, and no more than pay. A number is obeyed.
+        at most 6 levels, none up to 12,288 rows, and no more than pay. A number is obeyed.
     k : int, default 8
         Level l has k^l clusters.
     clusters : sequence of int, optional
@@ -153,8 +158,7 @@ def train(
     settings, goals, shape = training.settle(dataset, holdout=held_out is not None)
     execution = execution or Execution()
     memory = available_memory(execution, place.url, dataset.url)
-    if memory is not None:
-        settings = fit_sets(settings, goals, shape, memory)
+    settings = fitted(settings, goals, shape, training, execution, memory)
     header = {
         "settings": settings.to_json(),
         "goals": asdict(goals),
@@ -172,9 +176,38 @@ def train(
     return Run(folder)
 
 
-def plan(data: Place, **parameters: Any) -> Plan:
-    """Return what `train` would do with the same data and parameters."""
-    return make_plan(*Training.of(parameters).settle(DataSet.open(data)))
+def plan(data: Place, *, execution: Execution | None = None, **parameters: Any) -> Plan:
+    """Return what `train` would do with the same data and parameters.
+
+    A sample of the rows is looked at, and kernel values are timed in this process.
+    """
+    training, dataset = Training.of(parameters), DataSet.open(data)
+    settings, goals, shape = training.settle(dataset)
+    execution = execution or Execution()
+    memory = available_memory(execution, dataset.url)
+    settings = fitted(settings, goals, shape, training, execution, memory)
+    planned = make_plan(settings, goals, shape)
+    if PROBE not in [stage.name for stage in planned.graph()]:
+        return planned
+    with threadpool_limits(1):  # as on workers
+        measured = Measured.of(probe_rows(settings, dataset, dataset.rows))
+    measured = replace(measured, process_bytes=TYPICAL.process_bytes)  # this is no worker
+    return make_plan(settings, goals, shape, measured)
+
+
+def fitted(
+    settings: Settings,
+    goals: Goals,
+    shape: Shape,
+    training: Training,
+    execution: Execution,
+    memory: int | None,
+) -> Settings:
+    """Return settings whose largest tasks fit the memory (bytes) of a worker."""
+    room = memory_of_core() if execution.shares_machine else memory
+    if room is None:
+        return settings
+    return fit_caps(settings, goals, shape, room, given=training.block_cap is not None)
 
 
 def resume(
@@ -260,9 +293,10 @@ def run_pipeline(
         )
     folder = RunFolder.open(place)
     settings, goals, _ = pipeline.training.settle(dataset)
-    # How large working sets may be was settled by the memory that there was.
+    # How large blocks and working sets may be was settled by the memory that there was.
     begun = folder.header["settings"]
-    if begun != {**settings.to_json(), "set_cap": begun.get("set_cap")}:
+    settled = ["set_cap"] + (["block_cap"] if pipeline.training.block_cap is None else [])
+    if begun != settings.to_json() | {key: begun.get(key) for key in settled}:
         raise InputError(
             f"{place}: was begun with other parameters than {file} has now; "
             "name another run in [output], or delete that folder"

@@ -14,6 +14,9 @@ from dcsvm_dask.clustering.partition import Partition
 from dcsvm_dask.clustering.rows import as_rows, at_most
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix
 
+MOST_BY_KERNEL = 4096
+"""Most clusters for which kernel k-means is tried."""
+
 _STARTS = 3
 
 Fit = Callable[[Rows, int, np.random.Generator], Partition]
@@ -52,6 +55,8 @@ def candidates(
     sigmoid            k-means in input space; of the rows divided by their norms
     =================  ==============================================================
 
+    Kernel k-means keeps rows for every centre: where clusters are many it is not tried.
+
     A shift-invariant kernel that hardly changes over the median distance clusters as input space
     does, and is not tried twice.
 
@@ -70,6 +75,8 @@ def candidates(
     plain = Candidate("input", _input_space(X, n_clusters, cosine=False), _STARTS)
     cosine = Candidate("cosine", _input_space(X, n_clusters, cosine=True), _STARTS)
     own = partial(_by_kernel, kernel, normalised=not kernel.is_shift_invariant)
+    if n_clusters > MOST_BY_KERNEL:
+        return [plain] if kernel.is_shift_invariant else [cosine, plain]
     if kernel.is_shift_invariant:
         wide = widened(kernel, at_most(X, 512, rng))
         found = [plain]

@@ -12,7 +12,7 @@ from dcsvm_dask.clustering.partition import Partition
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 
-_FLAT = 150
+FLAT = 150
 """Most clusters of one node: its sample (20 rows a centre) fits a kernel matrix in memory."""
 
 
@@ -45,7 +45,7 @@ def grow(
     ndarray, shape (e,), int32
         Blocks of X_balance.
     """
-    if n_clusters <= _FLAT:
+    if n_clusters <= FLAT:
         return hold_cap(fit(X, n_clusters, rng), X, X_balance, limit=limit, rng=rng)
     partition = fit(X, math.ceil(math.sqrt(n_clusters)), rng)
     labels = partition.assign(X)
@@ -82,7 +82,7 @@ def hold_cap(
         pieces = math.ceil(measured.size / max(limit, 1.0)) * 8**futile
         if rows.size < 2:
             continue
-        finer = partition.cluster_again(X[rows], min(_FLAT, max(2, pieces)), rng)
+        finer = partition.cluster_again(X[rows], min(FLAT, max(2, pieces)), rng)
         if finer is None:
             continue
         numbers = np.arange(finer.n_blocks, dtype=np.int32) + np.int32(partition.n_blocks - 1)

@@ -22,7 +22,7 @@ from dcsvm_dask.kernels import (
     kernel_product,
 )
 
-_MAX_SAMPLE = 3000
+MAX_SAMPLE = 3000
 """Most rows whose kernel matrix is made at once (72 MB)."""
 
 _TILE = 8192
@@ -93,7 +93,7 @@ class KernelPartition(Partition):
         At most 3,000 rows take part.
         """
         X = as_rows(X)
-        rows = at_most(X, min(_MAX_SAMPLE, max(1000, 20 * n_clusters)), rng)
+        rows = at_most(X, min(MAX_SAMPLE, max(1000, 20 * n_clusters)), rng)
         K = kernel_matrix(kernel, rows, dtype=np.float64)
         if normalised:
             scale = _inverse_roots(kernel, rows)

@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any, TextIO
 
+from dcsvm_dask.diagnostics.outline import brief
 from dcsvm_dask.storage.run import Record
 
 
@@ -28,6 +29,8 @@ class Lines:
             self.say(f"worker {event['lost']} is gone; what it was doing is done again")
         elif "alone" in event:
             self.say(f"no workers are left; waiting for one to join {event['alone']}")
+        elif "plan" in event:
+            self.say(f"{'plan':<13} {brief(event['plan'])}")
         elif event["node"] == "commit":
             self.say(f"{event['stage']:<13} {describe(event['stage'], event['record'])}")
 

@@ -1,4 +1,4 @@
-"""A plan as a table and as JSON."""
+"""A plan as a table and in a line."""
 
 from __future__ import annotations
 
@@ -8,39 +8,51 @@ from dcsvm_dask.diagnostics.drawing import megabytes
 from dcsvm_dask.graphs.plan import Plan, StagePlan
 
 
-def outline(plan: Plan) -> str:
-    """Return a plan as a table."""
-    lines = [f"{'stage':<12} {'tasks':>6} {'largest task':>13} {'kernel values':>14}  layers"]
+def outline(plan: Plan, workers: int) -> str:
+    """Return a plan as a table, with times on some workers."""
+    lines = [
+        (
+            f"{'stage':<12} {'tasks':>6} {'largest task':>13} {'kernel values':>14} {'writes':>11} "
+            f"{'time':>8}  layers"
+        )
+    ]
     lines += [
         f"{stage.stage.name:<12} {stage.stage.n_nodes:>6} {megabytes(stage.task_bytes):>13} "
-        f"{stage.kernel_values:>14.3g}  {_layers(stage)}"
+        f"{stage.kernel_values:>14.3g} {megabytes(stage.written_bytes):>11} "
+        f"{duration(plan.stage_seconds(stage, workers)):>8}  {_layers(stage)}"
+        + (f"; about {stage.times} times" if stage.times > 1 else "")
         for stage in plan.stages
     ]
     lines += [
-        f"largest task: {plan.largest.stage.name}; a worker needs {megabytes(plan.worker_bytes)}",
-        f"work: about {plan.kernel_values:.2g} kernel values; rounds repeat until converged",
-        f"disk: about {megabytes(plan.disk_bytes)} for the run folder at its most",
+        (
+            f"memory: a worker needs about {megabytes(plan.worker_bytes)} and at most "
+            f"{megabytes(plan.most_bytes)} (a task of {plan.largest.stage.name}), beside "
+            "rows that it keeps where there is room"
+        ),
+        (
+            f"time: about {duration(plan.seconds(workers))} on {workers} worker(s), for about "
+            f"{plan.kernel_values:.2g} kernel values; only the run can tell how many rounds it has"
+        ),
+        f"disk: about {megabytes(plan.disk_bytes)} for the run folder at its most, before packing",
     ]
     return "\n".join(lines)
 
 
-def outline_json(plan: Plan) -> dict[str, Any]:
-    """Return a plan as JSON values."""
-    return {
-        "stages": [
-            {
-                "name": stage.stage.name,
-                "tasks": stage.stage.n_nodes,
-                "layers": {layer.name: len(layer.nodes) for layer in stage.stage.layers},
-                "task_bytes": stage.task_bytes,
-                "kernel_values": stage.kernel_values,
-            }
-            for stage in plan.stages
-        ],
-        "worker_bytes": plan.worker_bytes,
-        "disk_bytes": plan.disk_bytes,
-        "kernel_values": plan.kernel_values,
-    }
+def brief(planned: dict[str, Any]) -> str:
+    """Return a plan, as JSON values, in a line."""
+    return (
+        f"about {duration(planned['seconds'])} on {planned['workers']} worker(s) of about "
+        f"{megabytes(planned['worker_bytes'])}, {planned['kernel_values']:.2g} kernel values"
+    )
+
+
+def duration(seconds: float) -> str:
+    """Return a time as text."""
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.3g} min"
+    return f"{seconds / 3600:.3g} h"
 
 
 def _layers(stage: StagePlan) -> str:

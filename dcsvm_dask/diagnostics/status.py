@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.foretelling import PLAN
 from dcsvm_dask.steps.choice import reached_model, read_state
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.run import Record, RunFolder
@@ -30,7 +32,9 @@ def status(run: RunFolder) -> dict[str, Any]:
         (processor time), ``floor_ratio`` (kernel values but those of the check over variables x
         support vectors),
         ``seconds`` (by phase), ``stage_seconds`` (by stage), ``peak_bytes`` (by worker), ``tasks``
-        (by stage and worker), ``stages`` (the records of the commits).
+        (by stage and worker), ``plan`` (what was foretold of the worker's memory, the run's time,
+        kernel values and, by stage, bytes written, each beside what it came to; None where no plan
+        was kept), ``stages`` (the records of the commits).
     """
     nodes = {stage: _nodes(run, stage) for stage in run.stages()}
     commits = {stage: found["commit"] for stage, found in nodes.items() if "commit" in found}
@@ -42,6 +46,7 @@ def status(run: RunFolder) -> dict[str, Any]:
     work, stage_seconds = _work(nodes, str(last.get("source", stage))), _stage_seconds(nodes)
     variables = commits.get("arrange", {}).get("variables", 0)
     n_support = last.get("support", last.get("n_support"))
+    peaks = _peaks(nodes)
     return {
         "run": run.place.url,
         "state": left["state"],
@@ -65,7 +70,19 @@ def status(run: RunFolder) -> dict[str, Any]:
         ),
         "seconds": _by_phase(stage_seconds),
         "stage_seconds": stage_seconds,
-        "peak_bytes": _peaks(nodes),
+        "peak_bytes": peaks,
+        "plan": read_plan(
+            run,
+            {
+                "worker_bytes": max(peaks.values(), default=None),
+                "seconds": left.get("run_seconds"),
+                "kernel_values": work["kernel_values"],
+            },
+            {
+                stage: sum(r["written_bytes"] for r in found.values())
+                for stage, found in nodes.items()
+            },
+        ),
         "tasks": _tasks(nodes),
         "stages": {stage: commits[stage] for stage in order},
     }
@@ -84,6 +101,25 @@ def _order(stage: str, commit: Record) -> tuple[bool, float]:
     return stage not in ("probe", "arrange"), commit["began"] + commit["seconds"]
 
 
+def read_plan(
+    run: RunFolder, actual: dict[str, Any], written: dict[str, int]
+) -> dict[str, Any] | None:
+    """Return the plan that was kept, each figure beside what it came to."""
+    try:
+        planned = (run.place / PLAN).read_json()
+        stages = {
+            stage: {"planned": int(of["written_bytes"]), "actual": written[stage]}
+            for stage, of in planned["stages"].items()
+            if stage in written
+        }
+        both = {key: {"planned": planned[key], "actual": actual[key]} for key in actual}
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{run.place / PLAN}: is damaged: delete it") from error
+    return {**both, "written_bytes": stages}
+
+
 def phase_of(stage: str) -> str:
     """Return the phase that a stage belongs to: its name without a number but for levels."""
     return stage if stage.startswith("level-") else stage.split("-")[0]
@@ -91,11 +127,13 @@ def phase_of(stage: str) -> str:
 
 def _nodes(run: RunFolder, stage: str) -> dict[str, Record]:
     home = run.stage(stage)
-    return {
-        name.removesuffix(".json"): (home / name).read_json()["record"]
-        for name in home.list()
-        if name.endswith(".json")
-    }
+    found = {}
+    for name in home.list():
+        if name.endswith(".json"):
+            value = (home / name).read_json()
+            written = sum(size for size, _ in value["keys"].values())
+            found[name.removesuffix(".json")] = value["record"] | {"written_bytes": written}
+    return found
 
 
 def _level(order: list[str]) -> int | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcsvm_dask.diagnostics.outline import duration
+
 
 def summary(status: dict[str, Any]) -> str:
     """Return what `status` found as text."""
@@ -28,7 +30,17 @@ def summary(status: dict[str, Any]) -> str:
             for host, peak in status["peak_bytes"].items()
         )
         lines.append(f"peak       {peaks}")
+    if status["plan"] is not None:
+        lines.append(f"planned    {_planned(status['plan'])}")
     return "\n".join(lines)
+
+
+def _planned(plan: dict[str, Any]) -> str:
+    memory, seconds, values = plan["worker_bytes"], plan["seconds"], plan["kernel_values"]
+    return (
+        f"{memory['planned'] / 2**20:.0f} MiB a worker, {duration(seconds['planned'])}, "
+        f"{values['planned']:.3g} kernel values"
+    )
 
 
 def is_exact(status: dict[str, Any]) -> bool:

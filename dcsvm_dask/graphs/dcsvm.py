@@ -10,7 +10,7 @@ from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.sizes import arrange_parts, level_slots, row_parts
 from dcsvm_dask.graphs.working_sets import working_sets
-from dcsvm_dask.steps import arrange, finish, level, partition, score, solve
+from dcsvm_dask.steps import arrange, finish, level, partition, probe, score, solve
 from dcsvm_dask.steps.problem import ARRANGE, PROBE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Record
@@ -160,7 +160,7 @@ def level_name(number: int) -> str:
 
 def probe_stage() -> Stage:
     """Return the stage that tells how local the kernel is."""
-    return Stage(PROBE, (single(COMMIT, partition.probe_kernel),), PROBE)
+    return Stage(PROBE, (single(COMMIT, probe.probe_kernel),), PROBE)
 
 
 def merge_stage() -> Stage:

@@ -17,7 +17,7 @@ from dcsvm_dask.storage.dataset import DataSet
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
-MOST_LEVELS = 4
+MOST_LEVELS = 6
 BLOCK_CAP = 8192
 # The only task of a layer may hold a larger matrix than one of many.
 SET_CAP_BLOCKS = 1.5

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.dcsvm import Goals, Shape
-from dcsvm_dask.graphs.plan import PROCESS_BYTES, Plan, plan
+from dcsvm_dask.graphs.plan import Plan, plan
 from dcsvm_dask.steps.problem import ARRANGE
 from dcsvm_dask.steps.resources import CACHE_SHARE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
+
+MORE_MEMORY = "--memory-limit (or give fewer --workers)"
+LEAST_BLOCK_CAP = 1024
+"""A cap of blocks below this is not chosen for want of memory: work would explode."""
+
+
+def memory_of_core() -> int:
+    """Return the share of this machine's memory that each of its cores has.
+
+    What is chosen by it does not hang on how many workers are started.
+    """
+    return memory_of_workers(None, os.cpu_count() or 1)
 
 
 def memory_of_workers(limit: str | int | None, workers: int) -> int:
@@ -46,7 +59,7 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     return found
 
 
-def check_memory(plan: Plan, available: int, setting: str = "--memory-limit") -> None:
+def check_memory(plan: Plan, available: int, setting: str = MORE_MEMORY) -> None:
     """Refuse a run whose largest task does not fit a worker.
 
     Parameters
@@ -61,30 +74,51 @@ def check_memory(plan: Plan, available: int, setting: str = "--memory-limit") ->
     InputError
         With the sizes and the settings to change.
     """
-    kept = min(plan.data_bytes, int(CACHE_SHARE * available))
-    if plan.worker_bytes + kept <= available:
+    if fits(plan, available):
         return
-    largest = plan.largest
-    clusters = largest.stage.name == ARRANGE  # it looks for them on some rows for each
+    kept, largest = kept_bytes(plan, available), plan.largest
+    lower = "the number of clusters" if largest.stage.name == ARRANGE else "--block-cap"
     raise InputError(
-        f"this run needs about {_mib(plan.worker_bytes + kept)} of memory in a worker "
-        f"({_mib(PROCESS_BYTES)} for the process, {_mib(kept)} for rows that it keeps and "
-        f"{_mib(largest.task_bytes)} for a task of {largest.stage.name}), but a worker has "
-        f"{_mib(available)}; raise {setting}, or lower "
-        f"--workers or {'the number of clusters' if clusters else '--block-cap'}"
+        f"this run may need {_mib(plan.most_bytes + kept)} of memory in a worker "
+        f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for rows that it "
+        f"keeps and {_mib(largest.need.most)} for a task of {largest.stage.name}), but a worker "
+        f"has {_mib(available)}; raise {setting}, or lower {lower}, or train on fewer rows"
     )
 
 
-def fit_sets(settings: Settings, goals: Goals, shape: Shape, available: int) -> Settings:
-    """Return settings whose working sets fit a worker: no larger than blocks where memory is short.
+def fits(plan: Plan, available: int) -> bool:
+    """Return whether a worker has room for whatever a run may come to need."""
+    return plan.most_bytes + kept_bytes(plan, available) <= available
 
-    The size shapes the result, so it is chosen once, when a run begins.
+
+def kept_bytes(plan: Plan, available: int) -> int:
+    """Return the bytes of the rows that a worker keeps from one task to the next."""
+    return min(plan.data_bytes, int(CACHE_SHARE * available))
+
+
+def fit_caps(
+    settings: Settings, goals: Goals, shape: Shape, available: int, *, given: bool
+) -> Settings:
+    """Return settings whose blocks and working sets fit a worker, the largest that do.
+
+    Their sizes shape the result, so they are chosen once, when a run begins. Where none fits, the
+    smallest are returned.
+
+    Parameters
+    ----------
+    given : bool
+        Whether the cap of blocks was given, so that only that of working sets may be lowered.
     """
-    try:
-        check_memory(plan(settings, goals, shape), available)
-    except InputError:
-        return replace(settings, set_cap=settings.block_cap)
-    return settings
+    caps = [settings.block_cap]
+    while not given and caps[-1] > LEAST_BLOCK_CAP:
+        caps.append(max(LEAST_BLOCK_CAP, caps[-1] // 2))
+    fitted = settings
+    for cap in caps:
+        for set_cap in (settings.set_cap * cap // settings.block_cap, cap):
+            fitted = replace(settings, block_cap=cap, set_cap=set_cap)
+            if fits(plan(fitted, goals, shape), available):
+                return fitted
+    return fitted
 
 
 def check_disk(plan: Plan, place: Location) -> None:

@@ -16,12 +16,14 @@ def carry(
     executor: Executor,
     deadline: float | None = None,
     check: Callable[[], None] = lambda: None,
+    learn: Callable[[dict[str, Record]], None] = lambda _: None,
 ) -> Outcome | None:
     """Drive a method to its end; None where the time budget ended it before.
 
     Stages that are committed are not run again. `check` is called before anything is run or
     deleted, and raises where the run is no longer this process's. `begin` gives the method, from
-    its beginning once more where stages are gone that only their chain can make.
+    its beginning once more where stages are gone that only their chain can make. `learn` is told
+    the records of every graph that is committed.
     """
     method, seen = begin(), list[Stage]()
     try:
@@ -42,7 +44,9 @@ def carry(
                 check()
             for stage in [*(s for s in missing if s not in graph), *graph]:
                 tidy(run, stage)
-            graph = method.send(committed(run, graph))
+            records = committed(run, graph)
+            learn(records)
+            graph = method.send(records)
     except StopIteration as end:
         check()
         for name, node in kept_for_the_run(seen):

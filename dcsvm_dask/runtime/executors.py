@@ -34,6 +34,9 @@ class Executor(Protocol):
     memory: int | None
     """Bytes that a task and the process around it may use; None: checked before."""
 
+    def side_by_side(self) -> int:
+        """Return how many tasks may run at a time."""
+
     def blind(self, run_url: str, data_url: str) -> str:
         """Return what a worker says that does not see a run or its data; empty if all do."""
 
@@ -49,6 +52,10 @@ class InProcess:
 
     def __init__(self, send: Send) -> None:
         self._send = send
+
+    def side_by_side(self) -> int:
+        """Return one."""
+        return 1
 
     def blind(self, run_url: str, data_url: str) -> str:
         """Return nothing: this process has opened both."""
@@ -84,6 +91,10 @@ class OnCluster:
         self._send = send
         self.description = description
         self.memory = memory
+
+    def side_by_side(self) -> int:
+        """Return the threads of the workers that there are now."""
+        return max(1, sum(map(int, self._client.nthreads().values())))
 
     def blind(self, run_url: str, data_url: str) -> str:
         """Ask every worker that there is now."""

@@ -14,7 +14,7 @@ from dcsvm_dask.errors import DcsvmError, InputError
 from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
-from dcsvm_dask.runtime.capacity import check_disk, check_memory, memory_of_workers
+from dcsvm_dask.runtime.capacity import MORE_MEMORY, check_disk, check_memory, memory_of_workers
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.clusters import (
     address_in,
@@ -27,6 +27,7 @@ from dcsvm_dask.runtime.clusters import (
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.executors import Executor, in_process
 from dcsvm_dask.runtime.failures import disk_full, is_full
+from dcsvm_dask.runtime.foretelling import Foretelling
 from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.tasks import Event, Send
 from dcsvm_dask.steps.choice import reached_model
@@ -64,6 +65,11 @@ class Execution:
             raise InputError("memory-limit: is for local workers; a scheduler's have their own")
         if self.time_budget is not None and not self.time_budget > 0:
             raise InputError(f"time-budget: {self.time_budget} is not possible; give seconds")
+
+    @property
+    def shares_machine(self) -> bool:
+        """Whether workers have equal shares of this machine's memory."""
+        return self.scheduler is None and self.memory_limit is None
 
     def n_workers(self) -> int:
         """Return the number of local workers."""
@@ -103,8 +109,8 @@ def check_room(execution: Execution, plan: Plan, place: Location, memory: int | 
     """
     check_disk(plan, place)
     if memory is not None:
-        setting = "--memory-limit" if execution.scheduler is None else "the workers' memory limit"
-        check_memory(plan, memory, setting)
+        theirs = execution.scheduler is not None
+        check_memory(plan, memory, "the workers' memory limit" if theirs else MORE_MEMORY)
 
 
 def carry_run(
@@ -129,12 +135,18 @@ def carry_run(
             ready = time.time()
             if report is not None:
                 report.say(f"running on {executor.description}")
+            memory = executor.memory
+            if memory is None:
+                memory = memory_of_workers(execution.memory_limit, execution.n_workers())
+            workers, send = executor.side_by_side(), _ignore if report is None else report
+            foretelling = Foretelling(run, (settings, goals, shape), workers, memory, send)
             outcome = carry(
                 run,
                 lambda: dcsvm(settings, goals, shape, early=deadline is not None),
                 executor,
                 deadline,
                 lock.check,
+                foretelling,
             )
             done = time.time()
     except KeyboardInterrupt as error:

@@ -21,8 +21,8 @@ RETRIES = 2
 """How often a step that failed is done again."""
 Event = dict[str, Any]
 """What happened: a node was done (``stage``, ``layer``, ``node``, ``begin``, ``record``,
-``worker``), a worker was lost (``lost``: its address, ``tasks``: what it was doing), or no worker
-is left (``alone``: the cluster)."""
+``worker``), a worker was lost (``lost``: its address, ``tasks``: what it was doing), no worker is
+left (``alone``: the cluster), or it is known what the run is likely to take (``plan``)."""
 Send = Callable[[Event], None]
 
 

@@ -19,7 +19,6 @@ from dcsvm_dask.steps.problem import (
     read_problem,
     settings_of,
 )
-from dcsvm_dask.steps.regime import is_smooth, share_between
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.model import read_partition, write_partition
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
@@ -28,29 +27,8 @@ SAMPLE_ROWS_PER_CENTRE = 20
 MEASURED_ROWS = 2048
 # A block at its cap has about so many of the rows that tell the sizes of the blocks.
 BALANCE_ROWS_PER_BLOCK = 16
-PROBE_CLUSTERS = 16
 # A cluster this many times the level's mean is split, so that one block does not hold a level up.
 IMBALANCE = 3
-
-
-def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
-    """Estimate how much of the kernel's mass lies between a few clusters of all rows.
-
-    A kernel is as local as that is little; between many clusters there is always much.
-    """
-    del attempt
-    settings, data = settings_of(run), data_of(run)
-    _, choice = choose_partition(
-        settings.kernel,
-        _sampled(run, settings, sample_size(settings, PROBE_CLUSTERS)),
-        n_clusters=min(PROBE_CLUSTERS, data.n_distinct),
-        n_rows=data.n_distinct,
-        cap=data.n_distinct,
-        seed=settings.seed,
-        more_starts=0,  # of how little mass there is between them, nothing depends
-    )
-    between = share_between(choice)
-    return {"probed_between": between, "smooth": is_smooth(between)}
 
 
 def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
@@ -185,9 +163,13 @@ def balance_size(n_rows: int, cap: int) -> int:
 def _sampled(run: RunFolder, settings: Settings, size: int, stream: int = 0) -> Rows:
     """Return rows of the data set drawn at random."""
     rows = data_rows(run)
+    return rows.take(drawn_rows(settings, rows.n_rows, size, stream))
+
+
+def drawn_rows(settings: Settings, n_rows: int, size: int, stream: int = 0) -> NDArray[np.int64]:
+    """Return the numbers of some rows drawn at random, ascending."""
     rng = np.random.default_rng([settings.seed, stream])
-    sample = rng.choice(rows.n_rows, size=min(rows.n_rows, size), replace=False)
-    return rows.take(np.sort(sample))
+    return np.sort(rng.choice(n_rows, size=min(n_rows, size), replace=False))
 
 
 def _choose(

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from dcsvm_dask.diagnostics.drawing import draw
-from dcsvm_dask.diagnostics.outline import outline, outline_json
+from dcsvm_dask.diagnostics.outline import brief, outline
 from dcsvm_dask.graphs.dcsvm import Goals, Shape
 from dcsvm_dask.graphs.plan import Plan, plan
 from dcsvm_dask.kernels import Kernel
@@ -51,7 +51,7 @@ def test_the_picture_is_svg_with_a_box_for_every_layer(planned: Plan) -> None:
 
 
 def test_the_table_has_a_line_for_every_stage(planned: Plan) -> None:
-    lines = outline(planned).splitlines()
+    lines = outline(planned, 2).splitlines()
     for stage, line in zip(planned.stages, lines[1:], strict=False):
         assert line.startswith(stage.stage.name)
         assert f" {stage.stage.n_nodes} " in line
@@ -59,9 +59,16 @@ def test_the_table_has_a_line_for_every_stage(planned: Plan) -> None:
 
 
 def test_the_json_says_the_same(planned: Plan) -> None:
-    found = json.loads(json.dumps(outline_json(planned), allow_nan=False))
-    assert [stage["name"] for stage in found["stages"]] == [
-        stage.stage.name for stage in planned.stages
-    ]
-    assert sum(found["stages"][1]["layers"].values()) == found["stages"][1]["tasks"]
+    found = json.loads(json.dumps(planned.to_json(2), allow_nan=False))
+    assert list(found["stages"]) == [stage.stage.name for stage in planned.stages]
+    arrange = found["stages"]["arrange"]
+    assert sum(arrange["layers"].values()) == arrange["tasks"]
     assert found["worker_bytes"] == planned.worker_bytes
+    assert found["seconds"] == planned.seconds(2)
+    assert found["levels"] == 4
+
+
+def test_the_line_says_time_workers_and_memory(planned: Plan) -> None:
+    line = brief(planned.to_json(2) | {"workers": 2})
+    assert "on 2 worker(s) of about" in line
+    assert f"{planned.worker_bytes / 2**20:,.0f} MiB" in line

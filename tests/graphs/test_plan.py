@@ -12,7 +12,8 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.graphs.dcsvm import Goals, Shape
-from dcsvm_dask.graphs.plan import PROCESS_BYTES, plan
+from dcsvm_dask.graphs.measured import TYPICAL, Measured
+from dcsvm_dask.graphs.plan import plan
 from dcsvm_dask.graphs.sizes import level_slots
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.runtime.session import Execution
@@ -37,12 +38,39 @@ COVTYPE = Shape(n_rows=464_810, n_variables=464_810, n_bytes=464_810 * 54 * 4)
 
 
 def test_the_stages_are_those_of_the_tree_and_a_round_of_each_kind() -> None:
-    found = [stage.stage.name for stage in plan(SETTINGS, GOALS, COVTYPE).stages]
-    assert found == [
-        *("probe", "arrange"),
-        *(f"level-{number}" for number in (4, 3, 2, 1)),
-        *("refine-000", "refine-001", "conquer-000", "conquer-001"),
-    ]
+    for measured in (TYPICAL, Measured(smooth=False)):
+        found = [stage.stage.name for stage in plan(SETTINGS, GOALS, COVTYPE, measured).stages]
+        assert found == [
+            *("probe", "arrange"),
+            *(f"level-{number}" for number in (4, 3, 2, 1)),
+            *("refine-000", "refine-001", "conquer-000", "conquer-001"),
+        ]
+
+
+def test_a_smooth_kernel_is_planned_by_working_sets_unless_levels_are_asked_for() -> None:
+    smooth = Measured(smooth=True, set_share=0.1)
+    found = [stage.stage.name for stage in plan(SETTINGS, GOALS, COVTYPE, smooth).stages]
+    assert found == ["probe", "arrange", "subset", "conquer-000", "conquer-001", "conquer-003"]
+    for settings, goals in (
+        (replace(SETTINGS, levels_forced=True), GOALS),
+        (SETTINGS, replace(GOALS, stop_at=2)),
+    ):
+        names = [stage.stage.name for stage in plan(settings, goals, COVTYPE, smooth).stages]
+        assert "level-2" in names
+
+
+def test_a_plan_that_knows_the_kernel_needs_no_more_than_one_that_does_not() -> None:
+    blind = plan(SETTINGS, GOALS, COVTYPE)
+    for measured in (Measured(smooth=False), Measured(smooth=True, set_share=0.01)):
+        assert plan(SETTINGS, GOALS, COVTYPE, measured).most_bytes <= blind.most_bytes
+
+
+def test_time_falls_with_workers_and_rises_with_the_measured_rate() -> None:
+    found = plan(SETTINGS, GOALS, COVTYPE, Measured(smooth=False))
+    assert found.seconds(8) < found.seconds(2) < found.seconds(1)
+    assert found.seconds(2) > found.seconds(1) / 2  # commits have one worker
+    slow = plan(SETTINGS, GOALS, COVTYPE, Measured(smooth=False, value_seconds=2e-8))
+    assert slow.seconds(2) > 5 * found.seconds(2)
 
 
 def test_rows_that_are_one_working_set_are_planned_as_that() -> None:
@@ -64,10 +92,11 @@ def test_an_early_end_plans_no_more_than_its_level() -> None:
 def test_the_memory_of_a_worker_is_the_process_and_its_largest_task() -> None:
     found = plan(SETTINGS, GOALS, COVTYPE)
     largest = max(stage.task_bytes for stage in found.stages)
-    assert found.worker_bytes == PROCESS_BYTES + largest
-    assert found.largest.task_bytes == largest
+    assert found.worker_bytes == TYPICAL.process_bytes + largest
+    assert found.most_bytes == TYPICAL.process_bytes + found.largest.need.most
     # A kernel matrix at the cap must be in it, and all of it must fit a small machine.
     assert 4 * SETTINGS.block_cap**2 < largest < 2 << 30
+    assert all(stage.task_bytes <= stage.need.most for stage in found.stages)
 
 
 def test_a_smaller_cap_needs_less_memory_and_small_data_less_than_the_cap() -> None:
@@ -97,11 +126,15 @@ def test_what_a_run_takes_stays_below_its_plan(
     data = tmp_path / "data.zarr"
     api.ingest((file["X_train"][:12_000], file["y_train"][:12_000]), data)
     how: dict[str, Any] = {"gamma": 2.0, "C": 32.0, "clusters": (16, 4)}
-    planned = api.plan(data, **how)
+    planned = api.plan(data, execution=Execution(workers=2), **how)
     run = api.train(data, tmp_path / "run", execution=Execution(workers=2), quiet=True, **how)
     found = status(run.folder)
     assert len(found["peak_bytes"]) == 2
-    assert max(found["peak_bytes"].values()) < planned.worker_bytes
+    kept = planned.data_bytes
+    assert max(found["peak_bytes"].values()) < planned.most_bytes + kept
+    both = found["plan"]["worker_bytes"]
+    assert both["actual"] == max(found["peak_bytes"].values())
+    assert both["planned"] == pytest.approx(both["actual"], rel=0.2)
     on_disk = sum(path.stat().st_size for path in Path(run.url).rglob("*") if path.is_file())
     assert on_disk < planned.disk_bytes
     stages = {stage.stage.name: stage.stage.n_nodes for stage in planned.stages}

@@ -1,0 +1,187 @@
+"""What stages take, told from sizes: memory of a task, bytes written, kernel values.
+
+Memory follows the arrays that the steps hold; a change to a step's arrays belongs here, too. Work
+rests on shares of support vectors that only the run can tell.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dcsvm_dask.clustering.grow import FLAT
+from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
+from dcsvm_dask.graphs.dcsvm import ARRANGED_BLOCK_ROWS, Shape
+from dcsvm_dask.graphs.measured import Measured
+from dcsvm_dask.graphs.sizes import arrange_parts
+from dcsvm_dask.steps.level import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
+from dcsvm_dask.steps.partition import (
+    IMBALANCE,
+    MEASURED_ROWS,
+    balance_size,
+    largest_block,
+    sample_size,
+)
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.steps.subset import subset_sizes
+
+SUPPORT_SHARE = 0.3
+"""Of the variables; typical of noisy data. A working set holds a few more than these."""
+NEAR_PAIRS = 0.1
+"""Pairs of rows that matter where the kernel is local; the others are provably negligible."""
+COPIED, MOST_COPIED = 0.1, 0.57
+"""What the solver copies of a kernel matrix: the share that is usual, and the largest possible."""
+VECTOR = 8
+"""Bytes of one float64 or int64 a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a task needs beside its process."""
+
+    n_bytes: int
+    """Memory that is likely."""
+    most: int
+    """Memory that it can come to."""
+
+
+def largest(*needs: Need) -> Need:
+    """Return what the largest of some tasks needs."""
+    return Need(max(need.n_bytes for need in needs), max(need.most for need in needs))
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Sizes of one run, and what follows from them."""
+
+    settings: Settings
+    shape: Shape
+    measured: Measured
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.shape.n_variables
+
+    @property
+    def row(self) -> float:
+        """Bytes of a row."""
+        return max(1.0, self.shape.n_bytes / max(1, self.shape.n_rows))
+
+    @property
+    def support(self) -> float:
+        """Number of support vectors."""
+        return self.n * min(SUPPORT_SHARE, 0.85 * self.measured.set_share)
+
+    @property
+    def chunk(self) -> float:
+        """Bytes of the rows of one assignment or product task."""
+        return min(self.settings.chunk_rows, self.shape.n_rows) * self.row
+
+    @property
+    def set_rows(self) -> float:
+        """Rows of the largest working set."""
+        return min(self.n * self.measured.set_share, self.n, self.settings.set_cap)
+
+    def fixed(self, n_bytes: float) -> Need:
+        """Return the need of a task whose arrays are known."""
+        return Need(int(n_bytes), int(n_bytes))
+
+    def solving(self, rows: float, most_rows: float, beside: float = 0.0) -> Need:
+        """Return the need of solving a block, given its likely and its largest number of rows."""
+        cap = self.settings.block_cap
+        usual, most = (3 * many * self.row + beside for many in (rows, most_rows))
+        return self._matrix(min(rows, cap), min(most_rows, cap), usual, most)
+
+    def working_set(self) -> Need:
+        """Return the need of solving the largest working set."""
+        most = min(self.n, self.settings.set_cap)
+        beside = 3 * most * self.row + 12 * VECTOR * self.n
+        return self._matrix(self.set_rows, most, beside, beside)
+
+    def subset(self) -> Need:
+        """Return the need of the subset that foresees the support vectors."""
+        size = subset_sizes(self.n, self.settings.set_cap)[-1]
+        share = self.set_rows / max(1.0, self.n)
+        cap = self.settings.set_cap
+        beside = 3 * size * self.row
+        return self._matrix(min(share * size, cap), min(size, cap), beside, beside)
+
+    def _matrix(self, rows: float, most_rows: float, beside: float, most_beside: float) -> Need:
+        usual = 4 * (1 + COPIED) * rows**2 + beside
+        return Need(int(usual), int(4 * (1 + MOST_COPIED) * most_rows**2 + most_beside))
+
+    def choosing(self, n_clusters: int) -> Need:
+        """Return the need of choosing a partition on a sample."""
+        cap = largest_block(self.settings, self.n, n_clusters)
+        sample = sample_size(self.settings, n_clusters) + balance_size(self.n, cap)
+        sample = min(sample, self.shape.n_rows)
+        # Many are clustered in two steps.
+        flat = n_clusters if n_clusters <= FLAT else math.ceil(math.sqrt(n_clusters))
+        clustered = min(sample, MAX_SAMPLE, max(1000, 20 * flat))
+        matrices = 24 * clustered**2 + 8 * min(sample, MEASURED_ROWS) ** 2
+        return self.fixed(matrices + 3 * sample * self.row)
+
+    def merging(self) -> Need:
+        """Return the need of finding the rows that are equal, all of them at once."""
+        return self.fixed(9 * VECTOR * self.shape.n_rows)
+
+    def arranging(self) -> Need:
+        """Return the need of the largest task that puts rows in block order."""
+        parts = arrange_parts(self.shape.n_bytes)
+        part = (2.5 * self.shape.n_bytes + 8 * VECTOR * self.shape.n_rows) / parts
+        order = 16 * self.shape.n_rows
+        return largest(
+            self.choosing(self.bottom_clusters), self.fixed(max(part, order, 2 * self.chunk))
+        )
+
+    @property
+    def bottom_clusters(self) -> int:
+        """Clusters in whose order rows are put."""
+        if self.settings.clusters:
+            return self.settings.clusters[0]
+        return max(1, round(self.n / ARRANGED_BLOCK_ROWS))
+
+    def level(self, n_clusters: int, *, bottom: bool) -> Need:
+        """Return the need of a level's largest task: of a block, or of the commit."""
+        # The largest of many small blocks is some times the mean, that of a few large ones is not.
+        mean = self.n / n_clusters
+        likely = min(self.n, max(mean, min(IMBALANCE * mean, self.settings.block_cap)))
+        most = min(self.n, largest_block(self.settings, self.n, n_clusters))
+        # Where it starts: alpha, what blocks cost, and which variables they hold.
+        block = self.solving(likely, max(most, likely), 0 if bottom else 6 * VECTOR * self.n)
+        vectors = (1 if bottom else 4) + int(self.settings.fit_intercept)
+        together = min(self.support, ESTIMATE_SUPPORT_ROWS) * self.row * 1.5
+        commit = vectors * VECTOR * self.n + 4 * VECTOR * self.support + together
+        return largest(block, self.fixed(commit + 2 * self.n))
+
+    def checking(self, count: float) -> Need:
+        """Return the need of f from scratch for `count` rows, or of its commit."""
+        mine = 2 * min(self.chunk, count * self.row)
+        return self.fixed(2 * self.support * self.row + mine + 8 * VECTOR * self.n)
+
+    def round(self, blocks: int) -> Need:
+        """Return the need of a conquer round over blocks."""
+        cap = self.settings.block_cap
+        rows = min(self.support, cap) if blocks == 1 else cap
+        return largest(self.solving(rows, min(cap, self.n)), self.checking(self.n))
+
+    def level_bytes(self) -> float:
+        """Return the bytes that a level writes: alpha twice, the early model."""
+        vectors = 2 * (2 if self.settings.fit_intercept else 1)
+        return vectors * VECTOR * self.n + self.support * (self.row + VECTOR)
+
+    def arranged_bytes(self) -> float:
+        """Return the bytes that arranging writes: rows in block order, and which they are."""
+        return self.n * (self.row + VECTOR + 6) + 2 * VECTOR * self.shape.n_rows
+
+    def point_bytes(self) -> float:
+        """Return the bytes that a conquer round writes."""
+        return 5 * VECTOR * self.n
+
+    def level_values(self, n_clusters: int) -> float:
+        """Return the kernel values of a level: of its blocks, and of the estimates."""
+        mean = self.n / n_clusters
+        # Above the cap only the columns of what moves are computed.
+        share = 1.1 if mean <= self.settings.block_cap else 0.5
+        return share * self.n * mean + NEAR_PAIRS * ESTIMATE_ROWS * self.support

@@ -1,0 +1,56 @@
+"""The plan of a run, kept beside it: when it begins, and anew once the probe has measured."""
+
+from __future__ import annotations
+
+from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.measured import TYPICAL, Measured
+from dcsvm_dask.graphs.plan import plan
+from dcsvm_dask.runtime.capacity import kept_bytes
+from dcsvm_dask.runtime.tasks import Send
+from dcsvm_dask.steps.problem import PROBE
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.run import Record, RunFolder
+
+PLAN = "plan.json"
+
+
+class Foretelling:
+    """Writes what a run is likely to take, and tells it; nothing that is computed rests on it.
+
+    Parameters
+    ----------
+    workers : int
+        Tasks that may run at a time.
+    memory : int or None
+        Bytes that each of them may use; None: no limit.
+    send : callable
+        Takes the event ``{"plan": ...}``.
+    """
+
+    def __init__(
+        self,
+        run: RunFolder,
+        header: tuple[Settings, Goals, Shape],
+        workers: int,
+        memory: int | None,
+        send: Send,
+    ) -> None:
+        self._run, self._header = run, header
+        self._workers, self._memory, self._send = workers, memory, send
+        if run.find(PROBE, "commit") is None:
+            planned = self._write(TYPICAL)
+            if PROBE not in planned["stages"]:
+                send({"plan": planned})
+
+    def __call__(self, records: dict[str, Record]) -> None:
+        """Take the records of stages that have been committed."""
+        if PROBE in records:
+            self._send({"plan": self._write(Measured.of(records[PROBE]))})
+
+    def _write(self, measured: Measured) -> Record:
+        found = plan(*self._header, measured)
+        kept = found.data_bytes if self._memory is None else kept_bytes(found, self._memory)
+        planned = found.to_json(self._workers) | {"workers": self._workers}
+        planned["worker_bytes"] += kept
+        (self._run.place / PLAN).write_json(planned)
+        return planned

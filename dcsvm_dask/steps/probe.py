@@ -1,0 +1,58 @@
+"""The first look at a data set: how local the kernel is there, and what the plan rests on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcsvm_dask.clustering import choose_partition
+from dcsvm_dask.steps.calibration import resident_bytes, time_of_value, working_set_share
+from dcsvm_dask.steps.partition import drawn_rows, sample_size
+from dcsvm_dask.steps.problem import data_of, data_rows, settings_of
+from dcsvm_dask.steps.regime import is_smooth, share_between
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.rows_read import RowReader
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+PROBE_CLUSTERS = 16
+
+
+def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
+    """Estimate how much of the kernel's mass lies between a few clusters of all rows.
+
+    A kernel is as local as that is little; between many clusters there is always much. The record
+    also says what the plan is to know of this worker and of these rows.
+    """
+    del attempt
+    settings, data = settings_of(run), data_of(run)
+    return probe_rows(settings, data, data_rows(run))
+
+
+def probe_rows(settings: Settings, data: DataSet, rows: RowReader) -> Record:
+    """Return what a sample of a data set's rows tells; see `probe_kernel`."""
+    process_bytes = resident_bytes()  # before it keeps rows
+    sample = drawn_rows(settings, rows.n_rows, sample_size(settings, PROBE_CLUSTERS))
+    X = rows.take(sample)
+    seconds = time_of_value(settings, X)
+    _, choice = choose_partition(
+        settings.kernel,
+        X,
+        n_clusters=min(PROBE_CLUSTERS, data.n_distinct),
+        n_rows=data.n_distinct,
+        cap=data.n_distinct,
+        seed=settings.seed,
+        more_starts=0,  # of how little mass there is between them, nothing depends
+    )
+    between = share_between(choice)
+    smooth, share = is_smooth(between), 1.0
+    if smooth:
+        y = np.where(data.take_codes(sample) == 1, 1.0, -1.0)
+        drawn = np.random.default_rng(settings.seed).permutation(len(sample))
+        share = working_set_share(settings, X[drawn], y[drawn], data.n_distinct)
+    return {
+        "probed_between": between,
+        "smooth": smooth,
+        "set_share": share,
+        "value_seconds": seconds,
+        "process_bytes": process_bytes,
+    }

@@ -1,0 +1,74 @@
+"""Whether a run fits: caps that are chosen by memory, and what does not fit is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.plan import plan
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.runtime.capacity import (
+    LEAST_BLOCK_CAP,
+    check_memory,
+    fit_caps,
+    fits,
+    memory_of_core,
+    memory_of_workers,
+)
+from dcsvm_dask.steps.settings import Settings
+
+SETTINGS = Settings(
+    kernel=Kernel("rbf", 32.0),
+    C=32.0,
+    fit_intercept=False,
+    clusters=(512, 64, 8),
+    levels_forced=False,
+    n_samples_clustering=1000,
+    block_cap=8192,
+    set_cap=12_288,
+    level_tol=1e-2,
+    alone_tol=3e-4,
+    seed=0,
+    chunk_rows=16_384,
+)
+GOALS = Goals(tol=1e-3, stop_at=0, max_rounds=1000)
+COVTYPE = Shape(n_rows=464_810, n_variables=464_810, n_bytes=464_810 * 54 * 4)
+
+
+def caps(available: int, *, given: bool = False) -> tuple[int, int]:
+    found = fit_caps(SETTINGS, GOALS, COVTYPE, available, given=given)
+    return found.block_cap, found.set_cap
+
+
+def test_caps_are_the_largest_that_fit() -> None:
+    assert caps(4 << 30) == (8192, 12_288)
+    assert caps(1 << 30) == (8192, 8192)  # sets first: they are needed where kernels are smooth
+    for available in (900 << 20, 700 << 20, 600 << 20):
+        block_cap, set_cap = caps(available)
+        assert LEAST_BLOCK_CAP <= block_cap <= set_cap
+        fitted = replace(SETTINGS, block_cap=block_cap, set_cap=set_cap)
+        assert fits(plan(fitted, GOALS, COVTYPE), available)
+        larger = replace(SETTINGS, block_cap=2 * block_cap, set_cap=2 * block_cap)
+        assert block_cap == 8192 or not fits(plan(larger, GOALS, COVTYPE), available)
+
+
+def test_a_cap_that_was_given_is_kept_and_refused_where_it_does_not_fit() -> None:
+    assert caps(700 << 20, given=True) == (8192, 8192)
+    found = fit_caps(SETTINGS, GOALS, COVTYPE, 700 << 20, given=True)
+    with pytest.raises(InputError, match="lower --block-cap"):
+        check_memory(plan(found, GOALS, COVTYPE), 700 << 20)
+
+
+def test_what_fits_nowhere_is_refused_with_sizes_and_what_to_do() -> None:
+    found = fit_caps(SETTINGS, GOALS, COVTYPE, 250 << 20, given=False)
+    assert found.block_cap == LEAST_BLOCK_CAP
+    with pytest.raises(InputError, match=r"a worker has 250 MiB; raise --memory-limit"):
+        check_memory(plan(found, GOALS, COVTYPE), 250 << 20)
+
+
+def test_what_is_chosen_by_memory_does_not_hang_on_the_number_of_workers() -> None:
+    assert memory_of_core() == memory_of_core()
+    assert memory_of_workers(None, 1) >= memory_of_core()
