@@ -13,6 +13,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.source import BLOCK_BYTES
 
 _ROWS = 1 << 16
+_MOST_FEATURES = 2**31 - 1
 
 
 class Stream(Protocol):
@@ -52,16 +53,17 @@ def csr_blocks(
         raise InputError(f"{name}_indptr: {n + 1} integers are needed for {n} rows")
     if data.shape != indices.shape:
         raise InputError(f"{name}: {data.shape[0]} values, but {indices.shape[0]} indices")
-    if n == 0 or d == 0:
+    if n < 1 or d < 1:
         raise InputError(f"{name}: empty: {n} rows, {d} features")
+    if d > _MOST_FEATURES:
+        raise InputError(f"{name}: {d} features; at most {_MOST_FEATURES} are possible")
     at = int(indptr.read(1)[0])
     if at != 0:
         raise InputError(f"{name}_indptr: starts with {at} instead of 0")
     done = 0
     while done < n:
         ends = indptr.read(min(_ROWS, n - done)).astype(np.int64)
-        steps = np.diff(ends, prepend=at)
-        if steps.min() < 0 or ends[-1] > data.shape[0]:
+        if ends[0] < at or (ends[1:] < ends[:-1]).any() or ends[-1] > data.shape[0]:
             raise InputError(f"{name}_indptr: descends or exceeds the number of values")
         first = 0
         while first < ends.size:

@@ -6,12 +6,19 @@ import contextlib
 import io
 import math
 import os
+import tokenize
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+
+_PREFIX = {1: 10, 2: 12}
+"""Bytes before the header, by version of the format."""
+_MOST_HEAD = 1 << 16
+_PIECE = 8 << 20
+"""Bytes read at a time: a header may speak of more than there is."""
 
 
 class NpyStream:
@@ -42,21 +49,14 @@ class NpyStream:
     def __init__(self, file: IO[bytes], name: str) -> None:
         self.name = name
         self._file = file
-        try:
-            version = np.lib.format.read_magic(file)
-            if version == (1, 0):
-                head = np.lib.format.read_array_header_1_0(file)
-            elif version == (2, 0):
-                head = np.lib.format.read_array_header_2_0(file)
-            else:
-                raise InputError(f"{name}: NumPy format {version} is not known here")
-        except ValueError as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{name}: damaged or no NumPy array ({error})") from error
-        self.shape, by_columns, self.dtype = head
+        self.shape, by_columns, self.dtype = _read_head(file, name)
         if self.dtype.hasobject:
             raise InputError(f"{name}: holds Python objects, which are not loaded; save numbers")
+        if self.dtype.kind == "V" or not self.dtype.itemsize or min(self.shape, default=0) < 0:
+            raise InputError(
+                f"{name}: an array of type {self.dtype} and shape {self.shape} holds neither "
+                "numbers nor words"
+            )
         self._width = self.shape[1:]
         self._row = self.dtype.itemsize * math.prod(self._width)
         self._held: NDArray[Any] | None = None
@@ -92,8 +92,30 @@ class NpyStream:
     def _numbers(self, size: int) -> NDArray[Any]:
         pieces = bytearray()
         while len(pieces) < size:
-            piece = self._file.read(size - len(pieces))
+            piece = self._file.read(min(size - len(pieces), _PIECE))
             if not piece:
                 raise InputError(f"{self.name}: damaged: it ends too early")
             pieces += piece
         return np.frombuffer(pieces, self.dtype)
+
+
+def _read_head(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether it is in Fortran order, and dtype."""
+    begin = file.read(8)
+    version = tuple(begin[6:])
+    if begin.startswith(b"\x93NUMPY") and version not in ((1, 0), (2, 0)):
+        raise InputError(f"{name}: NumPy format {version} is not known here")
+    size = file.read(_PREFIX[version[0]] - 8) if begin.startswith(b"\x93NUMPY") else b""
+    length = int.from_bytes(size, "little")
+    if not 0 < length < _MOST_HEAD:
+        raise InputError(f"{name}: damaged or no NumPy array (a header of {length} bytes)")
+    head = io.BytesIO(size + file.read(length))
+    try:
+        if version == (1, 0):
+            return np.lib.format.read_array_header_1_0(head)
+        return np.lib.format.read_array_header_2_0(head)
+    except (
+        *(ValueError, TypeError, SyntaxError, tokenize.TokenError, OverflowError),
+        *(MemoryError, RecursionError),  # brackets or signs, thousands deep
+    ) as error:
+        raise InputError(f"{name}: damaged or no NumPy array ({error})") from error

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -147,7 +149,11 @@ class NpzSource:
 
     @contextlib.contextmanager
     def _open(self, archive: zipfile.ZipFile, name: str) -> Iterator[NpyStream]:
-        with archive.open(f"{name}.npy") as file:
+        try:
+            member = archive.open(f"{name}.npy")
+        except RuntimeError as error:  # it is locked by a password
+            raise InputError(f"{self._path}, {name}: cannot be opened ({error})") from error
+        with member as file:
             yield NpyStream(file, f"{self._path}, {name}")
 
     def _whole(self, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
@@ -170,7 +176,11 @@ def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
     try:
         with plain_errors(path), open_raw(path) as file, zipfile.ZipFile(file) as archive:
             yield archive
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, struct.error) as error:
+        raise InputError(f"{path}: damaged archive ({error})") from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # its own places lead to before the file's beginning
+            raise
         raise InputError(f"{path}: damaged archive ({error})") from error
 
 

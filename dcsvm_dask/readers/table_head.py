@@ -46,16 +46,18 @@ def read_table_head(
         If the file is empty or its first line half consists of numbers.
     """
     text = head.decode("utf-8-sig", "replace")
-    lines = text.splitlines()
-    first = next((k for k, line in enumerate(lines) if line.strip()), None)
+    lines = text.split("\n")  # as the rows are parted; other marks of Unicode part nothing
+    first = next((k for k, line in enumerate(lines) if line.strip(" \t\r")), None)
     if first is None:
         raise InputError(f"{path}: empty: it holds no rows")
-    line = lines[first].strip("\r\n")
+    line = lines[first].strip("\r")
     commented = line.lstrip().startswith("#")
     if commented:  # numpy.savetxt writes names so
         line = line.lstrip().removeprefix("#").strip()
     delimiter = _delimiter(path, line)
     cells = _cells(path, line, delimiter)
+    if not cells:
+        raise InputError(f"{path}, line {first + 1}: holds no cells; remove it")
     if header is None:
         header = commented or _is_header(path, cells, label)
     names = cells if header else None

@@ -16,6 +16,15 @@ from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import plain_errors
 from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_block
 
+METADATA_ERRORS = (
+    *(ValueError, TypeError, AttributeError, LookupError, ArithmeticError),
+    *(AssertionError, RuntimeError),
+)
+"""What Zarr raises for metadata that no program wrote."""
+
+MOST_PACKED = 10_000
+"""Times that the bytes of an array exceed those that are stored, at most; chunks may be missing."""
+
 
 class ZarrSource:
     """One part of a Zarr group: ``X_train, y_train`` or ``X, y`` and so on, dense or CSR parts.
@@ -46,20 +55,21 @@ class ZarrSource:
         self._path = path
         group = _open_group(path)
         self._names = archive_names(
-            path, list(group.array_keys()), part, label, needs_labels=n_features is None
+            path, _names(group, path), part, label, needs_labels=n_features is None
         )
         self.is_sparse = self._names.is_sparse
         if self.is_sparse:
-            shape = np.asarray(_array(group, f"{self._names.rows}_shape")[...])
-            if shape.shape != (2,):
+            parts = _array(group, f"{self._names.rows}_shape", path)
+            if parts.shape != (2,) or parts.dtype.kind not in "iu":
                 raise InputError(f"{path}: {self._names.rows}_shape has to hold two integers")
+            shape = ZarrStream(parts, path).read(2)
             self._shape = (int(shape[0]), int(shape[1]))
         else:
-            X = _array(group, self._names.rows)
+            X = _array(group, self._names.rows, path)
             check_shape(X.shape, X.dtype, f"{path}, {self._names.rows}")
             self._shape = (X.shape[0], X.shape[1])
         if self._names.labels is not None:
-            y = _array(group, self._names.labels)
+            y = _array(group, self._names.labels, path)
             if y.shape != (self._shape[0],):
                 raise InputError(
                     f"{path}: {self._shape[0]} rows in {self._names.rows}, but labels of shape "
@@ -72,7 +82,7 @@ class ZarrSource:
         group = _open_group(self._path)
         labels = None
         if self._names.labels is not None:
-            labels = ZarrStream(_array(group, self._names.labels), self._path)
+            labels = ZarrStream(_array(group, self._names.labels, self._path), self._path)
         start = 0
         for rows in self._rows(group):
             found = None if labels is None else labels.read(rows.shape[0])
@@ -83,12 +93,12 @@ class ZarrSource:
         name = self._names.rows
         if self.is_sparse:
             parts = [
-                ZarrStream(_array(group, f"{name}_{part}"), self._path)
+                ZarrStream(_array(group, f"{name}_{part}", self._path), self._path)
                 for part in ("data", "indices", "indptr")
             ]
             yield from csr_blocks(*parts, shape=self._shape, name=f"{self._path}, {name}")
             return
-        stream = ZarrStream(_array(group, name), self._path)
+        stream = ZarrStream(_array(group, name, self._path), self._path)
         step = max(1, BLOCK_BYTES // (4 * self._shape[1]))
         for _ in range(0, self._shape[0], step):
             yield stream.read(step)
@@ -113,7 +123,7 @@ class ZarrStream:
             stop = min(-(-stop // chunk) * chunk, self.shape[0])
             try:
                 piece = np.asarray(self._array[self._next : stop])
-            except (ValueError, RuntimeError) as error:
+            except METADATA_ERRORS as error:
                 raise InputError(
                     f"{self._path}: damaged: rows {self._next}:{stop} cannot be read ({error})"
                 ) from error
@@ -125,7 +135,7 @@ class ZarrStream:
 
 def zarr_parts(path: str) -> list[str]:
     """Return which of train and test a group holds."""
-    found = {n.removesuffix("_data") for n in _open_group(path).array_keys()}
+    found = {n.removesuffix("_data") for n in _names(_open_group(path), path)}
     return ["train", "test"] if found & {"X_test", "x_test"} else ["train"]
 
 
@@ -133,11 +143,30 @@ def _open_group(path: str) -> zarr.Group:
     with plain_errors(path):
         try:
             return zarr.open_group(path, mode="r")
-        except (NodeNotFoundError, KeyError, TypeError, ValueError) as error:
+        except (NodeNotFoundError, *METADATA_ERRORS) as error:
             raise InputError(f"{path}: no Zarr group there ({error})") from error
 
 
-def _array(group: zarr.Group, name: str) -> zarr.Array[Any]:
+def _names(group: zarr.Group, path: str) -> list[str]:
+    try:
+        return list(group.array_keys())
+    except METADATA_ERRORS as error:
+        raise InputError(f"{path}: damaged metadata of an array ({error!r})") from error
+
+
+def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:
+    """Return an array whose metadata can be what is stored, and that runs no code."""
     found = group[name]
     assert isinstance(found, zarr.Array)
+    meta = found.metadata
+    if meta.zarr_format == 2:
+        # Older versions of numcodecs unpickle what comes from such a codec.
+        for codec in (*(meta.filters or ()), meta.compressor):
+            if getattr(codec, "codec_id", "") == "pickle":
+                raise InputError(f"{path}, {name}: holds pickled objects, which are not loaded")
+    if found.nbytes > 1 << 30 and found.nbytes > MOST_PACKED * found.nbytes_stored():
+        raise InputError(
+            f"{path}, {name}: damaged: its metadata tell of {found.nbytes} bytes, "
+            f"but {found.nbytes_stored()} are stored"
+        )
     return found
