@@ -25,7 +25,7 @@ from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.pipeline.file import Pipeline, read_pipeline
-from dcsvm_dask.pipeline.training import Training, check_goals
+from dcsvm_dask.pipeline.training import Training, check_goals, shape_of
 from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
 from dcsvm_dask.runtime.predictor import Predictor
 from dcsvm_dask.runtime.session import (
@@ -228,12 +228,17 @@ def resume(
         max_rounds=before.max_rounds if max_rounds is None else max_rounds,
     )
     check_goals(goals, len(settings.clusters), rounds_done(folder))
-    dataset = DataSet.open(folder.header["data"]["url"])
+    try:
+        dataset = DataSet.open(folder.header["data"]["url"])
+    except InputError as error:
+        raise InputError(f"{folder.place}: its data cannot be used: {error}") from error
     if dataset.fingerprint != folder.header["data"]["fingerprint"]:
         raise InputError(
             f"{folder.place}: was begun with other data than {dataset.url} holds now "
             "(the fingerprints differ); train a new run"
         )
+    if shape != shape_of(dataset, folder.header.get("holdout") is not None):
+        raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
     execution = execution or Execution()
     memory = available_memory(execution, folder.place.url, dataset.url)
     check_room(execution, make_plan(settings, goals, shape), folder.place, memory)

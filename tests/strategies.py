@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-LONG = 10
+from dcsvm_dask.errors import DcsvmError
+
+LONG = 5
 """How many times as many inputs the long tests look at."""
 
 ODD_TEXT = (
@@ -61,6 +67,55 @@ def check_told(error: Exception, place: str) -> None:
     """Check that a refusal says where, in a text of bearable length."""
     assert place in str(error), error
     assert len(str(error)) < 2000, error
+
+
+def check_copies(
+    whole: Path, copied: Path, answers: Callable[[Path], Any], *, same: bool = True
+) -> Callable[[tuple[str, bytes]], None]:
+    """Return a check of (key, bytes): a copy of a folder with these bytes there answers or refuses.
+
+    Parameters
+    ----------
+    answers : callable
+        Returns arrays for a folder.
+    same : bool
+        Whether the arrays have to be those of the folder as it was.
+    """
+    shutil.copytree(whole, copied)
+    expected = answers(copied)
+
+    def check(change: tuple[str, bytes]) -> None:
+        shutil.rmtree(copied)
+        shutil.copytree(whole, copied)
+        (copied / change[0]).write_bytes(change[1])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Zarr's, on names that it does not know
+                found = answers(copied)
+        except DcsvmError as error:
+            check_told(error, str(copied))
+            return
+        for mine, theirs in zip(found, expected, strict=True):
+            if same:
+                np.testing.assert_array_equal(mine, theirs)
+
+    return check
+
+
+def changes_below(folder: Path, pattern: str) -> SearchStrategy[tuple[str, bytes]]:
+    """Give the key of a file below a folder and damaged bytes of it."""
+    files = [path for path in sorted(folder.rglob(pattern)) if path.is_file()]
+    return st.one_of(
+        [
+            st.tuples(
+                st.just(path.relative_to(folder).as_posix()),
+                damaged_json(json.loads(path.read_bytes()))
+                if path.suffix == ".json"
+                else damaged(path.read_bytes()),
+            )
+            for path in files
+        ]
+    )
 
 
 def damaged(content: bytes, odd: Iterable[bytes] = ODD_BYTES) -> SearchStrategy[bytes]:

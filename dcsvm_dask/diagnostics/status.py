@@ -126,14 +126,12 @@ def phase_of(stage: str) -> str:
 
 
 def _nodes(run: RunFolder, stage: str) -> dict[str, Record]:
-    home = run.stage(stage)
-    found = {}
-    for name in home.list():
-        if name.endswith(".json"):
-            value = (home / name).read_json()
-            written = sum(size for size, _ in value["keys"].values())
-            found[name.removesuffix(".json")] = value["record"] | {"written_bytes": written}
-    return found
+    found = {node: run.find(stage, node) for node in run.nodes(stage)}
+    return {
+        node: one.record | {"written_bytes": sum(size for size, _ in one.keys.values())}
+        for node, one in found.items()
+        if one is not None
+    }
 
 
 def _level(order: list[str]) -> int | None:

@@ -56,12 +56,12 @@ class Kernel:
     def __post_init__(self) -> None:
         if self.name not in CODES:
             raise InputError(f"kernel {self.name!r} is unknown; choose one of {', '.join(CODES)}.")
-        if not (_is_number(self.gamma) and math.isfinite(self.gamma) and self.gamma > 0):
-            raise InputError(f"gamma is {self.gamma!r}; give a finite number above 0.")
-        if not (_is_number(self.degree) and self.degree >= 1 and self.degree % 1 == 0):
-            raise InputError(f"degree is {self.degree!r}; give a whole number from 1.")
-        if not (_is_number(self.coef0) and math.isfinite(self.coef0)):
-            raise InputError(f"coef0 is {self.coef0!r}; give a finite number.")
+        if not (_is_number(self.gamma) and self.gamma > 0):
+            raise InputError(f"gamma is {self.gamma!r:.80}; give a finite number above 0.")
+        if not (_is_number(self.degree) and 1 <= self.degree < 2**31 and self.degree % 1 == 0):
+            raise InputError(f"degree is {self.degree!r:.80}; give a whole number from 1.")
+        if not _is_number(self.coef0):
+            raise InputError(f"coef0 is {self.coef0!r:.80}; give a finite number.")
 
     @property
     def code(self) -> int:
@@ -109,5 +109,13 @@ def of_dot_products(kernel: Kernel, dots: NDArray[Any]) -> NDArray[Any]:
     return np.tanh(t) if kernel.name == "sigmoid" else t**kernel.degree
 
 
+def is_finite(value: Any) -> bool:
+    """Whether a number is one that a float64 can hold, which not every int is."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return not isinstance(value, bool) and isinstance(value, Real) and is_finite(value)

@@ -64,7 +64,7 @@ def read_pipeline(path: str | Path) -> Pipeline:
             content = tomllib.load(file)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of 5000 digits
         raise InputError(f"{path}: is not TOML: {error}") from error
     tables = {"data", "method", "output"}
     if set(content) != tables:
@@ -80,6 +80,9 @@ def read_pipeline(path: str | Path) -> Pipeline:
         raise InputError(f"{path}: [method] name {name!r} is unknown; known: {', '.join(METHODS)}")
     if "clusters" in method:
         method["clusters"] = tuple(method["clusters"])
+    for label in data.get("positive", ()):
+        if not isinstance(label, str | int | float):
+            raise InputError(f"{path}: [data] positive: {label!r:.80} is no label")
     for key in ("source", "test"):
         if key in data and "://" not in data[key]:
             data[key] = str(path.parent / data[key])
@@ -106,7 +109,7 @@ def _checked(
         fits = isinstance(value, keys[key]) and (not isinstance(value, bool) or bool in keys[key])
         if not fits:
             names = " or ".join(kind.__name__ for kind in keys[key])
-            raise InputError(f"{path}: [{table}] {key} = {value!r} must be of type {names}")
+            raise InputError(f"{path}: [{table}] {key} = {value!r:.80} must be of type {names}")
     for key in required:
         if key not in content:
             raise InputError(f"{path}: [{table}] {key} is missing")

@@ -11,6 +11,7 @@ from typing import Any
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.dcsvm import Goals, Shape
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
@@ -53,15 +54,23 @@ class Training:
 
     def __post_init__(self) -> None:
         for name in REALS:
-            _check(_is(getattr(self, name), numbers.Real), name, getattr(self, name), "a number")
+            number = getattr(self, name)
+            _check(_is(number, numbers.Real), name, number, "a number")
         for name in INTEGERS:
             number = getattr(self, name)
             missing = name == "block_cap" and number is None
             _check(missing or _is(number, numbers.Integral), name, number, "a whole number")
+            _check(missing or abs(int(number)) < 1 << 63, name, number, "below 2^63")
         Kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        _check(self.C > 0 and math.isfinite(self.C), "C", self.C, "a positive number")
+        _check(is_finite(self.C) and self.C > 0, "C", self.C, "a positive number")
+        _check(is_finite(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
         check_goals(self.goals)
-        _check(self.level_tol > 0, "level-tol", self.level_tol, "a positive number")
+        _check(
+            is_finite(self.level_tol) and self.level_tol > 0,
+            "level-tol",
+            self.level_tol,
+            "a positive number",
+        )
         _check(self.k >= 2, "k", self.k, "at least 2")
         _check(self.seed >= 0, "seed", self.seed, "at least 0")
         _check(
@@ -174,7 +183,7 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
     InputError
         If the tolerance or the limit of rounds is not positive, or there is no such level.
     """
-    _check(goals.tol > 0 and math.isfinite(goals.tol), "tol", goals.tol, "a positive number")
+    _check(is_finite(goals.tol) and goals.tol > 0, "tol", goals.tol, "a positive number")
     _check(goals.stop_at >= 0, "stop-at", goals.stop_at, "a level, or 0 for the exact model")
     _check(goals.max_rounds >= 1, "max-rounds", goals.max_rounds, "at least 1")
     if goals.max_rounds < rounds:
@@ -219,7 +228,7 @@ def _is(value: object, kind: type) -> bool:
 def _check(holds: bool, name: str, value: object, wanted: str) -> None:
     if not holds:
         word = name.replace("_", "-")
-        raise InputError(f"{word}: {value!r} is not possible; it must be {wanted}")
+        raise InputError(f"{word}: {value!r:.80} is not possible; it must be {wanted}")
 
 
 def _check_classes(data: DataSet) -> None:

@@ -125,7 +125,7 @@ class ZarrStream:
                 piece = np.asarray(self._array[self._next : stop])
             except METADATA_ERRORS as error:
                 raise InputError(
-                    f"{self._path}: damaged: rows {self._next}:{stop} cannot be read ({error})"
+                    f"{self._path}: damaged: rows {self._next}:{stop} cannot be read ({error!s:.200})"
                 ) from error
             self._held = np.concatenate([self._held, piece]) if self._held.size else piece
             self._next = stop
@@ -144,14 +144,14 @@ def _open_group(path: str) -> zarr.Group:
         try:
             return zarr.open_group(path, mode="r")
         except (NodeNotFoundError, *METADATA_ERRORS) as error:
-            raise InputError(f"{path}: no Zarr group there ({error})") from error
+            raise InputError(f"{path}: no Zarr group there ({error!s:.200})") from error
 
 
 def _names(group: zarr.Group, path: str) -> list[str]:
     try:
         return list(group.array_keys())
     except METADATA_ERRORS as error:
-        raise InputError(f"{path}: damaged metadata of an array ({error!r})") from error
+        raise InputError(f"{path}: damaged metadata of an array ({error!s:.200})") from error
 
 
 def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:

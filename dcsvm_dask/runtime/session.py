@@ -184,6 +184,9 @@ def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:
         goals, shape = Goals(**run.header["goals"]), Shape(**run.header["shape"])
     except (KeyError, TypeError) as error:
         raise InputError(f"{run.place}: run.json is damaged: {error}") from error
+    whole = (goals.stop_at, goals.max_rounds, shape.n_rows, shape.n_variables, shape.n_bytes)
+    if any(type(value) is not int for value in whole) or type(shape.holdout) is not bool:
+        raise InputError(f"{run.place}: run.json is damaged: {goals}, {shape}")
     return Settings.from_json(run.header["settings"]), goals, shape
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import zarr
 from numpy.typing import DTypeLike, NDArray
-from zarr.codecs import BloscCodec, Crc32cCodec
+from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec
+from zarr.core.chunk_key_encodings import DefaultChunkKeyEncoding
 from zarr.errors import ContainsArrayError, NodeNotFoundError
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.zarr_files import METADATA_ERRORS
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.object_store import read_intact
 
@@ -26,6 +28,9 @@ CHUNK_BYTES = 4 << 20
 
 SMALL_BYTES = 64 << 10
 """Arrays up to this size are stored as they are: packing would cost more than it saves."""
+
+Form: TypeAlias = tuple[tuple[int, ...], DTypeLike]
+"""Shape and type of an array."""
 
 _CONFIG: Any = {"write_empty_chunks": True}
 
@@ -73,20 +78,50 @@ def create_array(
         raise InputError(f"{place}: an array exists there already") from error
 
 
-def open_array(place: Location) -> zarr.Array[Any]:
+def open_array(place: Location, form: Form | None = None) -> zarr.Array[Any]:
     """Return the array at a place, for reading or for writing into its chunks.
+
+    Parameters
+    ----------
+    place : Location
+    form : tuple (shape, dtype), optional
+        What it must be, where that is known.
 
     Raises
     ------
     InputError
-        If there is none or its metadata is damaged.
+        If there is none, or its metadata is not what `create_array` writes.
     """
     try:
-        return zarr.open_array(place.store(), mode="r+", zarr_format=3, config=_CONFIG)
+        array = zarr.open_array(place.store(), mode="r+", zarr_format=3, config=_CONFIG)
     except (FileNotFoundError, NodeNotFoundError) as error:
         raise InputError(f"{place}: no array there") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{place}: damaged array metadata ({error})") from error
+    except METADATA_ERRORS as error:
+        raise InputError(f"{place}: damaged array metadata ({error!s:.200})") from error
+    if not _is_own(array):
+        raise InputError(f"{place}: damaged array metadata (this program writes none like it)")
+    if form is not None and (array.shape, array.dtype) != (form[0], np.dtype(form[1])):
+        raise InputError(
+            f"{place}: damaged array metadata ({array.dtype} {array.shape} instead of "
+            f"{np.dtype(form[1])} {form[0]})"
+        )
+    return array
+
+
+def _is_own(array: zarr.Array[Any]) -> bool:
+    """Whether nothing but the checked chunks of `create_array` is read through an array."""
+    about: Any = array.metadata
+    kind, codecs = array.dtype, about.codecs
+    if kind.kind not in "biuf":
+        return False
+    fill = np.array([about.fill_value, _fill_value(kind)], kind)
+    return (
+        [type(c) for c in codecs if not isinstance(c, BloscCodec)] == [BytesCodec, Crc32cCodec]
+        and len(codecs) <= 3
+        and (kind.itemsize == 1 or codecs[0] == BytesCodec(endian="little"))
+        and about.chunk_key_encoding == DefaultChunkKeyEncoding("/")
+        and bool(np.array_equal(fill[:1], fill[1:], equal_nan=kind.kind == "f"))
+    )
 
 
 def write_array(
@@ -118,19 +153,21 @@ def write_array(
         array[...] = values
 
 
-def read_array(place: Location, rows: slice | None = None) -> NDArray[Any]:
-    """Return an array, or its rows start:stop.
+def read_array(
+    place: Location, rows: slice | None = None, form: Form | None = None
+) -> NDArray[Any]:
+    """Return an array, or its rows start:stop; see `open_array` for its form.
 
     Raises
     ------
     InputError
         If there is no array, a chunk is missing, or a checksum does not match.
     """
-    return _intact(place, lambda: _read(place, rows))
+    return _intact(place, lambda: _read(place, rows, form))
 
 
-def _read(place: Location, rows: slice | None) -> NDArray[Any]:
-    array = open_array(place)
+def _read(place: Location, rows: slice | None, form: Form | None) -> NDArray[Any]:
+    array = open_array(place, form)
     if rows is None or array.ndim == 0:
         start, stop = 0, array.shape[0] if array.ndim else 1
     else:
@@ -150,9 +187,9 @@ def _intact(place: Location, read: Callable[[], NDArray[Any]]) -> NDArray[Any]:
 def _read_rows(array: zarr.Array[Any], place: Location, start: int, stop: int) -> NDArray[Any]:
     try:
         values = np.asarray(array[start:stop] if array.ndim else array[()])
-    except (ValueError, RuntimeError, KeyError) as error:
+    except METADATA_ERRORS as error:
         raise InputError(
-            f"{place}: damaged: rows {start}:{stop} cannot be read ({error})"
+            f"{place}: damaged: rows {start}:{stop} cannot be read ({error!s:.200})"
         ) from error
     if values.size:
         _check_chunks(array, place, values, start)

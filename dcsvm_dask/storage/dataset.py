@@ -15,7 +15,9 @@ whole until the new one is.
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
-from dcsvm_dask.readers.scaling import Scaling
+from dcsvm_dask.readers.scaling import KINDS, Scaling
 from dcsvm_dask.storage.arrays import read_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows_read import RowArray, open_rows
@@ -33,6 +35,8 @@ FORMAT = "dcsvm-dataset"
 VERSION = 1
 COMMIT = "dataset.json"
 PARTS = ("train", "test")
+ATTEMPT = r"parts-[0-9a-f]{12}"
+"""Attempts to write a data set are named so."""
 
 CODES_ROWS = 1 << 20
 """Rows whose codes are read at a time."""
@@ -112,14 +116,19 @@ class DataSet:
                 )
             if part not in meta["parts"]:
                 raise InputError(f"{root}: this data set has no part {part!r}")
+            if not re.fullmatch(ATTEMPT, meta["attempt"]):
+                raise InputError(f"{root}: damaged: {COMMIT}: attempt {meta['attempt']!r}")
             held = root / meta["attempt"]
             about = meta["parts"][part]
             scaling = None
             if meta["scaling"] is not None:
                 names = meta["scaling"]["arrays"]
-                arrays = {name: read_array(held / "scaling" / name) for name in names}
+                form = ((meta["n_features"],), np.float64)
+                if not set(names) <= {"offset", "factor"}:
+                    raise InputError(f"{root}: damaged: {COMMIT}: scaling is impossible")
+                arrays = {name: read_array(held / "scaling" / name, None, form) for name in names}
                 scaling = Scaling.from_arrays(arrays, meta["scaling"])
-            return cls(
+            found = cls(
                 place=root,
                 part=part,
                 parts=[p for p in PARTS if p in meta["parts"]],
@@ -135,10 +144,39 @@ class DataSet:
                 reading=dict(meta["reading"]),
                 attempt=str(meta["attempt"]),
             )
-        except (KeyError, TypeError, AttributeError) as error:
+            wrong = found._contradiction(meta)
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(
-                f"{root}: damaged: {COMMIT} lacks what it needs ({error!r})"
+                f"{root}: damaged: {COMMIT} lacks what it needs ({error!r:.200})"
             ) from error
+        if wrong is not None:
+            raise InputError(f"{root}: damaged: {COMMIT}: {wrong}")
+        return found
+
+    def _contradiction(self, meta: dict[str, Any]) -> str | None:
+        """Return what of the commit object is no value of its kind, or contradicts the rows."""
+        names = self.feature_names
+        checks = {
+            "n_features": meta["n_features"] == self.n_features,
+            "sparse": meta["sparse"] is self.is_sparse,
+            "chunk_rows": meta["chunk_rows"] == self.chunk_rows,
+            "classes": _are_labels(meta["classes"])
+            and 0 < len(set(self.classes)) == len(self.classes),
+            "counts": len(self.counts) == len(self.classes)
+            and min(self.counts) >= 0
+            and sum(self.counts) == self.n_rows,
+            "n_distinct": 0 <= self.n_distinct <= self.n_rows,
+            "positive": meta["positive"] is None or _are_labels(meta["positive"]),
+            "feature_names": names is None
+            or (len(names) == self.n_features and all(isinstance(n, str) for n in names)),
+            "scaling": self.scaling is None or self.scaling.kind in KINDS,
+            "reading": isinstance(self.reading.get("label"), str | int | None)
+            and self.reading.get("header") in (None, False, True)
+            and self.reading.get("first_feature") in (None, 0, 1),
+        }
+        return next((f"{key} is impossible" for key, holds in checks.items() if not holds), None)
 
     @property
     def url(self) -> str:
@@ -170,7 +208,7 @@ class DataSet:
 
         With two classes, code 1 is +1 and code 0 is -1.
         """
-        return read_array(self._held / "codes", slice(start, stop))
+        return read_array(self._held / "codes", slice(start, stop), ((self.n_rows,), np.int32))
 
     def take_codes(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the codes of some rows, without holding those of all."""
@@ -186,7 +224,7 @@ class DataSet:
 
     def read_hashes(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the hashes of the rows start:stop, uint64 (stop - start, 2)."""
-        return read_array(self._held / "hashes", slice(start, stop))
+        return read_array(self._held / "hashes", slice(start, stop), ((self.n_rows, 2), np.uint64))
 
     def open_part(self, part: str) -> DataSet:
         """Return another part of the same data set."""
@@ -195,6 +233,12 @@ class DataSet:
     @property
     def _held(self) -> Location:
         return self.place / self.attempt / self.part
+
+
+def _are_labels(values: Any) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(v, str) or (isinstance(v, int | float) and math.isfinite(v)) for v in values
+    )
 
 
 def read_commit(root: Location) -> dict[str, Any] | None:

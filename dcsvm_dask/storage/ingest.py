@@ -19,19 +19,16 @@ from dcsvm_dask.readers.labels import Label, canonical, choose_classes
 from dcsvm_dask.readers.scaling import KINDS, LEARNED
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.storage.arrays import write_array
-from dcsvm_dask.storage.dataset import COMMIT, FORMAT, VERSION, DataSet, read_commit
+from dcsvm_dask.storage.dataset import ATTEMPT, COMMIT, FORMAT, VERSION, DataSet, read_commit
 from dcsvm_dask.storage.ingest_form import Form, choose_form, split_order, test_codes
 from dcsvm_dask.storage.ingest_scan import Report, Scan
 from dcsvm_dask.storage.ingest_sources import check_names, resolve_sources
 from dcsvm_dask.storage.ingest_write import write_part
-from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 
-ATTEMPT = re.compile(r"parts-[0-9a-f]{12}")
-"""Attempts to write a data set are named so."""
-
 LEFT_BY_A_KILL = re.compile(
-    rf"{ATTEMPT.pattern}|lock\.json|zarr\.json|\.(lock|dataset)\.json\..*|zarr\..*\.partial"
+    rf"{ATTEMPT}|lock\.json|zarr\.json|\.(lock|dataset)\.json\..*|zarr\..*\.partial"
 )
 
 
@@ -173,7 +170,7 @@ def ingest(
             raise
         for name in place.list():
             # What an overwritten data set or a killed ingest left.
-            if ATTEMPT.fullmatch(name) and name != attempt:
+            if re.fullmatch(ATTEMPT, name) and name != attempt:
                 (place / name).delete()
     return DataSet.open(place)
 
@@ -206,21 +203,20 @@ def _commit(
     if not (place / "zarr.json").exists():
         zarr.create_group(place.store())
     held.sync()
-    (place / COMMIT).write_json(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
-            "attempt": attempt,
-            "n_features": form.n_features,
-            "sparse": form.is_sparse,
-            "chunk_rows": form.chunk_rows,
-            "classes": form.classes,
-            "scaling": scaling,
-            "parts": parts,
-            **more,
-        }
-    )
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
+        "attempt": attempt,
+        "n_features": form.n_features,
+        "sparse": form.is_sparse,
+        "chunk_rows": form.chunk_rows,
+        "classes": form.classes,
+        "scaling": scaling,
+        "parts": parts,
+        **more,
+    }
+    (place / COMMIT).write_json(seal(about))
 
 
 def _check_parameters(

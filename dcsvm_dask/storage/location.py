@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import uuid
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,10 @@ from zarr.storage import FsspecStore, LocalStore
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.object_store import PatientStore, on_store, read_intact
+
+SEAL = "checksum"
+"""The key of a sealed JSON object that holds the checksum of all others."""
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,13 @@ class Location:
 
     @classmethod
     def of(cls, place: str | os.PathLike[str] | Location) -> Location:
-        """Return the location of a path or URL; local paths become absolute."""
+        """Return the location of a path or URL; local paths become absolute.
+
+        Raises
+        ------
+        InputError
+            If no file can be called so.
+        """
         if isinstance(place, Location):
             return place
         text = os.fspath(place)
@@ -45,7 +56,14 @@ class Location:
             text = text.removeprefix("file://")
         if "://" in text:
             return cls(text.rstrip("/"))
-        return cls(str(Path(text).expanduser().resolve()))
+        try:
+            path = Path(text).expanduser().resolve()
+            longest = max(len(os.fsencode(name)) for name in path.parts)
+        except (ValueError, RuntimeError) as error:  # NUL; not of this file system; ~nobody
+            raise InputError(f"{text!r}: is no path ({error})") from error
+        if longest > _LONGEST_NAME:
+            raise InputError(f"{text!r}: is no path (a name in it is too long)")
+        return cls(str(path))
 
     @property
     def is_local(self) -> bool:
@@ -149,20 +167,35 @@ class Location:
             return False
         return True
 
-    def read_json(self) -> dict[str, Any]:
+    def read_json(self, *, sealed: bool = False) -> dict[str, Any]:
         """Return the JSON object stored here; ``FileNotFoundError`` if there is none.
+
+        Parameters
+        ----------
+        sealed : bool, default False
+            Whether it has to carry the checksum that `seal` adds. One that is there is compared
+            in any case, and left out of what is returned.
 
         Raises
         ------
         InputError
-            If what is stored is not a JSON object.
+            If what is stored is not a JSON object, or not the one that was sealed.
         """
-        return read_intact(self._read_json) if self.is_remote else self._read_json()
+        if self.is_remote:
+            return read_intact(lambda: self._read_json(sealed))
+        return self._read_json(sealed)
 
-    def _read_json(self) -> dict[str, Any]:
+    def _read_json(self, sealed: bool) -> dict[str, Any]:
         try:
+            # ValueError: no UTF-8, no JSON, or a number of thousands of digits.
             value = json.loads(self.read_bytes())
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+            if isinstance(value, dict) and (sealed or SEAL in value):
+                found = value.pop(SEAL, None)
+                if found != _checksum(value):
+                    raise InputError(f"{self}: damaged: it is not what was written")
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, InputError):
+                raise
             raise InputError(f"{self}: damaged: not a JSON object ({error})") from error
         if not isinstance(value, dict):
             raise InputError(f"{self}: damaged: a JSON object was expected")
@@ -249,6 +282,15 @@ def _fresh(fs: Any, path: str) -> Any:
     """Let a client forget what it remembers: Zarr writes through one of its own."""
     fs.invalidate_cache(path)
     return fs
+
+
+def seal(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object with a checksum of itself, which `Location.read_json` compares."""
+    return {**value, SEAL: _checksum(value)}
+
+
+def _checksum(value: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(value, sort_keys=True).encode())
 
 
 def _to_json(value: dict[str, Any]) -> bytes:

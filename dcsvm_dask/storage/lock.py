@@ -188,12 +188,19 @@ def _parse_owner(content: bytes) -> dict[str, Any]:
             "user": str(owner["user"]),
             "host": str(owner["host"]),
             "pid": int(owner["pid"]),
-            "started": float(owner["started"]),
-            "since": float(owner["since"]),
-            "heartbeat": float(owner["heartbeat"]),
+            "started": _time(owner["started"]),
+            "since": _time(owner["since"]),
+            "heartbeat": _time(owner["heartbeat"]),
         }
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+    except (KeyError, TypeError, ValueError, OverflowError, OSError, RecursionError):
         return {}
+
+
+def _time(value: Any) -> float:
+    """Return a time in seconds, or raise for one that no calendar has."""
+    seconds = float(value)
+    time.localtime(seconds)
+    return seconds
 
 
 def _is_alive(owner: dict[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label, canonical
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.run import RunFolder
 
 NAME = "preparation.json"
@@ -74,19 +74,18 @@ class Preparation:
             arrays, scaling = self.scaling.to_arrays()
             # Python writes the shortest text that restores a float64.
             scaling["arrays"] = {name: values.tolist() for name, values in arrays.items()}
-        (run / NAME).write_json(
-            {
-                "format": FORMAT,
-                "classes": self.classes,
-                "positive": self.positive,
-                "n_features": self.n_features,
-                "sparse": self.is_sparse,
-                "scaling": scaling,
-                "n_rows": self.n_rows,
-                "reading": self.reading,
-                "feature_names": self.feature_names,
-            }
-        )
+        value = {
+            "format": FORMAT,
+            "classes": self.classes,
+            "positive": self.positive,
+            "n_features": self.n_features,
+            "sparse": self.is_sparse,
+            "scaling": scaling,
+            "n_rows": self.n_rows,
+            "reading": self.reading,
+            "feature_names": self.feature_names,
+        }
+        (run / NAME).write_json(seal(value))
 
     @classmethod
     def read(cls, run: RunFolder) -> Preparation:
@@ -99,7 +98,7 @@ class Preparation:
         """
         place = run.place / NAME
         try:
-            value = place.read_json()
+            value = place.read_json(sealed=True)
         except FileNotFoundError:
             return cls.of(DataSet.open(run.header["data"]["url"]))
         try:

@@ -17,11 +17,12 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
-from dcsvm_dask.storage.arrays import open_array, read_rows
+from dcsvm_dask.storage.arrays import Form, open_array, read_rows
 from dcsvm_dask.storage.location import Location
 
 FORMAT = "dcsvm-rows"
 VERSION = 1
+_COUNTS = ("n_rows", "n_features", "chunk_rows", "nnz")
 
 
 class RowReader(Protocol):
@@ -150,8 +151,19 @@ class RowArray:
     def _read(self, name: str, start: int, stop: int) -> NDArray[Any]:
         array = self._arrays.get(name)
         if array is None:
-            array = self._arrays[name] = open_array(self.place / name)
+            array = open_array(self.place / name, self._forms()[name])
+            if name == "X" and array.chunks != (self.chunk_rows, self.n_features):
+                raise InputError(f"{self.place / name}: damaged array metadata ({array.chunks=})")
+            self._arrays[name] = array
         return read_rows(array, self.place / name, start, stop)
+
+    def _forms(self) -> dict[str, Form]:
+        return {
+            "X": ((self.n_rows, self.n_features), np.float32),
+            "data": ((self.nnz,), np.float32),
+            "indices": ((self.nnz,), np.int32),
+            "indptr": ((self.n_rows + 1,), np.int64),
+        }
 
 
 class ConcatRows:
@@ -235,10 +247,14 @@ def open_rows(place: Location) -> RowArray:
         raise InputError(f"{place}: holds no rows of a data set")
     if meta.get("version") != VERSION:
         raise InputError(f"{place}: rows of version {meta.get('version')}, which is not known here")
-    try:
-        return RowArray(place, meta)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{place}: damaged description of rows ({error!r})") from error
+    for name in (*_COUNTS, "sparse"):
+        kind = bool if name == "sparse" else int
+        if type(meta.get(name)) is not kind or not 0 <= meta[name] < 1 << 63:
+            raise InputError(f"{place}: damaged description of rows ({name}: {meta.get(name)!r})")
+    rows = RowArray(place, meta)
+    if rows.chunk_rows < 1 or not (rows.is_sparse or rows.nnz == rows.n_rows * rows.n_features):
+        raise InputError(f"{place}: damaged description of rows ({meta})")
+    return rows
 
 
 def as_csr(

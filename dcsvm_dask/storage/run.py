@@ -11,11 +11,13 @@ Layout, below the run's place::
 
 A node writes its arrays under an attempt of its own and its JSON object last. What has no such
 object does not exist; the object of the attempt that ended first stays. So a node can run twice at
-once or die at any moment.
+once or die at any moment. Such an object carries a checksum of itself: every number in a record
+that reads is the one that was committed.
 """
 
 from __future__ import annotations
 
+import math
 import uuid
 import zlib
 from dataclasses import dataclass, field
@@ -26,9 +28,9 @@ import numpy as np
 
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.storage.arrays import read_array, write_array
-from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.location import Location, seal
 
-FORMAT = "dcsvm-run-1"
+FORMAT = "dcsvm-run-2"
 Record = dict[str, Any]
 
 LEFT_BY_A_KILL = ("lock.json", ".lock.json.", ".run.json.")
@@ -84,10 +86,10 @@ class Attempt:
             "keys": self._keys(),
             "record": record,
         }
-        if self.commit_object.write_new_json(value):
+        if self.commit_object.write_new_json(seal(value)):
             return True
         # A client that tries again after an answer was lost finds what it wrote itself.
-        return self.commit_object.read_json()["attempt"] == self.place.name
+        return self.commit_object.read_json(sealed=True).get("attempt") == self.place.name
 
     def _keys(self) -> dict[str, tuple[int, int]]:
         """Return what is stored, durable, with checksums."""
@@ -137,9 +139,9 @@ class RunFolder:
                 "or name another folder"
             )
         refuse_foreign(place)
-        header = {"format": FORMAT, **header}
-        (place / "run.json").write_json(header)
-        return cls(place, header)
+        run = cls(place, {"format": FORMAT, **header, "digest": _digest(header)})
+        (place / "run.json").write_json(run.header)
+        return run
 
     @classmethod
     def open(cls, place: Location | str) -> RunFolder:
@@ -163,6 +165,16 @@ class RunFolder:
         for key in ("settings", "goals", "data", "versions"):
             if not isinstance(header.get(key), dict):
                 raise InputError(f"{place}: run.json is damaged: {key!r} is missing")
+        data, holdout = header["data"], header.get("holdout")
+        if not (isinstance(data.get("url"), str) and isinstance(holdout, str | None)):
+            raise InputError(f"{place}: run.json is damaged: it does not say where the data are")
+        if header.get("digest") != _digest(header):
+            raise InputError(
+                f"{place}: run.json is damaged: it names other parameters or other data than the "
+                "run was begun with"
+            )
+        if not all(map(_is_goal, header["goals"].values())) or not header["goals"].get("tol"):
+            raise InputError(f"{place}: run.json is damaged: goals are {header['goals']}")
         return cls(place, header)
 
     def with_goals(self, goals: dict[str, Any]) -> RunFolder:
@@ -174,8 +186,7 @@ class RunFolder:
     @property
     def digest(self) -> str:
         """A short hash of what shapes committed stages."""
-        shaping = repr(sorted(self.header["settings"].items())) + self.header["data"]["fingerprint"]
-        return f"{zlib.crc32(shaping.encode()):08x}"
+        return _digest(self.header)
 
     def stage(self, stage: str) -> Location:
         """Return the place of a stage."""
@@ -196,9 +207,8 @@ class RunFolder:
         """
         home = self.stage(stage)
         place = home / f"{node}.json"
-        try:
-            value = place.read_json()
-        except FileNotFoundError:
+        value = self._commit_object(stage, node)
+        if value is None:
             return None
         try:
             digest, attempt, record = value["parameters"], value["attempt"], value["record"]
@@ -213,6 +223,14 @@ class RunFolder:
         if digest != self.digest:
             raise InputError(f"{place}: was committed with other parameters or other data")
         return Committed(home / attempt, record, attempt, keys, value.get("released", False))
+
+    def _commit_object(self, stage: str, node: str) -> dict[str, Any] | None:
+        try:
+            return (self.stage(stage) / f"{node}.json").read_json(sealed=True)
+        except FileNotFoundError:
+            return None
+        except InputError as error:
+            raise InputError(f"{error}; delete it to do that step again") from error
 
     def node(self, stage: str, node: str) -> Committed:
         """Return a node's outcome, which must exist and have all of its objects."""
@@ -248,11 +266,11 @@ class RunFolder:
     def release(self, stage: str, node: str) -> None:
         """Delete a node's arrays and keep its record: nobody needs them any more."""
         found = self.find(stage, node)
-        if found is None or found.released or not found.keys:
+        value = self._commit_object(stage, node)
+        if found is None or value is None or found.released or not found.keys:
             return
         # The mark first: a kill in between leaves arrays to sweep, never arrays that look damaged.
-        commit_object = self.stage(stage) / f"{node}.json"
-        commit_object.write_json({**commit_object.read_json(), "released": True})
+        (self.stage(stage) / f"{node}.json").write_json(seal({**value, "released": True}))
         found.place.delete()
 
     def reopen(self, stage: str) -> None:
@@ -282,12 +300,8 @@ class RunFolder:
         """Delete the arrays of attempts that no commit object names, or names as released."""
         home = self.stage(stage)
         names = home.list()
-        committed = set()
-        for name in names:
-            if name.endswith(".json"):
-                found = (home / name).read_json()
-                if not found.get("released", False):
-                    committed.add(found.get("attempt"))
+        found = (self.find(stage, node) for node in self.nodes(stage))
+        committed = {one.attempt for one in found if one is not None and not one.released}
         for name in names:
             if not name.endswith(".json") and name not in committed:
                 (home / name).delete()
@@ -305,6 +319,16 @@ def refuse_foreign(place: Location) -> None:
     names = place.list()
     if "run.json" not in names and any(not name.startswith(LEFT_BY_A_KILL) for name in names):
         raise InputError(f"{place}: is not empty and is no run; name another folder")
+
+
+def _digest(header: dict[str, Any]) -> str:
+    shaping = repr(sorted(header["settings"].items())) + str(header["data"].get("fingerprint"))
+    return f"{zlib.crc32(shaping.encode(errors='backslashreplace')):08x}"
+
+
+def _is_goal(value: Any) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+    return whole or (isinstance(value, float) and 0 <= value < math.inf)
 
 
 @lru_cache(maxsize=4096)

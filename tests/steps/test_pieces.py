@@ -49,7 +49,7 @@ SETTINGS = Settings(
 def folder(tmp_path: Path) -> RunFolder:
     header = {
         "settings": SETTINGS.to_json(),
-        "goals": {},
+        "goals": {"tol": 1e-3},
         "shape": {},
         "data": {"url": "none", "fingerprint": "none"},
         "versions": {},

@@ -54,7 +54,7 @@ def commit(run: RunFolder, stage: str, node: str, record: dict[str, Any] | None 
 
 def test_a_new_run_is_what_was_written(place: Location, run: RunFolder) -> None:
     found = RunFolder.open(place)
-    assert found.header == {**HEADER, "format": "dcsvm-run-1"}
+    assert found.header == {**HEADER, "format": "dcsvm-run-2", "digest": run.digest}
     assert found.digest == run.digest
     assert found.stages() == []
 
@@ -372,8 +372,8 @@ def test_what_a_process_killed_at_its_start_left_is_no_obstacle(place: Location)
         (b"{", "not a JSON object"),
         (b"{}", "has the format None"),
         (b'{"format": "dcsvm-run-0"}', "has the format 'dcsvm-run-0'"),
-        (b'{"format": "dcsvm-run-1", "settings": {}}', "'goals' is missing"),
-        (b'{"format": "dcsvm-run-1", "settings": 1}', "'settings' is missing"),
+        (b'{"format": "dcsvm-run-2", "settings": {}}', "'goals' is missing"),
+        (b'{"format": "dcsvm-run-2", "settings": 1}', "'settings' is missing"),
     ],
 )
 def test_what_is_no_run_is_not_opened(place: Location, content: bytes | None, message: str) -> None:

@@ -1,0 +1,49 @@
+"""Whatever the objects of a run hold: it answers as it did, or says which object is damaged."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.storage.ingest import ingest
+from tests.strategies import changes_below, check_copies, fuzz, inputs
+
+HERE = api.Execution(workers=0)
+ROWS = np.random.default_rng(0).random((3, 54)) * 100
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a complete run of one level over rows of the demo."""
+    home = tmp_path_factory.mktemp("fuzz")
+    source = str(resources.files("dcsvm_dask.demo") / "covtype.csv.xz")
+    ingest(source, home / "d.zarr", label="lodgepole_pine", rows=(0, 160), scale="minmax")
+    words = {"gamma": 2.0, "C": 4.0, "clusters": (3,), "n_samples_clustering": 50}
+    api.train(home / "d.zarr", home / "run", execution=HERE, quiet=True, **words)
+    return home / "run"
+
+
+def answers(place: Path) -> Any:
+    """Return what a run says: looked at, gone on with, predicted from, exported."""
+    run = api.open_run(place)
+    json.dumps(run.status(), allow_nan=False)
+    run.history()
+    early = run.decision_function(ROWS, mode="early", execution=HERE)
+    api.resume(place, execution=HERE, quiet=True)
+    run.export(place / "model.txt")
+    text = (place / "model.txt").read_text()
+    return early, run.decision_function(ROWS, execution=HERE), run.predict(ROWS), text
+
+
+@inputs(25)
+@pytest.mark.parametrize(
+    "pattern", ["run.json", "state.json", "preparation.json", "stages/*/*.json", "zarr.json"]
+)
+def test_runs(count: int, pattern: str, whole: Path, tmp_path: Path) -> None:
+    fuzz(check_copies(whole, tmp_path / "run", answers), changes_below(whole, pattern), count)
