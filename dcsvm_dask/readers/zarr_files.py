@@ -125,7 +125,8 @@ class ZarrStream:
                 piece = np.asarray(self._array[self._next : stop])
             except METADATA_ERRORS as error:
                 raise InputError(
-                    f"{self._path}: damaged: rows {self._next}:{stop} cannot be read ({error!s:.200})"
+                    f"{self._path}: damaged: rows {self._next}:{stop} cannot be read "
+                    f"({error!s:.200})"
                 ) from error
             self._held = np.concatenate([self._held, piece]) if self._held.size else piece
             self._next = stop
