@@ -110,7 +110,8 @@ def group_by_label(
     """Return rows grouped by label, ascending in each, the groups' offsets and their labels."""
     n = len(labels)
     # Columns of a row each, by rows: a sort by counting, in memory of a few bytes a row.
-    one_each = sparse.csc_array((np.ones(n, dtype=np.bool_), labels, np.arange(n + 1)))
+    each = np.arange(n + 1, dtype=np.int32 if n < np.iinfo(np.int32).max else np.int64)
+    one_each = sparse.csc_array((np.ones(n, dtype=np.bool_), labels, each))
     grouped = one_each.tocsr()
     counts = np.diff(grouped.indptr)
     label = np.flatnonzero(counts)
