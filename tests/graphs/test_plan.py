@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.status import status
@@ -116,6 +118,20 @@ def test_more_rows_need_more_of_everything() -> None:
     assert whole.kernel_values > 2 * part.kernel_values
     assert whole.disk_bytes > part.disk_bytes
     assert whole.disk_bytes > COVTYPE.n_bytes  # the arranged copy
+
+
+@pytest.mark.long
+def test_a_run_by_working_sets_takes_the_memory_that_was_planned(
+    shared_data: Callable[[str], Any], tmp_path: Path
+) -> None:
+    file = shared_data("a9a")
+    data = tmp_path / "data.zarr"
+    api.ingest((csr_array(file["X_train"].astype(np.float32)), file["y_train"]), data)
+    run = api.train(
+        data, tmp_path / "run", execution=Execution(workers=2), quiet=True, gamma=2.0**-7, C=32.0
+    )
+    both = run.status()["plan"]["worker_bytes"]
+    assert both["planned"] == pytest.approx(both["actual"], rel=0.2)
 
 
 @pytest.mark.long
