@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
@@ -74,7 +73,7 @@ def open_pool(execution: Execution, report: Reporter | None, name: str) -> Itera
             finally:
                 threads_pool.shutdown(wait=True, cancel_futures=True)
         return
-    with open_executor(replace(execution, time_budget=None), report):
+    with open_executor(execution, report):
         from distributed import default_client
 
         yield _Cluster(default_client(), f"dcsvm_{name}")

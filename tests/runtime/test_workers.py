@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -46,6 +47,15 @@ def test_two_workers_of_a_scheduler_give_the_same_bits(
         assert found[key] == alone[key], key
     assert look.attempts(run.folder).keys() == look.attempts(undisturbed.folder).keys()
     assert look.orphans(run.folder) == []
+
+
+def test_a_scheduler_found_by_its_file_predicts(
+    cluster: LocalCluster, undisturbed: api.Run, small: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "scheduler.json"
+    file.write_text(json.dumps({"address": cluster.scheduler_address}))
+    found = undisturbed.evaluate(small, execution=Execution(scheduler_file=str(file)))
+    assert found == {**undisturbed.evaluate(small), "ms_per_row": found["ms_per_row"]}
 
 
 @pytest.mark.long
