@@ -36,6 +36,7 @@ COMMANDS = {
     "info": "Show what a data set holds.",
     "train": "Train a kernel SVM on a data set.",
     "plan": "Show what a training would do.",
+    "cluster": "Show what a cluster file would start.",
     "run": "Run a pipeline file.",
     "resume": "Go on with a run from what it has committed.",
     "status": "Show where a run stands.",

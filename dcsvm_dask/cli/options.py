@@ -29,6 +29,9 @@ TRAINING_OPTIONS = (
 )
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
+cluster_option = click.option(
+    "--cluster", metavar="FILE", help="Cluster file to start workers from; see `dcsvm cluster`."
+)
 
 
 def execution_options(command: Command) -> Command:
@@ -37,6 +40,7 @@ def execution_options(command: Command) -> Command:
     @click.option("--workers", type=int, help="Local worker processes; 0: in this process.")
     @click.option("--scheduler", help="Address of a running Dask scheduler.")
     @click.option("--scheduler-file", help="File that a running Dask scheduler wrote.")
+    @cluster_option
     @click.option("--memory-limit", help="Memory of each local worker, for example 1GB.")
     @click.option("--time-budget", help="Stop after 90s, 10m, 1h30m; the best level is the model.")
     @functools.wraps(command)
@@ -45,6 +49,7 @@ def execution_options(command: Command) -> Command:
         workers: int | None,
         scheduler: str | None,
         scheduler_file: str | None,
+        cluster: str | None,
         memory_limit: str | None,
         time_budget: str | None,
         **kwargs: Any,
@@ -56,6 +61,7 @@ def execution_options(command: Command) -> Command:
             workers=workers,
             scheduler=scheduler,
             scheduler_file=scheduler_file,
+            cluster=cluster,
             memory_limit=memory_limit,
             time_budget=None if time_budget is None else parse_duration(time_budget),
         )

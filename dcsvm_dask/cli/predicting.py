@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from dcsvm_dask.cli.options import cluster_option
+
 Command = Callable[..., Any]
 
 
@@ -34,17 +36,21 @@ def predicting_options(command: Command) -> Command:
     )
     @click.option("--scheduler", help="Address of a running Dask scheduler.")
     @click.option("--scheduler-file", help="File that a running Dask scheduler wrote.")
+    @cluster_option
     @functools.wraps(command)
     def wrapped(
         *args: Any,
         workers: int | None,
         scheduler: str | None,
         scheduler_file: str | None,
+        cluster: str | None,
         **kwargs: Any,
     ) -> Any:
         from dcsvm_dask.runtime.session import Execution
 
-        execution = Execution(workers=workers, scheduler=scheduler, scheduler_file=scheduler_file)
+        execution = Execution(
+            workers=workers, scheduler=scheduler, scheduler_file=scheduler_file, cluster=cluster
+        )
         return command(*args, execution=execution, **kwargs)
 
     return wrapped

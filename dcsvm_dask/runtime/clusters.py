@@ -11,15 +11,17 @@ import signal
 import socket
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime.executors import Executor, OnCluster
+from dcsvm_dask.runtime.preload import allocation
 from dcsvm_dask.runtime.tasks import TOPIC, Send
 from dcsvm_dask.runtime.worker import PrepareWorker
 
@@ -35,23 +37,19 @@ GUARD = (
 )
 
 
-def allocation(memory_limit: int) -> dict[str, str]:
-    """Return the environment in which glibc keeps freed memory for the next task.
-
-    Matrices come and go with every block, and pages that the system has to clear for each of them
-    took a quarter of the processors' time. What lies unused beyond an eighth goes back.
-    """
-    return {
-        "MALLOC_ARENA_MAX": "1",
-        "MALLOC_MMAP_MAX_": "0",
-        "MALLOC_TRIM_THRESHOLD_": str(memory_limit // 8),
-        "MALLOC_TOP_PAD_": str(64 << 20),
-    }
-
-
 @contextmanager
-def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Executor]:
+def local_cluster(
+    workers: int,
+    memory_limit: int,
+    send: Send,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
+
+    Parameters
+    ----------
+    settings : mapping
+        Dask's configuration beside ours, dotted.
 
     Raises
     ------
@@ -64,7 +62,7 @@ def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Execu
     refuse_in_child()
     with contextlib.ExitStack() as stack:
         try:
-            how = {SPAWNED_WITH: allocation(memory_limit), QUEUE: 1.0}
+            how = {SPAWNED_WITH: allocation(memory_limit), QUEUE: 1.0, **settings}
             stack.enter_context(dask.config.set(how))
             with uninterrupted(), warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Port .* is already in use")
@@ -84,7 +82,7 @@ def local_cluster(workers: int, memory_limit: int, send: Send) -> Iterator[Execu
             raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
         try:
-            with _prepared(client, send, PrepareWorker(shield=True, threads=workers)):
+            with prepared(client, send, PrepareWorker(shield=True, threads=workers)):
                 yield OnCluster(client, send, description, None)
         except KeyboardInterrupt:
             with uninterrupted():  # a second Ctrl-C would make it longer, not shorter
@@ -164,7 +162,7 @@ def remote_cluster(address: str, send: Send) -> Iterator[Executor]:
     with connected(address) as client:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
-        with _prepared(client, send, PrepareWorker(shield=False)):
+        with prepared(client, send, PrepareWorker(shield=False)):
             yield OnCluster(client, send, description, memory_of_slots(workers))
 
 
@@ -261,7 +259,7 @@ def _tell_of_loss(event: Any, send: Send) -> None:
 
 
 @contextmanager
-def _prepared(client: Any, send: Send, plugin: PrepareWorker) -> Iterator[None]:
+def prepared(client: Any, send: Send, plugin: PrepareWorker) -> Iterator[None]:
     """Prepare the workers of a cluster and pass on what is told there."""
     client.register_plugin(plugin)
     client.subscribe_topic(TOPIC, lambda event: send(event[1]))

@@ -64,7 +64,8 @@ def open_pool(execution: Execution, report: Reporter | None, name: str) -> Itera
     name : str
         Begins the names of tasks: ``dcsvm_<name>``.
     """
-    if execution.scheduler is None and not execution.workers:
+    in_threads = execution.scheduler is None and execution.cluster is None
+    if in_threads and not execution.workers:
         threads = (os.cpu_count() or 1) if execution.workers is None else 1
         with threadpool_limits(1), ThreadPoolExecutor(threads, f"dcsvm_{name}") as threads_pool:
             pool = _Threads(threads_pool, threads)

@@ -16,6 +16,9 @@ from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.runtime.capacity import MORE_MEMORY, check_disk, check_memory, memory_of_workers
 from dcsvm_dask.runtime.carry import carry
+from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile, read_cluster
+from dcsvm_dask.runtime.cluster_kinds import check, settings
+from dcsvm_dask.runtime.cluster_start import started_cluster
 from dcsvm_dask.runtime.clusters import (
     address_in,
     connected,
@@ -51,8 +54,16 @@ class Execution:
     """Seconds after which the best committed level is the model."""
     scheduler_file: str | None = None
     """The file that a scheduler wrote (``dask scheduler --scheduler-file``), for its address."""
+    cluster: str | os.PathLike[str] | ClusterFile | None = None
+    """A cluster file (see ``cluster/``) from which to start workers instead."""
 
     def __post_init__(self) -> None:
+        if self.cluster is not None:
+            for name in ("workers", "scheduler", "scheduler_file", "memory_limit"):
+                if getattr(self, name) is not None:
+                    raise InputError(f"give either a cluster file or {name}, not both")
+            if not isinstance(self.cluster, ClusterFile):
+                object.__setattr__(self, "cluster", read_cluster(self.cluster))
         if self.scheduler_file is not None:
             if self.scheduler is not None:
                 raise InputError("give either a scheduler's address or its file, not both")
@@ -69,11 +80,29 @@ class Execution:
     @property
     def shares_machine(self) -> bool:
         """Whether workers have equal shares of this machine's memory."""
-        return self.scheduler is None and self.memory_limit is None
+        has_memory = self.file is not None and self.file.memory is not None
+        return self.is_local and self.memory_limit is None and not has_memory
+
+    @property
+    def file(self) -> ClusterFile | None:
+        """What the cluster file says."""
+        return self.cluster if isinstance(self.cluster, ClusterFile) else None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this process starts the workers beside itself, or is the only one."""
+        return self.scheduler is None and (self.file is None or self.file.kind == LOCAL)
 
     def n_workers(self) -> int:
         """Return the number of local workers."""
-        return (os.cpu_count() or 1) if self.workers is None else self.workers
+        said = self.workers if self.file is None else self.file.workers
+        return (os.cpu_count() or 1) if said is None else said
+
+    def memory(self) -> int:
+        """Return the bytes of memory of each worker that this process starts."""
+        if self.file is not None and self.file.memory is not None:
+            return self.file.memory
+        return memory_of_workers(self.memory_limit, self.n_workers())
 
 
 def available_memory(execution: Execution, *places: str) -> int | None:
@@ -82,14 +111,16 @@ def available_memory(execution: Execution, *places: str) -> int | None:
     Raises
     ------
     InputError
-        If workers cannot see one of the places, the limit is no size, or no scheduler with workers
-        answers.
+        If workers cannot see one of the places, the limit is no size, no scheduler with workers
+        answers, or nothing can be started from a cluster file.
     """
-    if execution.scheduler is None and execution.n_workers():
+    if execution.is_local and execution.n_workers():
         refuse_in_child()
     check_reach(execution, *places)
+    if execution.file is not None:
+        check(execution.file)
     if execution.scheduler is None:
-        return memory_of_workers(execution.memory_limit, execution.n_workers())
+        return execution.memory()
     with connected(execution.scheduler) as client:
         return memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
 
@@ -109,8 +140,10 @@ def check_room(execution: Execution, plan: Plan, place: Location, memory: int | 
     """
     check_disk(plan, place)
     if memory is not None:
-        theirs = execution.scheduler is not None
-        check_memory(plan, memory, "the workers' memory limit" if theirs else MORE_MEMORY)
+        setting = MORE_MEMORY if execution.scheduler is None else "the workers' memory limit"
+        if execution.file is not None:
+            setting = f"memory in {execution.file.name}"
+        check_memory(plan, memory, setting)
 
 
 def carry_run(
@@ -198,12 +231,17 @@ def open_executor(execution: Execution, report: Reporter | None) -> Iterator[Exe
         with remote_cluster(execution.scheduler, send) as executor:
             yield executor
         return
+    if execution.file is not None and not execution.is_local:
+        with started_cluster(execution.file, send, report, execution.time_budget) as executor:
+            yield executor
+        return
     if report is not None:
         report.say("compiling, or loading what was compiled before")
     warm_up()
     workers = execution.n_workers()
-    memory = memory_of_workers(execution.memory_limit, workers)
-    opened = local_cluster(workers, memory, send) if workers else in_process(send)
+    how = {} if execution.file is None else settings(execution.file)
+    memory = execution.memory()
+    opened = local_cluster(workers, memory, send, how) if workers else in_process(send)
     with opened as executor:
         yield executor
 
@@ -216,7 +254,7 @@ def check_reach(execution: Execution, *places: str) -> None:
     InputError
         If one lives in this process's memory and other processes would use it.
     """
-    if execution.scheduler is None and execution.n_workers() == 0:
+    if execution.is_local and execution.n_workers() == 0:
         return
     for place in places:
         if Location(place).is_process_local:
