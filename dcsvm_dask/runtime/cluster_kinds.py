@@ -7,18 +7,25 @@ import json
 import logging
 import shlex
 import shutil
+import signal
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.cluster_file import LOCAL, SSH, ClusterFile, dotted
-from dcsvm_dask.runtime.clusters import SPAWNED_WITH, dashboard_port
+from dcsvm_dask.runtime.clusters import DASHBOARD_PORT, SPAWNED_WITH, dashboard_port
 
 SETTINGS = Path(__file__).with_name("dask.yaml")
+CACHE = "NUMBA_CACHE_DIR"
+LOOPBACK = "127.0.0.1"
+WORKER_PAGES = f"{LOOPBACK}:0"
 CONNECT_SECONDS = 20
 START_SECONDS = 600
 """Within which a queue's worker has found its scheduler and compiled."""
@@ -103,6 +110,15 @@ def ask_for_workers(cluster: Any, file: ClusterFile) -> None:
     cluster.adapt(minimum=minimum, maximum=maximum, **more)
 
 
+def dashboard(file: ClusterFile, link: str) -> str:
+    """Return where the dashboard is, given Dask's link, which names no loopback."""
+    arguments = ssh_arguments(file) if file.kind == SSH else queue_arguments(file)
+    if not arguments["scheduler_options"]["dashboard_address"].startswith(LOOPBACK):
+        return link
+    on = f" on {file.hosts[0]}" if file.kind == SSH else ""
+    return f"http://{LOOPBACK}:{urlsplit(link).port}/status{on}"
+
+
 def job_of(worker: Any) -> str:
     """Return the job of a worker: those of one come and go together."""
     return str(worker.name).rsplit("-", 1)[0]
@@ -115,10 +131,11 @@ def ssh_arguments(file: ClusterFile) -> dict[str, Any]:
         "hosts": list(file.hosts),
         "connect_options": {"connect_timeout": CONNECT_SECONDS, **said.pop("connect_options", {})},
         "scheduler_options": {
-            "dashboard_address": "127.0.0.1:8787",
+            "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}",
             **said.pop("scheduler_options", {}),
         },
         "worker_options": {
+            "dashboard_address": WORKER_PAGES,
             **said.pop("worker_options", {}),
             "nthreads": 1,
             "n_workers": file.together,
@@ -133,16 +150,23 @@ def queue_arguments(file: ClusterFile) -> dict[str, Any]:
     """Return the keyword arguments of a class of dask-jobqueue."""
     assert file.memory is not None
     said = dict(file.options)
-    exports = [f"export {name}={value}" for name, value in exported(file, HERE).items()]
+    variables = exported(file, HERE)
+    prologue = [f"export {name}={value}" for name, value in variables.items()]
+    if CACHE not in variables:  # many queues hand on that of the command, which may be shared
+        prologue.insert(0, f"unset {CACHE}")
     return {
         "cores": file.together,
         "processes": file.together,
         "memory": f"{file.memory * file.together} B",
         "scheduler_options": {
-            "dashboard_address": f"127.0.0.1:{dashboard_port()}",
+            "dashboard_address": f"{LOOPBACK}:{dashboard_port()}",
             **said.pop("scheduler_options", {}),
         },
-        "job_script_prologue": [*exports, *said.pop("job_script_prologue", [])],
+        "worker_extra_args": [
+            *("--dashboard-address", WORKER_PAGES),
+            *said.pop("worker_extra_args", []),
+        ],
+        "job_script_prologue": [*prologue, *said.pop("job_script_prologue", [])],
         "death_timeout": START_SECONDS,
         "silence_logs": logging.CRITICAL,
         **said,
@@ -192,12 +216,23 @@ def _queue_class(file: ClusterFile) -> Any:
 
 def _require(module: str, file: ClusterFile) -> Any:
     try:
-        return importlib.import_module(module)
+        with signals_kept():
+            return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise InputError(
             f"{file.name}: kind {file.kind} needs {module.replace('_', '-')}; "
             "`pip install 'dcsvm-dask[cluster]'` brings it"
         ) from error
+
+
+@contextmanager
+def signals_kept() -> Iterator[None]:
+    """Put back what dask-jobqueue 0.9 does at its import: that Ctrl-C ends the process at once."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
 
 
 def _variable(setting: str) -> str:

@@ -10,12 +10,14 @@ from typing import Any
 
 from dcsvm_dask.errors import DcsvmError, RunError
 from dcsvm_dask.runtime.cluster_file import SSH, ClusterFile
-from dcsvm_dask.runtime.cluster_kinds import ask_for_workers, check, create, settings
+from dcsvm_dask.runtime.cluster_kinds import ask_for_workers, check, create, dashboard, settings
 from dcsvm_dask.runtime.clusters import check_versions, memory_of_slots, prepared, uninterrupted
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.tasks import Send
 from dcsvm_dask.runtime.worker import PrepareWorker
+
+LONG_SECONDS = 60.0
 
 
 @contextmanager
@@ -46,15 +48,11 @@ def started_cluster(
         try:
             with uninterrupted():  # half a cluster cannot be closed, nor a job half submitted
                 cluster, client = _start(file, stack)
-            where = f"scheduler {cluster.scheduler_address}, dashboard {client.dashboard_link}"
+            page = dashboard(file, client.dashboard_link)
+            where = f"scheduler {cluster.scheduler_address}, dashboard {page}"
             if report is not None:
                 report.say(f"waiting for the first worker of {file.name}; {where}")
-            try:
-                client.wait_for_workers(1, timeout=patience)
-            except TimeoutError as error:
-                raise RunError(
-                    f"{file.name}: no worker came within the time budget; resume the run"
-                ) from error
+            _wait(client, file, report, patience)
             check_versions(client, cluster.scheduler_address)
             memory = memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
             with prepared(client, send, PrepareWorker(shield=False)):
@@ -69,7 +67,8 @@ def _start(file: ClusterFile, stack: contextlib.ExitStack) -> tuple[Any, Any]:
     from distributed import Client
 
     try:
-        cluster = stack.enter_context(create(file))
+        cluster = create(file)
+        stack.callback(_close, cluster)
         client = stack.enter_context(Client(cluster))
         if file.kind != SSH:
             ask_for_workers(cluster, file)
@@ -79,3 +78,33 @@ def _start(file: ClusterFile, stack: contextlib.ExitStack) -> tuple[Any, Any]:
         said = " ".join(str(error).split()) or type(error).__name__
         raise RunError(f"{file.name}: the cluster did not start: {said}") from error
     return cluster, client
+
+
+def _close(cluster: Any) -> None:
+    """Close a cluster; jobs that a queue has refused would be taken for such that are left."""
+    from distributed.core import Status
+
+    for name in [name for name, job in cluster.workers.items() if job.status is Status.created]:
+        cluster.workers[name].status = Status.failed
+    cluster.close()
+
+
+def _wait(client: Any, file: ClusterFile, report: Reporter | None, patience: float | None) -> None:
+    """Wait for the first worker; say so if it takes long, for jobs that fail say nothing here."""
+    for seconds in (LONG_SECONDS, None):
+        if patience is not None:
+            seconds = min(seconds or patience, patience)
+            patience -= seconds
+        try:
+            client.wait_for_workers(1, timeout=seconds)
+        except TimeoutError as error:
+            if patience is not None and patience <= 0:
+                raise RunError(
+                    f"{file.name}: no worker came within the time budget; resume the run"
+                ) from error
+            if report is not None:
+                logs = file.options.get("log_directory")
+                left = f", and what ended jobs left in {logs}" if logs else ""
+                report.say(f"no worker yet; look at what the queue says{left}")
+        else:
+            return

@@ -263,3 +263,75 @@ def train(small: Path, tmp_path: Path) -> Callable[..., api.Run]:
         return api.train(data, place, **arguments)
 
     return call
+
+
+SBATCH = """#!/bin/bash
+test -z "$SBATCH_REFUSES" || { echo "sbatch: error: $SBATCH_REFUSES" >&2; exit 1; }
+cp "$1" "$0.$$.job"
+setsid bash "$0.$$.job" > "$0.$$.log" 2>&1 &
+until kill -0 -- "-$!" 2> /dev/null; do :; done
+echo $! >> "$0.jobs"
+echo "Submitted batch job $!"
+"""
+SCANCEL = '#!/bin/bash\nkill -TERM -- "-$1"\n'
+SLURM = """kind: slurm
+{0}
+memory: 1GiB
+environment: {{NUMBA_CACHE_DIR: {1}}}
+options: {{local_directory: {2}, security: true, shared_temp_directory: {2}}}
+"""
+
+
+class Queue:
+    """A queue like SLURM whose jobs are processes of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+
+    def write(self, workers: str, cache: object) -> Path:
+        file = self._folder / "slurm.yaml"
+        file.write_text(SLURM.format(workers, cache, self._folder))
+        return file
+
+    @property
+    def jobs(self) -> list[int]:
+        """Return all jobs that were submitted."""
+        file = self._folder / "sbatch.jobs"
+        return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+    def certificates(self) -> list[Path]:
+        """Return what is left of certificates."""
+        return list(self._folder.glob(".dask-jobqueue*"))
+
+    def left(self) -> list[psutil.Process]:
+        """Return the processes of jobs that are left after what they take to end."""
+        end = time.monotonic() + 20.0
+        while True:
+            found = []
+            for process in psutil.process_iter():
+                try:
+                    alive = process.status() != psutil.STATUS_ZOMBIE
+                    if alive and any(str(self._folder) in word for word in process.cmdline()):
+                        found.append(process)
+                except psutil.Error:
+                    continue
+            if not found or time.monotonic() > end:
+                return found
+            time.sleep(0.2)
+
+
+@pytest.fixture
+def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    folder = tmp_path / "queue"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return Queue(folder)
+
+
+@pytest.fixture(scope="session")
+def cache() -> str:
+    """Give the folder of compiled code that the tests share."""
+    return os.environ["NUMBA_CACHE_DIR"]

@@ -1,0 +1,36 @@
+"""A cluster that a queue gives and takes workers of while it trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dcsvm_dask import api
+
+pytestmark = pytest.mark.long
+SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
+
+
+def test_a_cluster_that_adapts_loses_nobody(
+    queue: Any,
+    cache: str,
+    command: Callable[..., Any],
+    small: Path,
+    tmp_path: Path,
+    faults: Any,
+) -> None:
+    file = queue.write("adapt: {minimum: 1, maximum: 3}", cache)
+    quick = "{interval: 200ms, wait-count: 2, target-duration: 100ms}"
+    file.write_text(f"{file.read_text()}dask: {{distributed: {{adaptive: {quick}}}}}\n")
+    faults.add("*", "*", "wait", seconds=0.4, times=0)
+    place = tmp_path / "run"
+    train = command("train", small, "--run", place, "--cluster", file, *SMALL)
+    assert train.wait() == 0, train.said
+    assert "lost" not in train.said
+    assert len(queue.jobs) > 1
+    faults.check(api.open_run(place))
+    assert not faults.redone()
+    assert queue.left() == []
