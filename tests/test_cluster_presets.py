@@ -22,7 +22,12 @@ from dcsvm_dask.runtime.cluster_file import KINDS, QUEUES, read_cluster
 FOLDER = Path(__file__).parents[1] / "cluster"
 COMPOSE, KUBERNETES = FOLDER / "compose.yaml", FOLDER / "kubernetes.yaml"
 OURS = sorted(set(FOLDER.glob("*.yaml")) - {COMPOSE, KUBERNETES})
-WORKER = ("--nthreads 1", "--memory-limit", "--dashboard-address 127.0.0.1:0")
+WORKER = (
+    "--nthreads 1",
+    "--memory-limit",
+    "--dashboard-address 127.0.0.1:0",
+    "--preload-nanny dcsvm_dask.runtime.preload",
+)
 
 
 def shown(file: Path) -> str:

@@ -21,11 +21,14 @@ import yaml
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.cluster_file import LOCAL, SSH, ClusterFile, dotted
 from dcsvm_dask.runtime.clusters import DASHBOARD_PORT, SPAWNED_WITH, dashboard_port
+from dcsvm_dask.runtime.preload import MODULE
 
 SETTINGS = Path(__file__).with_name("dask.yaml")
 CACHE = "NUMBA_CACHE_DIR"
 LOOPBACK = "127.0.0.1"
 WORKER_PAGES = f"{LOOPBACK}:0"
+WORKER_WORDS = ("--dashboard-address", WORKER_PAGES, "--preload-nanny", MODULE)
+"""Of the command `dask worker`, which passes over the setting distributed.nanny.preload."""
 CONNECT_SECONDS = 20
 START_SECONDS = 600
 """Within which a queue's worker has found its scheduler and compiled."""
@@ -163,7 +166,7 @@ def queue_arguments(file: ClusterFile) -> dict[str, Any]:
             **said.pop("scheduler_options", {}),
         },
         "worker_extra_args": [
-            *("--dashboard-address", WORKER_PAGES),
+            *WORKER_WORDS,
             *said.pop("worker_extra_args", []),
         ],
         "job_script_prologue": [*prologue, *said.pop("job_script_prologue", [])],

@@ -17,7 +17,7 @@ from dcsvm_dask.runtime.cluster_file import (
     read_documents,
 )
 from dcsvm_dask.runtime.cluster_kinds import (
-    WORKER_PAGES,
+    WORKER_WORDS,
     exported,
     job_script,
     settings,
@@ -62,7 +62,7 @@ def _ssh(file: ClusterFile) -> Iterator[str]:
     scheduler = ["scheduler", "--dashboard-address"]
     scheduler.append(arguments["scheduler_options"]["dashboard_address"])
     worker = ["worker", f"tcp://{head}:8786", "--nthreads", "1", "--nworkers", str(file.together)]
-    worker += ["--memory-limit", str(file.memory), "--dashboard-address", WORKER_PAGES]
+    worker += ["--memory-limit", str(file.memory), *WORKER_WORDS]
     worker += ["--local-directory", str(folder)] if folder else []
     yield f"{file.name} would start over SSH a scheduler on {head}, and on each of"
     yield f"{', '.join(hosts)} {file.together} worker(s) with 1 thread and {_size(file.memory)}."

@@ -54,6 +54,8 @@ def started_cluster(
                 report.say(f"waiting for the first worker of {file.name}; {where}")
             _wait(client, file, report, patience)
             check_versions(client, cluster.scheduler_address)
+            if report is not None:
+                report.say("preparing the workers, which compile at their first run")
             memory = memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
             with prepared(client, send, PrepareWorker(shield=False)):
                 yield OnCluster(client, send, where, memory)

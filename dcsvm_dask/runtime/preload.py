@@ -1,7 +1,7 @@
 """The environment of a worker process, set by its nanny before it starts.
 
 Only what is there at a process's start counts for its allocator, and for Numba's cache what is
-there before Numba is imported. `dask.yaml` names this module as ``distributed.nanny.preload``.
+there before Numba is imported. ``dask worker ... --preload-nanny dcsvm_dask.runtime.preload``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from dcsvm_dask.runtime.compilation import sources_digest
+
+MODULE = "dcsvm_dask.runtime.preload"
 
 
 def dask_setup(nanny: Any) -> None:

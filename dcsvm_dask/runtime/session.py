@@ -228,6 +228,8 @@ def open_executor(execution: Execution, report: Reporter | None) -> Iterator[Exe
     """Open what the execution asks for."""
     send: Send = _ignore if report is None else report
     if execution.scheduler is not None:
+        if report is not None:
+            report.say("preparing the workers, which compile at their first run")
         with remote_cluster(execution.scheduler, send) as executor:
             yield executor
         return

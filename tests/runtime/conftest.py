@@ -273,7 +273,10 @@ until kill -0 -- "-$!" 2> /dev/null; do :; done
 echo $! >> "$0.jobs"
 echo "Submitted batch job $!"
 """
-SCANCEL = '#!/bin/bash\nkill -TERM -- "-$1"\n'
+SCANCEL = """#!/bin/bash
+grep -qx "$1" "$(dirname "$0")/sbatch.jobs" && kill -TERM -- "-$1"
+"""
+"""Ends what this queue has started, and nothing else."""
 SLURM = """kind: slurm
 {0}
 memory: 1GiB
@@ -301,6 +304,14 @@ class Queue:
         """Return all jobs that were submitted."""
         file = self._folder / "sbatch.jobs"
         return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+    def variables(self, name: str) -> set[str]:
+        """Return a variable of all processes of all jobs."""
+        return {
+            child.environ().get(name, "")
+            for job in self.jobs
+            for child in psutil.Process(job).children(recursive=True)
+        }
 
     def certificates(self) -> list[Path]:
         """Return what is left of certificates."""

@@ -46,6 +46,7 @@ def test_ctrl_c_ends_the_jobs(
     words = ("--run", place, "--cluster", queue.write("workers: 1", cache), *SMALL)
     train = command("train", small, *words)
     train.wait_for_node(place, "level-2/*")
+    assert str(2**30 // 8) in queue.variables("MALLOC_TRIM_THRESHOLD_")
     train.interrupt_group()
     assert train.wait() == 130, train.said
     assert queue.left() == []
@@ -57,7 +58,7 @@ def test_ctrl_c_ends_the_jobs(
 def test_ctrl_c_while_no_job_has_begun(
     queue: Any, cache: str, command: Callable[..., Any], small: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "queue" / "sbatch").write_text("#!/bin/sh\necho Submitted batch job 1\n")
+    (tmp_path / "queue" / "sbatch").write_text("#!/bin/sh\necho Submitted batch job 999999999\n")
     words = ("--cluster", queue.write("workers: 1", cache), *SMALL)
     train = command("train", small, "--run", tmp_path / "run", *words)
     train.wait_for(lambda: "waiting for the first worker" in train.said)
