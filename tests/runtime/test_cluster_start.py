@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,29 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 
 SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
+
+
+def test_the_local_preset_trains(
+    command: Callable[..., Any], small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
+) -> None:
+    file = Path(__file__).parents[2] / "cluster" / "laptop.yaml"
+    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *SMALL)
+    assert train.wait() == 0, train.said
+    assert "running on 2 local worker(s)" in train.said
+    run = api.open_run(tmp_path / "run")
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+
+
+@pytest.mark.long
+def test_jobs_of_a_queue_predict(
+    queue: Any, cache: str, command: Callable[..., Any], small: Path, undisturbed: api.Run
+) -> None:
+    words = ("--json", "--quiet", "--cluster", queue.write("workers: 1", cache))
+    evaluate = command("evaluate", undisturbed.url, small, *words)
+    assert evaluate.wait() == 0, evaluate.said
+    found = json.loads(evaluate.said)
+    assert found["confusion"] == undisturbed.evaluate(small)["confusion"]
+    assert queue.left() == []
 
 
 def test_jobs_of_a_queue_train_and_end_with_the_run(
