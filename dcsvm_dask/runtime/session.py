@@ -169,8 +169,8 @@ def carry_run(
             if report is not None:
                 report.say(f"running on {executor.description}")
             memory = executor.memory
-            if memory is None:
-                memory = memory_of_workers(execution.memory_limit, execution.n_workers())
+            if memory is None and execution.scheduler is None:
+                memory = execution.memory()
             workers, send = executor.side_by_side(), _ignore if report is None else report
             foretelling = Foretelling(run, (settings, goals, shape), workers, memory, send)
             outcome = carry(
