@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import kd_order
-from dcsvm_dask.steps.partition import block_record, group_by_label, read_labels, share
+from dcsvm_dask.steps.partition import block_record, group_by_label, read_labels
 from dcsvm_dask.steps.problem import ARRANGE, data_of, data_rows
+from dcsvm_dask.steps.shares import blocks_of_part
 from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
@@ -107,14 +108,6 @@ def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Recor
             done += node.record["rows"]
         attempt.write("representative", representative)
     return {"variables": variables, "rows": n_rows, "parts": parts, **block_record(offsets)}
-
-
-def blocks_of_part(offsets: Index, part: int, parts: int) -> tuple[int, int]:
-    """Return the consecutive blocks of a part; parts hold nearly equal numbers of rows."""
-    n = int(offsets[-1])
-    first, last = share(n, part, parts)
-    start, stop = np.searchsorted(offsets[:-1], [first, last])
-    return int(start), int(len(offsets) - 1 if part == parts - 1 else stop)
 
 
 def first_of_equal(hashes: NDArray[np.uint64]) -> tuple[Index, Index]:

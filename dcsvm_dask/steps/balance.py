@@ -35,7 +35,7 @@ def move_slot(
     problem, table = read_problem(run), read_table(run, level)
     before = run.node(previous, "commit")
     alpha, gradient = before.read("alpha")[0], before.read("gradient")
-    blocks = table.costliest_first(problem, alpha)[slot::slots]
+    blocks = table.of_slot(problem, alpha, slot, slots)
     solved = [
         move_block(problem, table.rows(block), alpha, gradient, before.record) for block in blocks
     ]

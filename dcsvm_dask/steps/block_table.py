@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.steps.problem import ARRANGE, Problem
 from dcsvm_dask.steps.regime import are_alone
+from dcsvm_dask.steps.shares import blocks_of_part
 from dcsvm_dask.storage.run import Committed, RunFolder
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
+
+MANY_BLOCKS = 16
+"""Blocks a task from which on tasks solve consecutive ones."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,16 @@ class BlockTable:
             cost = cost[self.index]
         before = np.concatenate([[0.0], np.cumsum(cost)])
         return np.argsort(-np.diff(before[self.offsets]), kind="stable")
+
+    def of_slot(self, problem: Problem, alpha: Vector | None, slot: int, slots: int) -> Index:
+        """Return the blocks that one of some tasks solves, in its order.
+
+        Where they are few, each task gets one in turn, the costliest first. Where they are many,
+        their costs add up to much the same, and neighbours share chunks of rows.
+        """
+        if self.index is None and self.n_blocks >= MANY_BLOCKS * slots:
+            return np.arange(*blocks_of_part(self.offsets, slot, slots))
+        return self.costliest_first(problem, alpha)[slot::slots]
 
     def rows(self, block: int) -> NDArray[np.int64]:
         """Return the variables of a block, ascending."""

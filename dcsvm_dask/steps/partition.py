@@ -20,6 +20,7 @@ from dcsvm_dask.steps.problem import (
     settings_of,
 )
 from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.steps.shares import share
 from dcsvm_dask.storage.model import read_partition, write_partition
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -137,11 +138,6 @@ def mass_record(problem: Problem, table: BlockTable) -> Record:
         problem.settings.kernel, problem.take(sample), table.blocks_of(sample), n_rows=problem.n
     )
     return {"D": mass.between, "D_error": mass.between_error, "D_share": mass.share}
-
-
-def share(n: int, part: int, parts: int) -> tuple[int, int]:
-    """Return the borders of one of `parts` nearly equal shares of range(n)."""
-    return n * part // parts, n * (part + 1) // parts
 
 
 def sample_size(settings: Settings, n_clusters: int) -> int:

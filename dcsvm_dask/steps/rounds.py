@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import kernel_product
 from dcsvm_dask.solvers import solve_box_qp
-from dcsvm_dask.steps.partition import share
 from dcsvm_dask.steps.point import Point, commit_point
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.rows_solver import FAR_PAIRS, RowsSolver
+from dcsvm_dask.steps.shares import share
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 

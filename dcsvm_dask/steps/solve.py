@@ -32,7 +32,7 @@ def solve_slot(
     before = None if below is None else run.node(below, "commit")
     start = None if before is None else before.read("alpha")[0]
     offset = 0.0 if before is None else before.record["next_bias"]
-    blocks = table.costliest_first(problem, start)[slot::slots]
+    blocks = table.of_slot(problem, start, slot, slots)
     tol = problem.settings.alone_tol if table.alone else problem.settings.level_tol
     solved = [
         solve_block(problem, table.rows(block), start, offset, tol, probed=block % PROBED == 0)

@@ -12,10 +12,10 @@ import numpy as np
 from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers import bias, first_set, solve_smo, solve_working_sets
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
-from dcsvm_dask.steps.partition import share
 from dcsvm_dask.steps.point import Point, commit_point
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.resources import threads
+from dcsvm_dask.steps.shares import share
 from dcsvm_dask.steps.subset import train_machine
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class DataSetSource:
     def blocks(self) -> Iterator[Block]:
         """Return the chunks in order."""
         classes = np.array(self._data.classes)
-        for start, stop in self._data.rows.chunks():
+        for start, stop in pairwise(self._data.rows.borders().tolist()):
             yield self._data.rows.read(start, stop), classes[self._data.read_codes(start, stop)]
 
 

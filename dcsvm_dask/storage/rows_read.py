@@ -8,6 +8,7 @@ written last, so rows whose writer died do not open.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,8 +40,8 @@ class RowReader(Protocol):
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return rows in the order of an index."""
 
-    def chunks(self) -> list[tuple[int, int]]:
-        """Return the (start, stop) of every chunk of rows."""
+    def borders(self) -> NDArray[np.int64]:
+        """Return the first row of every chunk of rows, and the number of rows."""
 
     def nbytes_of(self, start: int, stop: int) -> int:
         """Return about how many bytes the rows start:stop take in memory."""
@@ -133,10 +134,9 @@ class RowArray:
         """
         return take_rows(self, np.asarray(index))
 
-    def chunks(self) -> list[tuple[int, int]]:
-        """Return the (start, stop) of every chunk of rows."""
-        step = self.chunk_rows
-        return [(s, min(s + step, self.n_rows)) for s in range(0, self.n_rows, step)]
+    def borders(self) -> NDArray[np.int64]:
+        """Return the first row of every chunk of rows, and the number of rows."""
+        return np.append(np.arange(0, self.n_rows, self.chunk_rows, dtype=np.int64), self.n_rows)
 
     def nbytes_of(self, start: int, stop: int) -> int:
         """Return about how many bytes the rows start:stop take in memory.
@@ -212,13 +212,12 @@ class ConcatRows:
         """Return rows in the order of an index; see `RowArray.take`."""
         return take_rows(self, np.asarray(index))
 
-    def chunks(self) -> list[tuple[int, int]]:
-        """Return the (start, stop) of every chunk of every part."""
-        return [
-            (a + int(low), b + int(low))
-            for part, low in zip(self.parts, self.offsets, strict=False)
-            for a, b in part.chunks()
-        ]
+    def borders(self) -> NDArray[np.int64]:
+        """Return the first row of every chunk of every part, and the number of rows."""
+        firsts = (
+            low + part.borders()[:-1] for part, low in zip(self.parts, self.offsets, strict=False)
+        )
+        return np.append(np.concatenate(list(firsts)), self.n_rows)
 
     def nbytes_of(self, start: int, stop: int) -> int:
         """Return about how many bytes the rows start:stop take in memory."""
@@ -303,10 +302,9 @@ def take_rows(rows: RowReader, index: NDArray[Any]) -> Rows:
     ordered = index[order]
     dense = None if rows.is_sparse else np.empty((index.size, rows.n_features), np.float32)
     found: list[Rows] = []
-    for start, stop in rows.chunks():
-        low, high = np.searchsorted(ordered, (start, stop))
-        if low == high:
-            continue
+    chunk = np.searchsorted(rows.borders(), ordered, side="right")
+    cuts = [*np.flatnonzero(np.diff(chunk, prepend=-1)).tolist(), index.size]
+    for low, high in pairwise(cuts):
         wanted = ordered[low:high]
         first = int(wanted[0])
         block = rows.read(first, int(wanted[-1]) + 1)

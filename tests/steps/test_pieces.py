@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers import reach, violation_box
-from dcsvm_dask.steps.arrange import blocks_of_part
 from dcsvm_dask.steps.node import peak_bytes, run_node
-from dcsvm_dask.steps.partition import group_by_label, share
+from dcsvm_dask.steps.partition import group_by_label
 from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.scope import balance
 from dcsvm_dask.steps.select import select_blocks
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.steps.shared_bias import next_bias
+from dcsvm_dask.steps.shares import blocks_of_part, share
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
