@@ -16,7 +16,6 @@ from dcsvm_dask.graphs.measured import Measured
 from dcsvm_dask.graphs.sizes import arrange_parts
 from dcsvm_dask.steps.level import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.steps.partition import (
-    IMBALANCE,
     MEASURED_ROWS,
     balance_size,
     largest_block,
@@ -31,6 +30,10 @@ NEAR_PAIRS = 0.1
 """Pairs of rows that matter where the kernel is local; the others are provably negligible."""
 COPIED, MOST_COPIED = 0.1, 0.57
 """What the solver copies of a kernel matrix: the share that is usual, and the largest possible."""
+WORKING_SHARE = 0.5
+"""Of the rows of a block above the cap: what a working set of its decomposition holds."""
+VIOLATING = 0.25
+"""Of the support vectors: what the largest block of a round holds."""
 VECTOR = 8
 """Bytes of one float64 or int64 a variable."""
 
@@ -91,7 +94,8 @@ class Forecast:
         """Return the need of solving a block, given its likely and its largest number of rows."""
         cap = self.settings.block_cap
         usual, most = (3 * many * self.row + beside for many in (rows, most_rows))
-        return self._matrix(min(rows, cap), min(most_rows, cap), usual, most)
+        held = rows if rows <= cap else min(cap, WORKING_SHARE * rows)
+        return self._matrix(held, min(most_rows, cap), usual, most)
 
     def working_set(self) -> Need:
         """Return the need of solving the largest working set."""
@@ -144,9 +148,8 @@ class Forecast:
 
     def level(self, n_clusters: int, *, bottom: bool) -> Need:
         """Return the need of a level's largest task: of a block, or of the commit."""
-        # The largest of many small blocks is some times the mean, that of a few large ones is not.
-        mean = self.n / n_clusters
-        likely = min(self.n, max(mean, min(IMBALANCE * mean, self.settings.block_cap)))
+        # Twice the mean among 8 blocks, three times among 64, four times among 512.
+        likely = min(self.n, (1 + math.log2(n_clusters) / 3) * self.n / n_clusters)
         most = min(self.n, largest_block(self.settings, self.n, n_clusters))
         # Where it starts: alpha, what blocks cost, and which variables they hold.
         block = self.solving(likely, max(most, likely), 0 if bottom else 6 * VECTOR * self.n)
@@ -160,10 +163,10 @@ class Forecast:
         mine = 2 * min(self.chunk, count * self.row)
         return self.fixed(2 * self.support * self.row + mine + 8 * VECTOR * self.n)
 
-    def round(self, blocks: int) -> Need:
-        """Return the need of a conquer round over blocks."""
+    def round(self) -> Need:
+        """Return the need of a conquer round over blocks of violators and their neighbours."""
         cap = self.settings.block_cap
-        rows = min(self.support, cap) if blocks == 1 else cap
+        rows = min(cap, VIOLATING * self.support)
         return largest(self.solving(rows, min(cap, self.n)), self.checking(self.n))
 
     def level_bytes(self) -> float:

@@ -202,7 +202,7 @@ def _rounds(sizes: Forecast, goals: Goals, name: str, count: float) -> list[Stag
     chain: Chain = chain_of(name, None, settings, goals, shape, local=True)
     active = min(sizes.support, count)
     blocks = max(1, round(active / settings.block_cap))
-    need = sizes.round(blocks)
+    need = sizes.round()
     if name == "conquer" and sizes.measured.smooth is None:
         need = largest(need, sizes.working_set())
     values = 0.2 * NEAR_PAIRS * count * active + blocks * settings.block_cap**2

@@ -24,6 +24,7 @@ from dcsvm_dask.runtime.clusters import DASHBOARD_PORT, SPAWNED_WITH, dashboard_
 from dcsvm_dask.runtime.preload import MODULE
 
 SETTINGS = Path(__file__).with_name("dask.yaml")
+PRELOAD = "distributed.nanny.preload"
 CACHE = "NUMBA_CACHE_DIR"
 LOOPBACK = "127.0.0.1"
 WORKER_PAGES = f"{LOOPBACK}:0"
@@ -85,7 +86,10 @@ def settings(file: ClusterFile) -> dict[str, Any]:
             raise InputError(f"{file.name}: dask: {name} is no setting of Dask's configuration")
     ours = yaml.safe_load(SETTINGS.read_text(encoding="utf-8"))
     spawned = {f"{SPAWNED_WITH}.{name}": value for name, value in file.environment.items()}
-    return {**dotted(ours), **file.dask, **spawned}
+    found = {**dotted(ours), **file.dask, **spawned}
+    if file.kind == LOCAL:  # its workers share what this process has compiled
+        found.pop(PRELOAD)
+    return found
 
 
 def create(file: ClusterFile) -> Any:

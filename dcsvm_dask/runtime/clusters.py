@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from dcsvm_dask import __version__
@@ -28,8 +27,6 @@ from dcsvm_dask.runtime.worker import PrepareWorker
 CONNECT_SECONDS = 10
 DASHBOARD_PORT = 8787
 SPAWNED_WITH = "distributed.nanny.pre-spawn-environ"
-# A worker that is sent a second task beside a long one holds it up while others are idle.
-QUEUE = "distributed.scheduler.worker-saturation"
 QUIET_TRACKER = "ignore:resource_tracker"
 GUARD = (
     "worker processes import the script that starts them, so in a script train below "
@@ -42,14 +39,14 @@ def local_cluster(
     workers: int,
     memory_limit: int,
     send: Send,
-    settings: Mapping[str, Any] = MappingProxyType({}),
+    settings: Mapping[str, Any],
 ) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
 
     Parameters
     ----------
     settings : mapping
-        Dask's configuration beside ours, dotted.
+        Dask's configuration, dotted.
 
     Raises
     ------
@@ -62,7 +59,7 @@ def local_cluster(
     refuse_in_child()
     with contextlib.ExitStack() as stack:
         try:
-            how = {SPAWNED_WITH: allocation(memory_limit), QUEUE: 1.0, **settings}
+            how = {SPAWNED_WITH: allocation(memory_limit), **settings}
             stack.enter_context(dask.config.set(how))
             with uninterrupted(), warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Port .* is already in use")

@@ -241,7 +241,7 @@ def open_executor(execution: Execution, report: Reporter | None) -> Iterator[Exe
         report.say("compiling, or loading what was compiled before")
     warm_up()
     workers = execution.n_workers()
-    how = {} if execution.file is None else settings(execution.file)
+    how = settings(execution.file or ClusterFile("", LOCAL))
     memory = execution.memory()
     opened = local_cluster(workers, memory, send, how) if workers else in_process(send)
     with opened as executor:
