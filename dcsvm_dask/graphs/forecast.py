@@ -34,6 +34,10 @@ WORKING_SHARE = 0.5
 """Of the rows of a block above the cap: what a working set of its decomposition holds."""
 VIOLATING = 0.25
 """Of the support vectors: what the largest block of a round holds."""
+READ_PER_SECOND = 200e6
+"""Bytes of rows that a process reads and unpacks."""
+LABEL_SECONDS, BLOCK_SECONDS = 4e-6, 4e-3
+"""Time of a core to find a row's block, and for a block beside its kernel values."""
 VECTOR = 8
 """Bytes of one float64 or int64 a variable."""
 
@@ -168,6 +172,15 @@ class Forecast:
         cap = self.settings.block_cap
         rows = min(cap, VIOLATING * self.support)
         return largest(self.solving(rows, min(cap, self.n)), self.checking(self.n))
+
+    def arranging_seconds(self) -> float:
+        """Return the time of a core for arranging: every part reads all rows."""
+        reads = 2 + arrange_parts(self.shape.n_bytes)
+        return reads * self.shape.n_bytes / READ_PER_SECOND + LABEL_SECONDS * self.shape.n_rows
+
+    def level_seconds(self, n_clusters: int) -> float:
+        """Return the time of a core that a level takes beside its kernel values."""
+        return 2 * self.shape.n_bytes / READ_PER_SECOND + BLOCK_SECONDS * n_clusters
 
     def level_bytes(self) -> float:
         """Return the bytes that a level writes: alpha twice, the early model."""

@@ -43,6 +43,8 @@ class StagePlan:
     """Bytes that it writes, before they are packed."""
     times: int = 1
     """How many stages like it there are, typically."""
+    core_seconds: float = 0.0
+    """Time of a core for what is neither kernel values nor writing."""
 
     @property
     def task_bytes(self) -> int:
@@ -90,7 +92,7 @@ class Plan:
         """Return how long one stage takes on some workers, about."""
         layers = planned.stage.layers
         side_by_side = max(1, min(workers, max(len(layer.nodes) for layer in layers)))
-        work = planned.kernel_values * self.measured.value_seconds
+        work = planned.kernel_values * self.measured.value_seconds + planned.core_seconds
         work += planned.written_bytes / WRITTEN_PER_SECOND
         work += planned.stage.n_nodes * TASK_SECONDS
         return work / side_by_side + LAYER_SECONDS * len(layers)
@@ -181,14 +183,24 @@ def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     if not (levels and goals.stop_at >= levels):
         stages.append(StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0))
     arranged = sizes.arranged_bytes()
-    stages.append(StagePlan(arrange_stage(settings, shape), sizes.arranging(), 0.0, arranged))
+    arranging = sizes.arranging_seconds()
+    stages.append(
+        StagePlan(
+            arrange_stage(settings, shape),
+            sizes.arranging(),
+            0.0,
+            arranged,
+            core_seconds=arranging,
+        )
+    )
     for number in range(levels, max(goals.stop_at, 1) - 1, -1):
         k, bottom = settings.clusters[levels - number], number == levels
         stage = bottom_stage(settings, shape) if bottom else level_stage(settings, shape, number)
         need = sizes.level(k, bottom=bottom)
         if not bottom:
             need = largest(need, sizes.choosing(k))
-        stages.append(StagePlan(stage, need, sizes.level_values(k), sizes.level_bytes()))
+        values, written = sizes.level_values(k), sizes.level_bytes()
+        stages.append(StagePlan(stage, need, values, written, core_seconds=sizes.level_seconds(k)))
     if not goals.stop_at:
         for name, count in (("refine", sizes.support), ("conquer", float(n))):
             if name == "conquer" or levels:
