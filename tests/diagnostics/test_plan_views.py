@@ -9,29 +9,13 @@ import pytest
 
 from dcsvm_dask.diagnostics.drawing import draw
 from dcsvm_dask.diagnostics.outline import brief, outline
-from dcsvm_dask.graphs.dcsvm import Goals, Shape
 from dcsvm_dask.graphs.plan import Plan, plan
-from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.steps.settings import Settings
+from tests.typical import COVTYPE, GOALS, SETTINGS
 
 
 @pytest.fixture
 def planned() -> Plan:
-    settings = Settings(
-        kernel=Kernel(),
-        C=1.0,
-        fit_intercept=False,
-        clusters=(256, 64, 16, 4),
-        levels_forced=False,
-        n_samples_clustering=1000,
-        block_cap=8192,
-        set_cap=8192,
-        level_tol=1e-2,
-        alone_tol=3e-4,
-        seed=0,
-        chunk_rows=65536,
-    )
-    return plan(settings, Goals(1e-3, 0, 1000), Shape(464_810, 464_810, 464_810 * 216))
+    return plan(SETTINGS, GOALS, COVTYPE)
 
 
 def test_the_picture_is_svg_with_a_box_for_every_layer(planned: Plan) -> None:

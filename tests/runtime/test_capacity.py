@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.dcsvm import Goals, Shape
 from dcsvm_dask.graphs.plan import plan
-from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.runtime.capacity import (
     LEAST_BLOCK_CAP,
     check_memory,
@@ -18,24 +16,10 @@ from dcsvm_dask.runtime.capacity import (
     memory_of_core,
     memory_of_workers,
 )
-from dcsvm_dask.steps.settings import Settings
+from tests import typical
+from tests.typical import COVTYPE, GOALS
 
-SETTINGS = Settings(
-    kernel=Kernel("rbf", 32.0),
-    C=32.0,
-    fit_intercept=False,
-    clusters=(512, 64, 8),
-    levels_forced=False,
-    n_samples_clustering=1000,
-    block_cap=8192,
-    set_cap=12_288,
-    level_tol=1e-2,
-    alone_tol=3e-4,
-    seed=0,
-    chunk_rows=16_384,
-)
-GOALS = Goals(tol=1e-3, stop_at=0, max_rounds=1000)
-COVTYPE = Shape(n_rows=464_810, n_variables=464_810, n_bytes=464_810 * 54 * 4)
+SETTINGS = replace(typical.SETTINGS, clusters=(512, 64, 8), set_cap=12_288, chunk_rows=16_384)
 
 
 def caps(available: int, *, given: bool = False) -> tuple[int, int]:
