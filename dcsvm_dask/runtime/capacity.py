@@ -17,6 +17,8 @@ from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
 
 MORE_MEMORY = "--memory-limit (or give fewer --workers)"
+USABLE = 0.95
+"""Of its memory limit, beyond which Dask ends a worker."""
 LEAST_BLOCK_CAP = 1024
 """A cap of blocks below this is not chosen for want of memory: work would explode."""
 
@@ -82,13 +84,14 @@ def check_memory(plan: Plan, available: int, setting: str = MORE_MEMORY) -> None
         f"this run may need {_mib(plan.most_bytes + kept)} of memory in a worker "
         f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for rows that it "
         f"keeps and {_mib(largest.need.most)} for a task of {largest.stage.name}), but a worker "
-        f"has {_mib(available)}; raise {setting}, or lower {lower}, or train on fewer rows"
+        f"has {_mib(available)} and ends at {USABLE:.0%} of it; raise {setting}, or lower "
+        f"{lower}, or train on fewer rows"
     )
 
 
 def fits(plan: Plan, available: int) -> bool:
     """Return whether a worker has room for whatever a run may come to need."""
-    return plan.most_bytes + kept_bytes(plan, available) <= available
+    return plan.most_bytes + kept_bytes(plan, available) <= USABLE * available
 
 
 def kept_bytes(plan: Plan, available: int) -> int:

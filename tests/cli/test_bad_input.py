@@ -200,9 +200,9 @@ def test_too_little_memory_is_refused_with_sizes_and_what_to_change(
 ) -> None:
     words = ["--memory-limit", "100MB", "--workers", workers]
     done = invoke("train", home / "d.zarr", "--run", tmp_path / "run", *words)
-    refused(done, "raise --memory-limit, or lower --workers or")
+    refused(done, "raise --memory-limit (or give fewer --workers), or lower --block-cap")
     assert "a worker has 96 MiB" in done.stderr
-    assert "320 MiB for the process" in done.stderr
+    assert "215 MiB for the process" in done.stderr
     assert not (tmp_path / "run").exists()
 
 

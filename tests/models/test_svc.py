@@ -72,6 +72,6 @@ def test_svc_has_no_laplacian_kernel() -> None:
 def test_a_run_that_lost_what_alpha_belongs_to_is_refused(make_run: Any) -> None:
     made = make_run()
     folder: RunFolder = made.run.folder
-    (folder.stage("arrange") / "order.json").delete()
+    (folder.stage("arrange") / "commit.json").delete()
     with pytest.raises(InputError, match="not there any more"):
         made.run.to_sklearn()

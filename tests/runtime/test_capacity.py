@@ -49,7 +49,9 @@ def test_a_cap_that_was_given_is_kept_and_refused_where_it_does_not_fit() -> Non
 def test_what_fits_nowhere_is_refused_with_sizes_and_what_to_do() -> None:
     found = fit_caps(SETTINGS, GOALS, COVTYPE, 250 << 20, given=False)
     assert found.block_cap == LEAST_BLOCK_CAP
-    with pytest.raises(InputError, match=r"a worker has 250 MiB; raise --memory-limit"):
+    with pytest.raises(
+        InputError, match=r"a worker has 250 MiB and ends at 95% of it; raise --memory-limit"
+    ):
         check_memory(plan(found, GOALS, COVTYPE), 250 << 20)
 
 

@@ -116,7 +116,9 @@ def test_too_little_memory_is_refused_before_anything_is_submitted(
 ) -> None:
     file = queue.write("workers: 1", cache)
     file.write_text(file.read_text().replace("1GiB", "200MB"))
-    with pytest.raises(InputError, match=f"a worker has 191 MiB; raise memory in {file}"):
+    with pytest.raises(
+        InputError, match=f"a worker has 191 MiB and ends at 95% of it; raise memory in {file}"
+    ):
         train(execution=api.Execution(cluster=file))
     assert not (tmp_path / "run").exists()
     assert queue.jobs == []

@@ -18,7 +18,7 @@ from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 HEADER: dict[str, Any] = {
     "settings": {},
-    "goals": {},
+    "goals": {"tol": 1e-3},
     "shape": {},
     "data": {"url": "d", "fingerprint": "f"},
     "versions": {},

@@ -139,7 +139,10 @@ def test_a_scheduler_whose_workers_have_too_little_memory_is_refused(
             memory_limit="200MB",
             dashboard_address=":0",
         ) as weak,
-        pytest.raises(InputError, match="a worker has 191 MiB; raise the workers' memory limit"),
+        pytest.raises(
+            InputError,
+            match="a worker has 191 MiB and ends at 95% of it; raise the workers' memory limit",
+        ),
     ):
         train(execution=Execution(scheduler=weak.scheduler_address))
     assert not (tmp_path / "run").exists()
