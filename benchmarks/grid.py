@@ -29,7 +29,7 @@ from sklearn.datasets import dump_svmlight_file
 import dcsvm_dask.api as dcsvm
 from benchmarks.datasets import SETS, Task, prefix
 from benchmarks.runs import Figures, ingest, write
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 
 PENALTIES = (1.0, 32.0, 1024.0)
 SCALES = (1 / 8, 1.0, 8.0)

@@ -23,7 +23,7 @@ import dcsvm_dask.api as dcsvm
 from benchmarks.datasets import covtype
 from benchmarks.runs import ingest, write
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
 
 TIMES = 5

@@ -19,7 +19,7 @@ import numpy as np
 
 import dcsvm_dask.api as dcsvm
 from benchmarks.peaks import report
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.ingest import ingest
 
 FEATURES = 22

@@ -27,9 +27,9 @@ from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.pipeline.file import Pipeline, read_pipeline
 from dcsvm_dask.pipeline.training import Training, check_goals, shape_of
 from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.predictor import Predictor
 from dcsvm_dask.runtime.session import (
-    Execution,
     available_memory,
     carry_run,
     check_room,
@@ -131,7 +131,8 @@ def train(
     n_samples_clustering : int, default 1000
         Rows on which clusters are found (m), at least; from 2.
     block_cap : int, optional
-        Most rows whose kernel matrix a task holds, from 64; by default 8,192.
+        Most rows whose kernel matrix a task holds, from 64; by default 8,192, or less where the
+        memory of a worker asks for it.
     level_tol : float, default 1e-2
         Violation > 0 at which a level's blocks are solved.
     max_rounds : int, default 1000
@@ -155,10 +156,10 @@ def train(
     place = Location.of(run)
     dataset = DataSet.open(data)
     held_out = None if holdout is None else open_holdout(holdout, dataset)
-    settings, goals, shape = training.settle(dataset, holdout=held_out is not None)
+    wanted, goals, shape = training.settle(dataset, holdout=held_out is not None)
     execution = execution or Execution()
     memory = available_memory(execution, place.url, dataset.url)
-    settings = fitted(settings, goals, shape, training, execution, memory)
+    settings = fitted(wanted, goals, shape, training, execution, memory)
     header = {
         "settings": settings.to_json(),
         "goals": asdict(goals),
@@ -172,7 +173,10 @@ def train(
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header)
         keep_preparation(folder, dataset)
-        carry_run(folder, lock, execution, None if quiet else Lines())
+        report = None if quiet else Lines()
+        if report is not None and settings.block_cap < wanted.block_cap:
+            report.say(f"--block-cap {settings.block_cap} fits the workers' memory")
+        carry_run(folder, lock, execution, report)
     return Run(folder)
 
 

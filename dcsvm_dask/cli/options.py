@@ -55,7 +55,7 @@ def execution_options(command: Command) -> Command:
         **kwargs: Any,
     ) -> Any:
         from dcsvm_dask.pipeline.training import parse_duration
-        from dcsvm_dask.runtime.session import Execution
+        from dcsvm_dask.runtime.execution import Execution
 
         execution = Execution(
             workers=workers,

@@ -46,7 +46,7 @@ def predicting_options(command: Command) -> Command:
         cluster: str | None,
         **kwargs: Any,
     ) -> Any:
-        from dcsvm_dask.runtime.session import Execution
+        from dcsvm_dask.runtime.execution import Execution
 
         execution = Execution(
             workers=workers, scheduler=scheduler, scheduler_file=scheduler_file, cluster=cluster

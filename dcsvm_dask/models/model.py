@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,21 +112,19 @@ class Model:
         if wrong is not None:
             raise InputError(f"not a model: {wrong}")
 
-    def in_compact_order(self) -> Model:
-        """Return the model with the support vectors of each block in k-d order.
+    def compact(self) -> None:
+        """Put the support vectors of each block in k-d order, in place.
 
         Neighbours in that order are neighbours in space, so that a product can skip far pairs.
         Sparse rows and kernels that are not shift-invariant keep their order.
         """
-        if self.is_sparse or not self.kernel.is_shift_invariant or self.n_support == 0:
-            return self
-        order = np.concatenate(
-            [
-                start + kd_order(self.support[start:stop])
-                for start, stop in zip(self.offsets[:-1], self.offsets[1:], strict=True)
-            ]
-        )
-        return replace(self, support=self.support[order], coef=self.coef[order])
+        if self.is_sparse or not self.kernel.is_shift_invariant:
+            return
+        for start, stop in pairwise(self.offsets.tolist()):
+            own = slice(start, stop)
+            order = kd_order(self.support[own])
+            self.support[own] = self.support[own][order]
+            self.coef[own] = self.coef[own][order]
 
 
 def decide(model: Model, X: Rows, mode: str, *, dtype: type = np.float32) -> Vector:

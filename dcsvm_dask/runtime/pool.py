@@ -12,9 +12,10 @@ from typing import Any, Protocol
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.reporter import Reporter
-from dcsvm_dask.runtime.session import Execution, open_executor
+from dcsvm_dask.runtime.session import open_executor
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 

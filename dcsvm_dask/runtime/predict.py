@@ -14,9 +14,10 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.readers.source import ArraySource
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import open_pool, results
 from dcsvm_dask.runtime.reporter import Reporter
-from dcsvm_dask.runtime.session import Execution, check_reach
+from dcsvm_dask.runtime.session import check_reach
 from dcsvm_dask.steps.batches import Batch, SentRows, StoredRows, open_batches, prepare_rows
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, held_model

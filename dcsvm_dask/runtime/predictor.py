@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime import predict as predicting
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.reporter import Reporter
-from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.steps import export as exporting
 from dcsvm_dask.steps.choice import Choice, choose_model
 from dcsvm_dask.storage.location import Location

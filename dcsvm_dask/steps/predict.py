@@ -49,7 +49,9 @@ def load_model(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
         model.check()
     except (InputError, KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         raise InputError(f"{node.place}: the saved model cannot be read: {error}") from error
-    return model.in_compact_order() if compact else model
+    if compact:
+        model.compact()
+    return model
 
 
 def decide_stored(choice: Choice, data_url: str, start: int, stop: int) -> Decided:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.ingest import ingest
 
 HERE = Execution(workers=0)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.ingest import ingest
 
 FEATURES = 16

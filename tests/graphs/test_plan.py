@@ -17,7 +17,7 @@ from dcsvm_dask.graphs.dcsvm import Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import plan
 from dcsvm_dask.graphs.sizes import level_slots
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.settings import Settings
 from tests.typical import COVTYPE, GOALS, SETTINGS
 

@@ -12,7 +12,7 @@ import pytest
 import zarr
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps import predict as step
 from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.storage.location import Location, seal

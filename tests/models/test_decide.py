@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import Model, decide, decide_early, decide_whole
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 
 KERNELS = [
     Kernel("rbf", gamma=2.0),
@@ -49,11 +49,14 @@ def test_far_pairs_may_be_skipped_within_the_budget(name: str) -> None:
     Z = (20 * rng.random((5000, 2))).astype(np.float32)
     coef = rng.standard_normal(5000)
     kernel = Kernel(name, gamma=2.0)
-    model = whole(kernel, Z, coef, 0.25)
+    model = whole(kernel, Z.copy(), coef.copy(), 0.25)
     expected = pairwise_kernels(X.astype(float), Z.astype(float), name, gamma=2.0) @ coef + 0.25
-    for arranged in (model, model.in_compact_order()):
-        np.testing.assert_allclose(decide_whole(arranged, X), expected, atol=5e-4)
-        exact = decide_whole(arranged, X, dtype=np.float64)
+    for compacted in (False, True):
+        if compacted:
+            model.compact()
+            assert not np.array_equal(model.coef, coef)
+        np.testing.assert_allclose(decide_whole(model, X), expected, atol=5e-4)
+        exact = decide_whole(model, X, dtype=np.float64)
         np.testing.assert_allclose(exact, expected, atol=1e-8)
 
 

@@ -16,7 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import label_integers, libsvm_lines
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 
 HERE = Execution(workers=0)
 KERNELS = [

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.batches import open_raw_file
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.preparation import Preparation

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models.svc import to_svc
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.run import RunFolder
 
 HERE = Execution(workers=0)

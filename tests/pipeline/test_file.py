@@ -12,7 +12,7 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.file import read_pipeline
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 
 IN_PROCESS = Execution(workers=0)
 REPOSITORY = Path(__file__).resolve().parents[2]

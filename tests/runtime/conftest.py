@@ -19,7 +19,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.graphs import sizes
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.storage.run import Committed, RunFolder
 

@@ -15,7 +15,7 @@ from dcsvm_dask.cli import main
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime import cluster_kinds, preload
 from dcsvm_dask.runtime.cluster_file import dotted, read_cluster
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 
 GOOD = "kind: slurm\nworkers: 2\nmemory: 1GiB\n"
 

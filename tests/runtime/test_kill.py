@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, RunFolder
 

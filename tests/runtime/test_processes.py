@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 

@@ -16,7 +16,7 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime import executors
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.problem import data_of
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, RunFolder

@@ -14,7 +14,7 @@ import s3fs
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime import tasks
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps import node
 from dcsvm_dask.storage import object_store
 from dcsvm_dask.storage.location import Location

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.steps import point
 from dcsvm_dask.storage.dataset import DataSet

@@ -10,8 +10,8 @@ from dask.core import get_dependencies
 from dask.utils import key_split
 
 from dcsvm_dask.graphs.graph import COMMIT, Stage, many, single
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import in_process
-from dcsvm_dask.runtime.session import Execution
 from dcsvm_dask.runtime.tasks import Event, to_dask
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder

@@ -16,7 +16,7 @@ from distributed import LocalCluster
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime import clusters, executors, tasks
-from dcsvm_dask.runtime.session import Execution
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 
 NEXT = Execution(workers=0)

@@ -1,0 +1,76 @@
+"""Where and how long to run, as users say it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.capacity import memory_of_workers
+from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile, read_cluster
+from dcsvm_dask.runtime.clusters import address_in
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Where and how long to run; it changes nothing about the model."""
+
+    workers: int | None = None
+    """Processes of a local cluster; None: the cores; 0: inside this process."""
+    scheduler: str | None = None
+    """Address of a running Dask scheduler instead."""
+    memory_limit: str | int | None = None
+    """Memory of each local worker; None: an equal share."""
+    time_budget: float | None = None
+    """Seconds after which the best committed level is the model."""
+    scheduler_file: str | None = None
+    """The file that a scheduler wrote (``dask scheduler --scheduler-file``), for its address."""
+    cluster: str | os.PathLike[str] | ClusterFile | None = None
+    """A cluster file (see ``cluster/``) from which to start workers instead."""
+
+    def __post_init__(self) -> None:
+        if self.cluster is not None:
+            for name in ("workers", "scheduler", "scheduler_file", "memory_limit"):
+                if getattr(self, name) is not None:
+                    raise InputError(f"give either a cluster file or {name}, not both")
+            if not isinstance(self.cluster, ClusterFile):
+                object.__setattr__(self, "cluster", read_cluster(self.cluster))
+        if self.scheduler_file is not None:
+            if self.scheduler is not None:
+                raise InputError("give either a scheduler's address or its file, not both")
+            object.__setattr__(self, "scheduler", address_in(self.scheduler_file))
+        if self.workers is not None and self.workers < 0:
+            raise InputError(f"workers: {self.workers} is not possible; give 0 or more")
+        if self.workers is not None and self.scheduler is not None:
+            raise InputError("give either workers or a scheduler's address, not both")
+        if self.memory_limit is not None and self.scheduler is not None:
+            raise InputError("memory-limit: is for local workers; a scheduler's have their own")
+        if self.time_budget is not None and not self.time_budget > 0:
+            raise InputError(f"time-budget: {self.time_budget} is not possible; give seconds")
+
+    @property
+    def shares_machine(self) -> bool:
+        """Whether workers have equal shares of this machine's memory."""
+        has_memory = self.file is not None and self.file.memory is not None
+        return self.is_local and self.memory_limit is None and not has_memory
+
+    @property
+    def file(self) -> ClusterFile | None:
+        """What the cluster file says."""
+        return self.cluster if isinstance(self.cluster, ClusterFile) else None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this process starts the workers beside itself, or is the only one."""
+        return self.scheduler is None and (self.file is None or self.file.kind == LOCAL)
+
+    def n_workers(self) -> int:
+        """Return the number of local workers."""
+        said = self.workers if self.file is None else self.file.workers
+        return (os.cpu_count() or 1) if said is None else said
+
+    def memory(self) -> int:
+        """Return the bytes of memory of each worker that this process starts."""
+        if self.file is not None and self.file.memory is not None:
+            return self.file.memory
+        return memory_of_workers(self.memory_limit, self.n_workers())
