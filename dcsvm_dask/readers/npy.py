@@ -52,7 +52,8 @@ class NpyStream:
         self.shape, by_columns, self.dtype = _read_head(file, name)
         if self.dtype.hasobject:
             raise InputError(f"{name}: holds Python objects, which are not loaded; save numbers")
-        if self.dtype.kind == "V" or not self.dtype.itemsize or min(self.shape, default=0) < 0:
+        sizes = all(type(size) is int and size >= 0 for size in self.shape)
+        if self.dtype.kind == "V" or not self.dtype.itemsize or not sizes:
             raise InputError(
                 f"{name}: an array of type {self.dtype} and shape {self.shape} holds neither "
                 "numbers nor words"

@@ -151,7 +151,7 @@ class NpzSource:
     def _open(self, archive: zipfile.ZipFile, name: str) -> Iterator[NpyStream]:
         try:
             member = archive.open(f"{name}.npy")
-        except RuntimeError as error:  # it is locked by a password
+        except (RuntimeError, UnicodeDecodeError) as error:  # a password, or no name
             raise InputError(f"{self._path}, {name}: cannot be opened ({error})") from error
         with member as file:
             yield NpyStream(file, f"{self._path}, {name}")
@@ -177,7 +177,7 @@ def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
         with plain_errors(path), open_raw(path) as file, zipfile.ZipFile(file) as archive:
             yield archive
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, struct.error) as error:
-        raise InputError(f"{path}: damaged archive ({error})") from error
+        raise InputError(f"{path}: damaged archive ({error!s:.200})") from error
     except OSError as error:
         if error.errno != errno.EINVAL:  # its own places lead to before the file's beginning
             raise

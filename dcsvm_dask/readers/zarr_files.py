@@ -18,7 +18,7 @@ from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_bl
 
 METADATA_ERRORS = (
     *(ValueError, TypeError, AttributeError, LookupError, ArithmeticError),
-    *(AssertionError, RuntimeError),
+    *(AssertionError, RuntimeError, SystemError),
 )
 """What Zarr raises for metadata that no program wrote."""
 
@@ -160,6 +160,8 @@ def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:
     found = group[name]
     assert isinstance(found, zarr.Array)
     meta = found.metadata
+    if min(found.chunks, default=1) < 1:
+        raise InputError(f"{path}, {name}: damaged metadata: chunks of {found.chunks}")
     if meta.zarr_format == 2:
         # Older versions of numcodecs unpickle what comes from such a codec.
         for codec in (*(meta.filters or ()), meta.compressor):
