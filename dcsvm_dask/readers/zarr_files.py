@@ -12,6 +12,7 @@ from zarr.errors import NodeNotFoundError
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.archive import archive_names
+from dcsvm_dask.readers.blosc_chunks import check_chunks, is_blosc
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import plain_errors
 from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_block
@@ -122,6 +123,8 @@ class ZarrStream:
             stop = self._next + max(rows - self._held.shape[0], 1)
             stop = min(-(-stop // chunk) * chunk, self.shape[0])
             try:
+                if is_blosc(self._array):
+                    check_chunks(self._array, self._next, stop)
                 piece = np.asarray(self._array[self._next : stop])
             except METADATA_ERRORS as error:
                 raise InputError(
