@@ -23,6 +23,7 @@ METADATA_ERRORS = (
 )
 """What Zarr raises for metadata that no program wrote."""
 
+_MOST = 2**63 - 1
 MOST_PACKED = 10_000
 """Times that the bytes of an array exceed those that are stored, at most; chunks may be missing."""
 
@@ -163,8 +164,10 @@ def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:
     found = group[name]
     assert isinstance(found, zarr.Array)
     meta = found.metadata
-    if min(found.chunks, default=1) < 1:
-        raise InputError(f"{path}, {name}: damaged metadata: chunks of {found.chunks}")
+    if min(found.chunks, default=1) < 1 or max(found.shape, default=0) > _MOST:
+        raise InputError(
+            f"{path}, {name}: damaged metadata: shape {found.shape}, chunks of {found.chunks}"
+        )
     if meta.zarr_format == 2:
         # Older versions of numcodecs unpickle what comes from such a codec.
         for codec in (*(meta.filters or ()), meta.compressor):

@@ -338,6 +338,7 @@ def test_zarr_groups(count: int, version: int, tmp_path: Path) -> None:
     known = [
         (files[0], b"9" * 5000),
         (files[0], whole[files[0]].replace(b"10", b"10000000000000")),
+        (files[1], whole[files[1]].replace(b"10", str(2**64).encode(), 1)),
         (files[-1], re.sub(rb"4\s*\]", b"0]", whole[files[-1]])),  # chunks of no rows
         (chunk, whole[chunk][:7] + bytes([whole[chunk][7] ^ 128]) + whole[chunk][8:]),
     ]
