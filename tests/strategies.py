@@ -211,6 +211,6 @@ def _replaced(value: Any, changes: list[tuple[tuple[Any, ...], str]], new: Any) 
                 inner[f"{path[-1]}_"] = inner.pop(path[-1])
             else:
                 inner[path[-1]] = copy.deepcopy(new)
-        except (KeyError, IndexError, TypeError):  # another change has taken it away
+        except (KeyError, IndexError, TypeError, AttributeError):  # another change took it away
             continue
     return json.dumps(value, indent=1).encode()
