@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from dcsvm_dask.graphs.balance import balanced
 from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
-from dcsvm_dask.graphs.sizes import arrange_parts, level_slots, row_parts
+from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters, level_slots, row_parts
 from dcsvm_dask.graphs.working_sets import working_sets
 from dcsvm_dask.steps import arrange, finish, level, partition, probe, score, solve
 from dcsvm_dask.steps.problem import ARRANGE, PROBE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Record
 
-# Without levels, rows are still arranged in blocks of about this many: neighbours lie together.
-ARRANGED_BLOCK_ROWS = 1500
 # Times the levels' tolerance: refinement need not be more exact than what the whole problem will
 # change about it.
 REFINE_TOL = 10.0
@@ -170,10 +168,7 @@ def merge_stage() -> Stage:
 
 def arrange_stage(settings: Settings, shape: Shape) -> Stage:
     """Return the stage that clusters all rows and writes them in block order."""
-    if settings.clusters:
-        n_clusters = settings.clusters[0]
-    else:
-        n_clusters = max(1, round(shape.n_variables / ARRANGED_BLOCK_ROWS))
+    n_clusters = bottom_clusters(settings.clusters, shape.n_variables)
     chunks = row_parts(shape.n_rows, settings.chunk_rows)
     parts = arrange_parts(shape.n_bytes)
     layers = (

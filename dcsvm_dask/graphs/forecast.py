@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from dcsvm_dask.clustering.grow import FLAT
 from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
-from dcsvm_dask.graphs.dcsvm import ARRANGED_BLOCK_ROWS, Shape
+from dcsvm_dask.graphs.dcsvm import Shape
 from dcsvm_dask.graphs.measured import Measured
-from dcsvm_dask.graphs.sizes import arrange_parts
+from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters
 from dcsvm_dask.steps.level import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.steps.partition import (
     MEASURED_ROWS,
@@ -140,15 +140,9 @@ class Forecast:
         part = (2.5 * self.shape.n_bytes + 8 * VECTOR * self.shape.n_rows) / parts
         order = 16 * self.shape.n_rows
         return largest(
-            self.choosing(self.bottom_clusters), self.fixed(max(part, order, 2 * self.chunk))
+            self.choosing(bottom_clusters(self.settings.clusters, self.n)),
+            self.fixed(max(part, order, 2 * self.chunk)),
         )
-
-    @property
-    def bottom_clusters(self) -> int:
-        """Clusters in whose order rows are put."""
-        if self.settings.clusters:
-            return self.settings.clusters[0]
-        return max(1, round(self.n / ARRANGED_BLOCK_ROWS))
 
     def level(self, n_clusters: int, *, bottom: bool) -> Need:
         """Return the need of a level's largest task: of a block, or of the commit."""

@@ -9,6 +9,13 @@ ARRANGE_MOST_BYTES = 256 << 20
 ARRANGE_PARTS = 16
 SLOT_ROWS = 2048
 MOST_SLOTS = 128
+# Without levels, rows are still arranged in blocks of about this many: neighbours lie together.
+ARRANGED_BLOCK_ROWS = 1500
+
+
+def bottom_clusters(clusters: tuple[int, ...], n_variables: int) -> int:
+    """Return into how many clusters rows are arranged: those of the bottom level, if there is."""
+    return clusters[0] if clusters else max(1, round(n_variables / ARRANGED_BLOCK_ROWS))
 
 
 def row_parts(n_rows: int, chunk_rows: int) -> int:
