@@ -106,17 +106,17 @@ def read_plan(
 ) -> dict[str, Any] | None:
     """Return the plan that was kept, each figure beside what it came to."""
     try:
-        planned = (run.place / PLAN).read_json()
-        stages = {
-            stage: {"planned": int(of["written_bytes"]), "actual": written[stage]}
-            for stage, of in planned["stages"].items()
-            if stage in written
-        }
-        both = {key: {"planned": planned[key], "actual": actual[key]} for key in actual}
+        planned = (run.place / PLAN).read_json(sealed=True)
     except FileNotFoundError:
         return None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{run.place / PLAN}: is damaged: delete it") from error
+    except InputError as error:
+        raise InputError(f"{error}; delete it, the run goes on without it") from error
+    stages = {
+        stage: {"planned": of["written_bytes"], "actual": written[stage]}
+        for stage, of in planned["stages"].items()
+        if stage in written
+    }
+    both = {key: {"planned": planned[key], "actual": actual[key]} for key in actual}
     return {**both, "written_bytes": stages}
 
 

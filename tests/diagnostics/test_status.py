@@ -15,7 +15,8 @@ from dcsvm_dask.diagnostics.history import history
 from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.diagnostics.summary import exact_line, summary
-from dcsvm_dask.storage.location import Location
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
 
@@ -96,6 +97,27 @@ def test_a_complete_run(run: RunFolder) -> None:
     text = summary(found)
     assert "state      complete, converged" in text
     assert "support    40 support vectors" in text
+
+
+def test_the_plan_stands_beside_what_it_came_to(run: RunFolder) -> None:
+    whole_run(run)
+    leave(run, "complete", run_seconds=26.0, stage="model-conquer-000")
+    assert status(run)["plan"] is None
+    planned = {"worker_bytes": 3 << 20, "seconds": 20.0, "kernel_values": 1.5e4}
+    stages = {name: {"written_bytes": 7} for name in ("level-1", "conquer-001")}
+    place = run.place / "plan.json"
+    place.write_json(seal({**planned, "stages": stages}))
+    found = status(run)
+    assert found["plan"] == {
+        "worker_bytes": {"planned": 3 << 20, "actual": 9},
+        "seconds": {"planned": 20.0, "actual": 26.0},
+        "kernel_values": {"planned": 1.5e4, "actual": 16_000},
+        "written_bytes": {"level-1": {"planned": 7, "actual": 0}},
+    }
+    assert "planned    3 MiB a worker, 20 s" in summary(found)
+    place.write_bytes(place.read_bytes().replace(b"20.0", b"30.0"))
+    with pytest.raises(InputError, match=r"plan.json: damaged.*delete it"):
+        status(run)
 
 
 def test_the_time_between_a_kill_and_a_resume_is_no_work(run: RunFolder) -> None:

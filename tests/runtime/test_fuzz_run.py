@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.storage.ingest import ingest
 from tests.strategies import changes_below, check_copies, fuzz, inputs
 
@@ -32,7 +33,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answers(place: Path) -> Any:
     """Return what a run says: looked at, gone on with, predicted from, exported."""
     run = api.open_run(place)
-    json.dumps(run.status(), allow_nan=False)
+    found = run.status()
+    json.dumps(found, allow_nan=False)
+    summary(found)
     run.history()
     early = run.decision_function(ROWS, mode="early", execution=HERE)
     api.resume(place, execution=HERE, quiet=True)
@@ -43,7 +46,11 @@ def answers(place: Path) -> Any:
 
 @inputs(25)
 @pytest.mark.parametrize(
-    "pattern", ["run.json", "state.json", "preparation.json", "stages/*/*.json", "zarr.json"]
+    "pattern",
+    [
+        *("run.json", "plan.json", "state.json", "preparation.json"),
+        *("stages/*/*.json", "zarr.json"),
+    ],
 )
 def test_runs(count: int, pattern: str, whole: Path, tmp_path: Path) -> None:
     known = [
