@@ -5,6 +5,12 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.decomposition import solve_decomposition
+from dcsvm_dask.solvers.greedy import Expansion, grow_basis, solve_greedy
+from dcsvm_dask.solvers.greedy_rows import BasisRows
+from dcsvm_dask.solvers.linear import solve_linear, solve_linear_chunks
+from dcsvm_dask.solvers.linear_descent import Chunks
+from dcsvm_dask.solvers.linear_problem import LinearSolution
+from dcsvm_dask.solvers.online import Learned, solve_online
 from dcsvm_dask.solvers.optimality import (
     bias,
     duality_gap,
@@ -15,7 +21,7 @@ from dcsvm_dask.solvers.optimality import (
 )
 from dcsvm_dask.solvers.smo import solve_smo
 from dcsvm_dask.solvers.solution import Solution
-from dcsvm_dask.solvers.warm import warm_up
+from dcsvm_dask.solvers.warm import warm_up, warm_up_linear
 from dcsvm_dask.solvers.working_sets import (
     first_set,
     inner_tol,
@@ -25,10 +31,16 @@ from dcsvm_dask.solvers.working_sets import (
 )
 
 __all__ = [
+    "BasisRows",
+    "Chunks",
+    "Expansion",
+    "Learned",
+    "LinearSolution",
     "Solution",
     "bias",
     "duality_gap",
     "first_set",
+    "grow_basis",
     "inner_tol",
     "multiplier_interval",
     "objective",
@@ -36,9 +48,14 @@ __all__ = [
     "select_set",
     "solve_box_qp",
     "solve_decomposition",
+    "solve_greedy",
+    "solve_linear",
+    "solve_linear_chunks",
+    "solve_online",
     "solve_smo",
     "solve_working_sets",
     "violation_box",
     "violation_pair",
     "warm_up",
+    "warm_up_linear",
 ]

@@ -17,7 +17,8 @@ _ROUNDING = 1e-6
 _ALL = slice(None)
 
 
-def _vector(value: ArrayLike, name: str, n: int) -> Vector:
+def vector(value: ArrayLike, name: str, n: int) -> Vector:
+    """Return one finite float64 value for each row, from one for all or one for each."""
     array = np.asarray(value, dtype=np.float64)
     if array.shape not in {(), (n,)}:
         raise InputError(
@@ -56,13 +57,13 @@ class SignedProblem:
         equality: bool,
     ) -> SignedProblem:
         """Check what a caller gave to a solver and sign it."""
-        labels = _vector(y, "y", n)
+        labels = vector(y, "y", n)
         if not (np.abs(labels) == 1.0).all():
             raise InputError("y holds a label other than -1 and +1: code the two classes so.")
-        bound = _vector(C, "C", n)
+        bound = vector(C, "C", n)
         if (bound < 0.0).any():
             raise InputError("C holds a negative value: upper bounds are 0 or more.")
-        start = np.zeros(n) if alpha is None else _vector(alpha, "alpha", n)
+        start = np.zeros(n) if alpha is None else vector(alpha, "alpha", n)
         if ((start < -_ROUNDING * bound) | (start > bound + _ROUNDING * bound)).any():
             raise InputError("alpha lies outside of [0, C]: give a start within its bounds.")
         start = np.clip(start, 0.0, bound)
@@ -72,8 +73,8 @@ class SignedProblem:
             lower=np.where(labels > 0, 0.0, -bound),
             upper=np.where(labels > 0, bound, 0.0),
             start=labels * start,
-            gradient=None if gradient is None else labels * _vector(gradient, "gradient", n),
-            linear=labels * _vector(-1.0 if p is None else p, "p", n),
+            gradient=None if gradient is None else labels * vector(gradient, "gradient", n),
+            linear=labels * vector(-1.0 if p is None else p, "p", n),
             equality=equality,
         )
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from dcsvm_dask.solvers.active import ActiveSet
 from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.linear import solve_linear
 from dcsvm_dask.solvers.signed import SignedProblem
 from dcsvm_dask.solvers.smo import solve_smo
 
 
 def warm_up() -> None:
-    """Compile, or load from the cache, the compiled functions of all solvers.
+    """Compile, or load from the cache, the compiled functions of all solvers of kernel machines.
 
     For kernel matrices in float32 and float64.
     """
@@ -25,3 +27,14 @@ def warm_up() -> None:
         active.begin(np.zeros(4), np.array([0.0, -5.0, 5.0, -5.0]), 0.0, 1.0, 1_000)
         active.narrow(np.zeros(4), -1.0, 1_000)
     solve_box_qp(np.eye(1), np.zeros(1))
+
+
+def warm_up_linear() -> None:
+    """Compile, or load from the cache, the compiled functions of the solver of linear machines.
+
+    For rows in float32, dense or CSR with int32 indices. Others compile when they first come:
+    float64, int64 indices, and arrays that may not be written to.
+    """
+    X, y = np.eye(2, dtype=np.float32), np.array([1.0, -1.0])
+    for rows in (X, sparse.csr_array(X)):
+        solve_linear(rows, y, 1.0)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
-from dcsvm_dask.solvers.optimality import bias, violation_box, violation_pair
+from dcsvm_dask.solvers.optimality import bias, objective, violation_box, violation_pair
 from dcsvm_dask.solvers.smo import solve_smo
 
 Index = NDArray[np.int64]
@@ -55,6 +57,7 @@ def solve_working_sets(
     cap: int = 16384,
     threads: int = 1,
     rest: bool = False,
+    solved: Callable[[int, dict[str, Any]], None] | None = None,
 ) -> Reached:
     """Solve the dual problem by working sets of all free rows and all violators.
 
@@ -81,6 +84,8 @@ def solve_working_sets(
     rest : bool, default False
         Let rows at zero rest whose margin is larger than the violation. Their f is not brought up
         to date any more: the caller has to look whether they violate in the end.
+    solved : callable, optional
+        Told after each set how many there were, and of the last one and where it led.
 
     Returns
     -------
@@ -89,12 +94,17 @@ def solve_working_sets(
     alpha, f, chosen = alpha.copy(), f.copy(), first
     resting = np.zeros(len(y), dtype=np.bool_)
     sets = steps = values = 0
-    going = True
+    start, going = 0.0, True
     while True:
         gradient = y * f - 1.0
         violation = (
             violation_pair(gradient, alpha, y, C) if equality else violation_box(gradient, alpha, C)
         )
+        start = start if sets else violation
+        if sets and solved is not None:
+            about = {"rows": len(chosen), "violation": violation, "start": start, "tol": tol}
+            support = int(np.count_nonzero(alpha))
+            solved(sets, {**about, "objective": objective(alpha, gradient), "support": support})
         if violation <= tol or sets >= MOST_SETS or not going:
             return Reached(alpha, f, sets, steps, values)
         if sets:

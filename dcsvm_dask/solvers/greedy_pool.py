@@ -1,0 +1,97 @@
+"""The candidates of greedy basis selection, and what each would gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Rows, kernel_matrix
+from dcsvm_dask.kernels.kernel import kernel_diagonal
+from dcsvm_dask.solvers.greedy_machine import Machine, stack
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+# Gains below this, relative to the objective, are rounding.
+_NOTHING = 1e-12
+
+
+@dataclass(slots=True)
+class Pool:
+    """Rows that may join the basis, at random, with their kernel columns at hand."""
+
+    machine: Machine
+    n: int
+    size: int
+    random: np.random.Generator
+    rows: Index = field(init=False)
+    Z: Rows = field(init=False)
+    columns: int = 0
+    """Columns made so far, those of a basis to begin with among them."""
+    free: NDArray[np.bool_] = field(init=False)
+    """Places whose row may be chosen."""
+    gains: Vector = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rows = np.full(self.size, -1, np.int64)
+        self.free = np.zeros(self.size, np.bool_)
+        self.gains = np.zeros(self.size)
+        self.Z = None
+        self.columns = len(self.machine.basis)
+        self.renew(np.arange(self.size))
+
+    def best(self) -> int | None:
+        """Return the place of the candidate that gains most, if any gains at all."""
+        for again in (True, False):
+            self.score()
+            place = int(np.argmax(self.gains))
+            if self.gains[place] > _NOTHING * self.machine.objective:
+                return place
+            if again:
+                self.renew(np.arange(self.size))
+        return None
+
+    def score(self) -> None:
+        """Find what a Newton step in each candidate's weight alone would gain."""
+        machine = self.machine
+        slope, curvature = machine.sum("scores")
+        if machine.Z is not None:
+            K = kernel_matrix(machine.kernel, self.Z, machine.Z, dtype=np.float64)
+            slope = slope + K @ machine.weights[machine.offset :]
+        curvature = curvature + kernel_diagonal(machine.kernel, self.Z)
+        useful = self.free & (curvature > 0.0)
+        gains = 0.5 * slope**2 / np.where(useful, curvature, 1.0)
+        self.gains = np.where(useful, gains, 0.0)
+
+    def taken(self, place: int) -> None:
+        """Let the candidate go that joined the basis, and the worse half of the others."""
+        self.free[place] = False
+        self.gains[place] = 0.0
+        worst = np.argsort(np.where(self.free, self.gains, -1.0), kind="stable")
+        self.renew(np.sort(worst[: max(1, self.size // 2)]))
+
+    def renew(self, places: Index) -> None:
+        """Put other rows into some places, at random from those that are not in use."""
+        idle = np.ones(self.n, np.bool_)
+        idle[self.machine.basis] = False
+        idle[self.rows[self.free]] = False
+        others = np.flatnonzero(idle)
+        drawn = self.random.choice(others, min(len(places), len(others)), replace=False)
+        self.free[places[len(drawn) :]] = False
+        places = places[: len(drawn)]
+        if len(drawn) == 0:
+            return
+        Z = self.machine.rows(drawn)
+        self.machine.everywhere("offer", places, Z)
+        self.columns += len(drawn)
+        self.rows[places] = drawn
+        self.free[places] = True
+        if self.Z is None:
+            # Fewer rows than places: those left over are never free, but have to be there.
+            self.Z = Z[np.resize(np.arange(len(drawn)), self.size)]
+        else:
+            keep = np.arange(self.size)
+            keep[places] = self.size + np.arange(len(places))
+            self.Z = stack([self.Z, Z])[keep]

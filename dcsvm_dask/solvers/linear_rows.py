@@ -1,0 +1,144 @@
+"""What compiled passes do with one row, dense or in CSR: inner product, sum, fetching ahead.
+
+Rows come as an array (n, d), or as the three arrays of CSR: (data, indices, indptr). Products and
+sums are float64 whatever the rows are. Unsigned indices spare the test for negative ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from dcsvm_dask.kernels import Rows, is_sparse
+
+_u = np.uintp
+_FLAGS = {"contract", "reassoc", "nsz"}
+# A cache line holds so many float32 values; of a long row the first lines are fetched, the rest
+# comes in order and the processor sees it coming.
+_LINE, _FETCHED = 16, 256
+
+
+def compiled_rows(X: Rows) -> Any:
+    """Return checked rows as compiled code takes them; indptr is int64, for one kind less."""
+    return (X.data, X.indices, X.indptr.astype(np.int64, copy=False)) if is_sparse(X) else X
+
+
+def dot(rows: Any, i: Any, w: Any) -> Any:
+    """Return x_i'w; in compiled code only. w may have more values than there are features."""
+    raise NotImplementedError("dot exists in compiled code only")
+
+
+def add(rows: Any, i: Any, step: Any, w: Any) -> Any:
+    """Add step x_i to w; in compiled code only."""
+    raise NotImplementedError("add exists in compiled code only")
+
+
+def square(rows: Any, i: Any) -> Any:
+    """Return x_i'x_i; in compiled code only."""
+    raise NotImplementedError("square exists in compiled code only")
+
+
+def fetch(rows: Any, i: Any) -> Any:
+    """Have x_i brought into the cache while work goes on; in compiled code only.
+
+    Rows are visited in random order, which no processor foresees: this halves the time.
+    """
+    raise NotImplementedError("fetch exists in compiled code only")
+
+
+@overload(dot, jit_options={"fastmath": _FLAGS})
+def _dot(rows: Any, i: Any, w: Any) -> Callable[..., Any]:  # noqa: ARG001 (Numba's protocol)
+    return _dot_dense if isinstance(rows, types.Array) else _dot_csr
+
+
+def _dot_dense(rows: Any, i: Any, w: Any) -> Any:
+    total = 0.0
+    for f in range(_u(rows.shape[1])):
+        total += np.float64(rows[i, f]) * w[f]
+    return total
+
+
+def _dot_csr(rows: Any, i: Any, w: Any) -> Any:
+    data, indices, indptr = rows
+    total = 0.0
+    for p in range(_u(indptr[i]), _u(indptr[i + _u(1)])):
+        total += np.float64(data[p]) * w[_u(indices[p])]
+    return total
+
+
+@overload(add, jit_options={"fastmath": _FLAGS})
+def _add(rows: Any, i: Any, step: Any, w: Any) -> Callable[..., Any]:  # noqa: ARG001
+    return _add_dense if isinstance(rows, types.Array) else _add_csr
+
+
+def _add_dense(rows: Any, i: Any, step: Any, w: Any) -> Any:
+    for f in range(_u(rows.shape[1])):
+        w[f] += step * np.float64(rows[i, f])
+
+
+def _add_csr(rows: Any, i: Any, step: Any, w: Any) -> Any:
+    data, indices, indptr = rows
+    for p in range(_u(indptr[i]), _u(indptr[i + _u(1)])):
+        w[_u(indices[p])] += step * np.float64(data[p])
+
+
+@overload(square, jit_options={"fastmath": _FLAGS})
+def _square(rows: Any, i: Any) -> Callable[..., Any]:  # noqa: ARG001
+    return _square_dense if isinstance(rows, types.Array) else _square_csr
+
+
+def _square_dense(rows: Any, i: Any) -> Any:
+    total = 0.0
+    for f in range(_u(rows.shape[1])):
+        total += np.float64(rows[i, f]) * np.float64(rows[i, f])
+    return total
+
+
+def _square_csr(rows: Any, i: Any) -> Any:
+    data, _, indptr = rows
+    total = 0.0
+    for p in range(_u(indptr[i]), _u(indptr[i + _u(1)])):
+        total += np.float64(data[p]) * np.float64(data[p])
+    return total
+
+
+@overload(fetch)
+def _fetch(rows: Any, i: Any) -> Callable[..., Any]:  # noqa: ARG001
+    return _fetch_dense if isinstance(rows, types.Array) else _fetch_csr
+
+
+def _fetch_dense(rows: Any, i: Any) -> Any:
+    d = _u(rows.shape[1])
+    for f in range(_u(0), min(d, _u(_FETCHED)), _u(_LINE)):
+        _prefetch(rows, i * d + f)
+
+
+def _fetch_csr(rows: Any, i: Any) -> Any:
+    data, indices, indptr = rows
+    start = _u(indptr[i])
+    for p in range(start, min(_u(indptr[i + _u(1)]), start + _u(_FETCHED)), _u(_LINE)):
+        _prefetch(data, p)
+        _prefetch(indices, p)
+
+
+@intrinsic
+def _prefetch(typingctx: Any, array: Any, at: Any) -> Any:  # noqa: ARG001 (Numba's protocol)
+    """Ask for the cache line of a C-contiguous array's value number `at`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        place = builder.bitcast(builder.gep(data, [args[1]]), byte)
+        # To read, into all levels, of data (not of instructions).
+        builder.call(function, [place, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, at), codegen

@@ -1,0 +1,217 @@
+"""Compiled steps of the online solver on its expansion; see `online_arrays` for the words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from dcsvm_dask.solvers.online_arrays import (
+    HIGH,
+    INNER,
+    OPTIONS,
+    STEPS,
+    join,
+    release,
+    touch,
+)
+
+_TAU = 1e-12
+_SUM = {**INNER, "fastmath": {"contract", "reassoc", "nsz"}}
+
+
+@njit(**OPTIONS)
+def process(S: Any, batch: Any, samples: Any, equality: Any, tol: Any, place: Any) -> Any:
+    """PROCESS, then REPROCESS two variables, for each group of so many rows of a batch.
+
+    Goes on from `place`, (row of the batch, 1 if that is processed already). Returns -1 at the
+    end; or the slot whose row has to be in the cache first: put it there and call again.
+    """
+    while place[0] < len(batch.rows):
+        stop = min(place[0] + samples, len(batch.rows))
+        if place[1] == 0:
+            needed = _process(S, batch, place[0], stop, equality, tol)
+            if needed >= 0:
+                return needed
+            place[1] = 1
+        # As many variables as a pair has.
+        needed = reprocess(S, equality, tol, 1 if equality else 2)
+        if needed >= 0:
+            return needed
+        _drop(S, equality)
+        place[0], place[1] = stop, 0
+    return -1
+
+
+@njit(**OPTIONS)
+def reprocess(S: Any, equality: Any, tol: Any, most: Any) -> Any:
+    """Take so many steps on the worst of the expansion, as long as it violates by more than tol.
+
+    Returns as `process` does.
+    """
+    for _ in range(most):
+        i, j, violation = _worst(S, equality)
+        if not violation > tol:
+            return -1
+        if S.where[i] < 0:
+            return i
+        if equality and S.where[j] < 0:
+            return j
+        if equality:
+            _pair_step(S, i, j)
+        else:
+            _step(S, i)
+    return -1
+
+
+@njit(**OPTIONS)
+def violation(S: Any, equality: Any) -> Any:
+    """Return the violation of the problem of the expansion."""
+    return _worst(S, equality)[2]
+
+
+@njit(**INNER)
+def _drop(S: Any, equality: Any) -> None:
+    """Let rows go that are at zero and could not be in a violating pair (or violate alone).
+
+    With an equality the two that say where the bias lies stay.
+    """
+    i, j = _highest(S), _lowest(S)
+    if equality and (i < 0 or j < 0):
+        return
+    top = S.g[j] if equality else 0.0
+    bottom = S.g[i] if equality else 0.0
+    for s in range(S.counts[HIGH]):
+        if S.beta[s] != 0.0 or S.rows[s] < 0 or (equality and s in (i, j)):
+            continue
+        if (S.upper[s] > 0.0 and S.g[s] <= top) or (S.lower[s] < 0.0 and S.g[s] >= bottom):
+            release(S, s)
+
+
+@njit(**INNER)
+def _process(S: Any, batch: Any, start: Any, stop: Any, equality: Any, tol: Any) -> Any:
+    k, g, reach = _choose(S, batch, start, stop, equality)
+    if k < 0 or (not equality and not reach > tol):
+        return -1
+    if not equality:
+        _step(S, join(S, batch, k, g))
+        return -1
+    y = batch.y[k]
+    partner = _lowest(S) if y > 0.0 else _highest(S)
+    violates = partner >= 0 and y * (g - S.g[partner]) > tol
+    # Where no row is off by more than tol / 2 from one and the same bias, no pair is by tol.
+    if not violates and not reach > 0.5 * tol:
+        return -1
+    if violates:
+        if S.where[partner] < 0:
+            return partner
+        touch(S, partner)
+    p = join(S, batch, k, g)
+    if violates:
+        if y > 0.0:
+            _pair_step(S, p, partner)
+        else:
+            _pair_step(S, partner, p)
+    return -1
+
+
+@njit(**INNER)
+def _choose(S: Any, batch: Any, start: Any, stop: Any, equality: Any) -> Any:
+    """Return the row, of some of a batch, that is most on the wrong side; its slope; how far.
+
+    With an equality, a row that can move in a way in which none of the expansion can comes
+    first, and waits there; while none can move the other way, others like it are of no use.
+    """
+    i, j = _highest(S), _lowest(S)
+    best, slope, reach = -1, 0.0, -np.inf
+    for k in range(start, stop):
+        if S.slot_of[batch.rows[k]] >= 0:
+            continue
+        y = batch.y[k]
+        g = y - _dot(S.beta, batch.K[k], S.counts[HIGH])
+        far = y * g
+        if equality:
+            own, other = (i, j) if y > 0.0 else (j, i)
+            if own < 0:
+                far = np.inf
+            elif other < 0:
+                far = -np.inf
+            else:
+                far = y * (g - 0.5 * (S.g[i] + S.g[j]))
+        if far > reach:
+            best, slope, reach = k, g, far
+    return best, slope, reach
+
+
+@njit(**INNER)
+def _worst(S: Any, equality: Any) -> Any:
+    """Return what violates most, a pair or one variable, and by how much."""
+    i, j = _highest(S), _lowest(S)
+    if equality:
+        return i, j, S.g[i] - S.g[j] if i >= 0 and j >= 0 else 0.0
+    rise = S.g[i] if i >= 0 else 0.0
+    fall = -S.g[j] if j >= 0 else 0.0
+    return (i, i, rise) if rise >= fall else (j, j, fall)
+
+
+@njit(**INNER)
+def _highest(S: Any) -> Any:
+    """Return the slot with the largest slope of those that can rise, -1 without any."""
+    at, best = -1, -np.inf
+    for s in range(S.counts[HIGH]):
+        if S.g[s] > best and S.beta[s] < S.upper[s]:
+            at, best = s, S.g[s]
+    return at
+
+
+@njit(**INNER)
+def _lowest(S: Any) -> Any:
+    """Return the slot with the smallest slope of those that can fall, -1 without any."""
+    at, best = -1, np.inf
+    for s in range(S.counts[HIGH]):
+        if S.g[s] < best and S.beta[s] > S.lower[s]:
+            at, best = s, S.g[s]
+    return at
+
+
+@njit(**INNER)
+def _pair_step(S: Any, i: Any, j: Any) -> None:
+    """Move beta_i up and beta_j down by as much, to where that is best."""
+    both = S.diagonal[i] + S.diagonal[j]
+    Ki, Kj = S.cache[S.where[i]], S.cache[S.where[j]]
+    curvature = max(both - 2.0 * np.float64(Ki[j]), _TAU * both)
+    room_i, room_j = S.upper[i] - S.beta[i], S.beta[j] - S.lower[j]
+    step = min((S.g[i] - S.g[j]) / curvature, room_i, room_j)
+    S.beta[i] = S.upper[i] if step == room_i else S.beta[i] + step
+    S.beta[j] = S.lower[j] if step == room_j else S.beta[j] - step
+    _add(S.g, Ki, -step, S.counts[HIGH])
+    _add(S.g, Kj, step, S.counts[HIGH])
+    touch(S, i)
+    touch(S, j)
+    S.counts[STEPS] += 1
+
+
+@njit(**INNER)
+def _step(S: Any, i: Any) -> None:
+    """Move beta_i to where it is best."""
+    before = S.beta[i]
+    wanted = before + S.g[i] / max(S.diagonal[i], _TAU * _TAU)
+    S.beta[i] = min(max(wanted, S.lower[i]), S.upper[i])
+    _add(S.g, S.cache[S.where[i]], before - S.beta[i], S.counts[HIGH])
+    touch(S, i)
+    S.counts[STEPS] += 1
+
+
+@njit(**_SUM)
+def _dot(beta: Any, K: Any, high: Any) -> Any:
+    total = 0.0
+    for s in range(np.uintp(high)):
+        total += beta[s] * np.float64(K[s])
+    return total
+
+
+@njit(**_SUM)
+def _add(g: Any, K: Any, step: Any, high: Any) -> None:
+    for s in range(np.uintp(high)):
+        g[s] += step * np.float64(K[s])
