@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dcsvm_dask.graphs.balance import balanced
+from dcsvm_dask.graphs.committee import committee_stage
 from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
+from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters, level_slots, row_parts
 from dcsvm_dask.graphs.working_sets import working_sets
@@ -22,45 +24,18 @@ REFINE_TOL = 10.0
 FORESEEN_ABOVE = 6000
 
 
-@dataclass(frozen=True, slots=True)
-class Goals:
-    """What may change between resumes: how far the run goes."""
-
-    tol: float
-    """Violation of the exact model."""
-    stop_at: int
-    """The level at which the run ends; 0 goes on to the exact model."""
-    max_rounds: int
-    """Most conquer rounds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a graph needs to know of the data."""
-
-    n_rows: int
-    n_variables: int
-    """Rows after those equal in x and y were merged."""
-    n_bytes: int
-    """Size of the rows in memory."""
-    holdout: bool = False
-    """Whether every model is scored on held-out rows."""
-
-
-def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False) -> Method:
-    """Yield the graphs of a DC-SVM run.
-
-    With `early` there is an early model in any regime, for a run that may not reach its end.
-    """
+def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
+    """Yield the graphs of a DC-SVM run."""
     levels = len(settings.clusters)
     if not levels and shape.n_variables <= settings.set_cap:
         return (yield from few_rows(settings, goals, shape))
     if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
-        yield [arrange_stage(settings, shape), *scored(bottom_stage(settings, shape), shape)]
+        bottom = looked_at(bottom_stage(settings, shape), goals, shape)
+        yield [arrange_stage(settings, shape), *bottom]
         return Outcome(level_name(levels), converged=False)
     records = yield [probe_stage()]
     local = not records[PROBE]["smooth"]
-    climbs = levels and (local or settings.levels_forced or goals.stop_at or early)
+    climbs = levels and (local or settings.levels_forced or goals.stop_at or goals.early)
     if not (climbs or local):
         chain = chain_of("conquer", None, settings, goals, shape, local=False)
         reached = yield from working_sets(chain, foresight=True, before=[merge_stage()])
@@ -69,7 +44,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False
     source: str | None = None
     if climbs:
         source = level_name(levels)
-        records = yield scored(bottom_stage(settings, shape), shape)
+        records = yield looked_at(bottom_stage(settings, shape), goals, shape)
         local = settings.levels_forced or (local and records[source]["levels_pay"])
         # Where upper levels do not pay, the bottom one is the early model that there is.
         if goals.stop_at and not local:
@@ -81,7 +56,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape, *, early: bool = False
                 records = yield [
                     stage
                     for number in upper
-                    for stage in scored(level_stage(settings, shape, number), shape)
+                    for stage in looked_at(level_stage(settings, shape, number), goals, shape)
                 ]
                 source = level_name(last)
             if goals.stop_at:
@@ -145,10 +120,26 @@ def finish_with(reached: Reached, shape: Shape) -> Generator[Graph, dict[str, Re
 
 def scored(stage: Stage, shape: Shape) -> Graph:
     """Return a stage that makes a model and, where rows are held out, the one that scores it."""
-    if not shape.holdout:
-        return [stage]
-    layers = (single(COMMIT, score.score_model, source=stage.name),)
-    return [stage, Stage(f"score-{stage.name}", layers, "score")]
+    return [stage, *([score_stage(stage)] if shape.holdout else [])]
+
+
+def looked_at(level: Stage, goals: Goals, shape: Shape) -> Graph:
+    """Return a level's stage and those that say how well it predicts, in which ways."""
+    graph = scored(level, shape)
+    if goals.committee:
+        graph.append(committee_stage(level))
+        if shape.holdout:
+            graph.append(score_stage(level, committee=graph[-1]))
+    return graph
+
+
+def score_stage(source: Stage, *, committee: Stage | None = None) -> Stage:
+    """Return the stage that scores a model, or a level's committee, on the rows held out."""
+    how = None if committee is None else committee.name
+    layers = (single(COMMIT, score.score_model, source=source.name, committee=how),)
+    scored = committee or source
+    # A label of its own: the dashboard's page of groups fails where groups of tasks form a circle.
+    return Stage(f"score-{scored.name}", layers, f"{scored.label}_score")
 
 
 def level_name(number: int) -> str:

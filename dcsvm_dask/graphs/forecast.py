@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from dcsvm_dask.clustering.grow import FLAT
 from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
-from dcsvm_dask.graphs.dcsvm import Shape
+from dcsvm_dask.graphs.goals import Shape
 from dcsvm_dask.graphs.measured import Measured
 from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters
-from dcsvm_dask.steps.level import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
+from dcsvm_dask.steps.estimate import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.steps.partition import (
     MEASURED_ROWS,
     balance_size,
@@ -40,6 +40,17 @@ LABEL_SECONDS, BLOCK_SECONDS = 4e-6, 4e-3
 """Time of a core to find a row's block, and for a block beside its kernel values."""
 VECTOR = 8
 """Bytes of one float64 or int64 a variable."""
+
+
+def support_share(set_share: float) -> float:
+    """Return which share of the variables is foretold to be support vectors.
+
+    Parameters
+    ----------
+    set_share : float
+        The share that a working set has to hold.
+    """
+    return min(SUPPORT_SHARE, 0.85 * set_share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +89,7 @@ class Forecast:
     @property
     def support(self) -> float:
         """Number of support vectors."""
-        return self.n * min(SUPPORT_SHARE, 0.85 * self.measured.set_share)
+        return self.n * support_share(self.measured.set_share)
 
     @property
     def chunk(self) -> float:

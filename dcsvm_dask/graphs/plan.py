@@ -4,52 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from dcsvm_dask.graphs.conquer import Chain, check_stage, round_stage
-from dcsvm_dask.graphs.dcsvm import (
-    Goals,
-    Shape,
-    arrange_stage,
-    bottom_stage,
-    chain_of,
-    level_stage,
-    merge_stage,
-    probe_stage,
-)
-from dcsvm_dask.graphs.forecast import NEAR_PAIRS, Forecast, Need, largest
-from dcsvm_dask.graphs.graph import Graph, Stage
+from dcsvm_dask.graphs.forecast import Forecast
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.graph import Graph
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
-from dcsvm_dask.graphs.working_sets import closing_stage, set_stage, start_stage, subset_stage
-from dcsvm_dask.steps.probe import PROBE_CLUSTERS
+from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.graphs.stage_plan import StagePlan
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Record
 
-# Rounds of a kind, typical: only the run itself can tell.
-ROUNDS, SETS = 2, 3
 # Seconds that a layer takes until its last task has been told of, and that a task takes beside
 # its work; bytes that a process writes in a second.
 LAYER_SECONDS, TASK_SECONDS, WRITTEN_PER_SECOND = 0.02, 0.01, 100e6
-
-
-@dataclass(frozen=True, slots=True)
-class StagePlan:
-    """One stage before it runs."""
-
-    stage: Stage
-    need: Need
-    """Memory of its largest task, beside the process itself."""
-    kernel_values: float
-    """Kernel values that it will compute, about."""
-    written_bytes: float
-    """Bytes that it writes, before they are packed."""
-    times: int = 1
-    """How many stages like it there are, typically."""
-    core_seconds: float = 0.0
-    """Time of a core for what is neither kernel values nor writing."""
-
-    @property
-    def task_bytes(self) -> int:
-        """Memory that its largest task is likely to take."""
-        return self.need.n_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,96 +96,8 @@ def plan(settings: Settings, goals: Goals, shape: Shape, measured: Measured = TY
     """Lay out a run.
 
     Memory is made of array sizes; kernel values rest on typical shares of support vectors and
-    numbers of rounds, which only the run can tell. Where nobody has looked whether the kernel is
-    smooth, the stages are those of a local one and memory is that of either.
+    numbers of rounds, which only the run can tell.
     """
-    sizes = Forecast(settings, shape, measured)
-    levels = len(settings.clusters)
-    whole = not levels and sizes.n <= settings.set_cap
-    climbs = not measured.smooth or bool(levels and (settings.levels_forced or goals.stop_at))
-    if whole:
-        stages = _few_rows(sizes, goals)
-    elif climbs:
-        stages = _tree(sizes, goals)
-    else:
-        stages = _working_sets(sizes, goals)
+    stages = METHODS[settings.method].lay_out(Forecast(settings, shape, measured), goals)
     written = sum(stage.written_bytes * min(stage.times, 2) for stage in stages)
     return Plan(tuple(stages), int(written), shape.n_bytes, measured)
-
-
-def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
-    """Lay out a run whose rows are one working set."""
-    n = sizes.n
-    chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
-    solve = closing_stage(chain, 1, None, at_once=True)
-    written = sizes.point_bytes() + sizes.support * sizes.row
-    return [
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
-        StagePlan(solve, sizes.working_set(), float(n) * n, written),
-    ]
-
-
-def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
-    """Lay out a run by working sets: the subset that foresees the first, and a set of each kind."""
-    n, support = sizes.n, sizes.support
-    chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
-    need = largest(sizes.working_set(), sizes.checking(n))
-    values = 0.8 * n * support
-    point = sizes.point_bytes()
-    return [
-        StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0),
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
-        StagePlan(subset_stage(), sizes.subset(), 0.2 * n * support, 0.0),
-        StagePlan(start_stage(chain, foresight=True), sizes.checking(n), 0.3 * n * support, point),
-        StagePlan(set_stage(chain, 1, ""), need, values, point, times=SETS - 1),
-        StagePlan(closing_stage(chain, SETS, "", at_once=False), need, values, point),
-    ]
-
-
-def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:
-    """Lay out a run by the tree of levels, refinement and conquer."""
-    settings, shape, n = sizes.settings, sizes.shape, sizes.n
-    levels, stages = len(settings.clusters), []
-    if not (levels and goals.stop_at >= levels):
-        stages.append(StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0))
-    arranged = sizes.arranged_bytes()
-    arranging = sizes.arranging_seconds()
-    stages.append(
-        StagePlan(
-            arrange_stage(settings, shape),
-            sizes.arranging(),
-            0.0,
-            arranged,
-            core_seconds=arranging,
-        )
-    )
-    for number in range(levels, max(goals.stop_at, 1) - 1, -1):
-        k, bottom = settings.clusters[levels - number], number == levels
-        stage = bottom_stage(settings, shape) if bottom else level_stage(settings, shape, number)
-        need = sizes.level(k, bottom=bottom)
-        if not bottom:
-            need = largest(need, sizes.choosing(k))
-        values, written = sizes.level_values(k), sizes.level_bytes()
-        stages.append(StagePlan(stage, need, values, written, core_seconds=sizes.level_seconds(k)))
-    if not goals.stop_at:
-        for name, count in (("refine", sizes.support), ("conquer", float(n))):
-            if name == "conquer" or levels:
-                stages += _rounds(sizes, goals, name, count)
-    return stages
-
-
-def _rounds(sizes: Forecast, goals: Goals, name: str, count: float) -> list[StagePlan]:
-    """Lay out the start of a chain of rounds over `count` rows, and one round."""
-    settings, shape = sizes.settings, sizes.shape
-    chain: Chain = chain_of(name, None, settings, goals, shape, local=True)
-    active = min(sizes.support, count)
-    blocks = max(1, round(active / settings.block_cap))
-    need = sizes.round()
-    if name == "conquer" and sizes.measured.smooth is None:
-        need = largest(need, sizes.working_set())
-    values = 0.2 * NEAR_PAIRS * count * active + blocks * settings.block_cap**2
-    point = sizes.point_bytes()
-    whole = NEAR_PAIRS * count * sizes.support
-    check = StagePlan(check_stage(chain, 0, None), sizes.checking(count), whole, point)
-    step = StagePlan(round_stage(chain, 1, "", blocks), need, values, point, times=ROUNDS)
-    return [check, step]

@@ -1,8 +1,9 @@
-"""A trained machine in memory, and its decision values: exact, early and naive."""
+"""A trained machine in memory, and its decision values: exact, early, naive, of a committee."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,19 +11,26 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import Partition
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.features import FeatureMap
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_product
 from dcsvm_dask.kernels.bounds import CONFIDENCE, dot_error
 from dcsvm_dask.kernels.rows import squared_norms
+from dcsvm_dask.models.committee import Committee
 
 Vector = NDArray[np.float64]
 
-MODES = ("exact", "early", "naive")
+MODES = ("exact", "early", "naive", "committee")
+
+VOTES = ("mean", "sign")
 
 # Standard deviation of the error of a float32 kernel value of rbf and laplacian, at most.
 DECAY_DEVIATION = 2.0**-18
 
 # Fewer support vectors cost less than the order of the rows would save.
 ORDER_FROM = 4096
+
+# Decision values of single machines that are in memory at a time (128 MiB).
+_MEMBER_VALUES = 1 << 24
 
 # What may be lost of a decision value by leaving out pairs of rows that are far apart.
 FAR_PAIRS = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-9}
@@ -46,6 +54,14 @@ class Model:
         The rule that assigns a row to a block; None for the model of the whole problem.
     block_of_label : ndarray, shape (partition.n_blocks,), int64, or None
         The block that a label of the rule names, -1 where the rule's block had no rows.
+    committee : Committee or None
+        What makes a committee of a level's machines, where that was asked for.
+    vote : {"mean", "sign"} or None
+        How the machines of a bag decide together: by the mean of their decision values, or of the
+        signs of these. None: they are one machine, or a rule chooses between them.
+    features : FeatureMap or None
+        What makes of a row the features that a linear machine decides on; `support` and `kernel`
+        are those of that machine.
     """
 
     kernel: Kernel
@@ -55,6 +71,9 @@ class Model:
     bias: Vector
     partition: Partition | None = None
     block_of_label: NDArray[np.int64] | None = None
+    committee: Committee | None = None
+    vote: str | None = None
+    features: FeatureMap | None = None
 
     @property
     def n_support(self) -> int:
@@ -63,8 +82,8 @@ class Model:
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
-        return int(self.support.shape[1])
+        """Number of features of the rows that it decides."""
+        return int(self.support.shape[1]) if self.features is None else self.features.n_features
 
     @property
     def n_blocks(self) -> int:
@@ -75,6 +94,12 @@ class Model:
     def is_sparse(self) -> bool:
         """Whether the support vectors are CSR."""
         return is_sparse(self.support)
+
+    def any_row(self) -> Rows:
+        """Return a row that it can decide."""
+        if self.features is None:
+            return self.support[:1]
+        return np.zeros((1, self.n_features), dtype=np.float32)
 
     def check(self) -> None:
         """Refuse arrays that cannot be a model.
@@ -97,7 +122,11 @@ class Model:
             wrong = "a coefficient or a bias is not finite"
         elif (self.partition is None) != (labels is None):
             wrong = "a rule without the blocks that it names"
-        elif self.partition is None and self.n_blocks != 1:
+        elif self.features is not None and self.support.shape[1] != self.features.n_outputs:
+            wrong = "weights for other features than its map gives"
+        elif self.vote not in (None, *VOTES) or (self.vote and self.partition):
+            wrong = f"a vote by {self.vote!r:.40}"
+        elif self.partition is None and self.vote is None and self.n_blocks != 1:
             wrong = f"{self.n_blocks} blocks without a rule that chooses between them"
         elif (
             self.partition is not None
@@ -128,15 +157,15 @@ class Model:
 
 
 def decide(model: Model, X: Rows, mode: str, *, dtype: type = np.float32) -> Vector:
-    """Return decision values in one of the three modes.
+    """Return decision values in one of the modes.
 
     Parameters
     ----------
     model : Model
-        Of the whole problem for "exact", of a level for "early" and "naive".
+        Of the whole problem for "exact", of a level for the others.
     X : Rows, shape (n, n_features)
         Scaled as the rows of training were.
-    mode : {"exact", "early", "naive"}
+    mode : {"exact", "early", "naive", "committee"}
     dtype : float32 or float64
         Precision of kernel values; their sums are float64 always. Rows that float32 leaves in
         doubt about their sign are decided again in float64, so that labels do not depend on it.
@@ -154,11 +183,27 @@ def decide(model: Model, X: Rows, mode: str, *, dtype: type = np.float32) -> Vec
         raise InputError(
             f"rows of {X.shape[1]} features; the model was trained on {model.n_features}"
         )
+    if model.features is not None:
+        return _decide_by_features(model, X, dtype)
     if mode == "early":
         return decide_early(model, X, dtype=dtype)
+    if mode == "committee":
+        return decide_by_committee(model, X, dtype=dtype)
     if (mode == "exact") != (model.partition is None):
         raise InputError(f"{mode} prediction does not fit to this model")
+    if model.vote is not None:
+        return decide_by_vote(model, X, dtype=dtype)
     return decide_whole(model, X, dtype=dtype)
+
+
+def _decide_by_features(model: Model, X: Rows, dtype: type) -> Vector:
+    assert model.features is not None
+    values, rows = np.empty(X.shape[0]), max(1, _MEMBER_VALUES // model.features.n_outputs)
+    for start in range(0, X.shape[0], rows):
+        some = slice(start, start + rows)
+        Z = model.features.transform(X[some])
+        values[some] = decide_whole(replace(model, features=None), Z, dtype=dtype)
+    return values
 
 
 def decide_whole(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
@@ -214,6 +259,52 @@ def decide_early(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
         if len(members):
             part = slice(int(model.offsets[block]), int(model.offsets[block + 1]))
             values[members] = _product(model, X[members], part, float(b), dtype)
+    return values
+
+
+def decide_by_committee(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
+    """Return the log odds of the Bayesian committee machine of a level's machines.
+
+    Returns
+    -------
+    ndarray, shape (n,), float64
+
+    Raises
+    ------
+    InputError
+        If the model has no committee.
+    """
+    if model.committee is None:
+        raise InputError("committee prediction needs a level whose machines were calibrated")
+    return _decide_together(model, X, model.committee.logits, dtype)
+
+
+def decide_by_vote(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
+    """Return the mean of the decision values of a bag's machines, or of their signs.
+
+    Returns
+    -------
+    ndarray, shape (n,), float64
+    """
+
+    def vote(members: Vector) -> Vector:
+        values = members + model.bias
+        return np.asarray((np.sign(values) if model.vote == "sign" else values).mean(axis=1))
+
+    return _decide_together(model, X, vote, dtype)
+
+
+def _decide_together(
+    model: Model, X: Rows, together: Callable[[Vector], Vector], dtype: type
+) -> Vector:
+    """Return what is made of the decision values of all machines, without biases, of each row."""
+    values, rows = np.empty(X.shape[0]), max(1, _MEMBER_VALUES // model.n_blocks)
+    for start in range(0, X.shape[0], rows):
+        some = slice(start, start + rows)
+        members, _ = kernel_product(
+            model.kernel, X[some], model.support, model.coef, groups=model.offsets, dtype=dtype
+        )
+        values[some] = together(members)
     return values
 
 

@@ -36,10 +36,11 @@ def move_slot(
     before = run.node(previous, "commit")
     alpha, gradient = before.read("alpha")[0], before.read("gradient")
     blocks = table.of_slot(problem, alpha, slot, slots)
-    solved = [
-        move_block(problem, table.rows(block), alpha, gradient, before.record) for block in blocks
-    ]
-    return write_blocks(attempt, problem, blocks, solved)
+
+    def move(block: int) -> Solved:
+        return move_block(problem, table.rows(block), alpha, gradient, before.record)
+
+    return write_blocks(attempt, problem, blocks, move)
 
 
 def move_block(

@@ -115,9 +115,9 @@ def _read_table(run_url: str, stage: str, attempt: str) -> BlockTable:
     )
 
 
-def read_slots(run: RunFolder, stage: str, slots: int) -> list[Committed]:
+def read_slots(run: RunFolder, stage: str, slots: int, layer: str = "solve") -> list[Committed]:
     """Return what the slots of a stage committed, each for some of the blocks."""
-    return [run.node(stage, f"solve-{slot:04d}") for slot in range(slots)]
+    return [run.node(stage, f"{layer}-{slot:04d}") for slot in range(slots)]
 
 
 def gather(nodes: list[Committed], table: BlockTable, name: str) -> tuple[Vector, Vector]:

@@ -30,7 +30,7 @@ class Choice:
     """The stage whose commit holds the model."""
     attempt: str
     mode: str
-    """exact, early or naive."""
+    """exact, early, naive or committee."""
     level: int
     """0 for the exact model."""
     precision: str = "float32"
@@ -44,10 +44,10 @@ def choose_model(
     Parameters
     ----------
     run : RunFolder
-    mode : {"exact", "early", "naive"}, optional
+    mode : {"exact", "early", "naive", "committee"}, optional
         By default what the run reached: exact, or early where it stopped at a level.
     level : int, optional
-        For early and naive prediction; by default the one that the run stopped at, else the
+        For all modes but exact; by default the one that the run stopped at, else the
         lowest that is committed.
     precision : {"float32", "float64"}
         Of kernel values.
@@ -77,7 +77,9 @@ def choose_model(
         mode = "exact" if exact else "early"
     if mode == "exact":
         if level:
-            raise InputError(f"level: level {level} is predicted from by mode early or naive")
+            raise InputError(
+                f"level: level {level} is predicted from by mode early, naive or committee"
+            )
         if 0 not in models:
             raise InputError(
                 f"{run.place}: the exact model is not committed yet; {_known(levels)}, or go on "
@@ -90,6 +92,11 @@ def choose_model(
         level = reached or levels[0]
     if level not in levels:
         raise InputError(f"level: level {level} of {run.place} is not committed; {_known(levels)}")
+    if mode == "committee" and run.find(f"committee-{models[level]}", "commit") is None:
+        raise InputError(
+            f"{run.place}: the machines of level {level} are not calibrated; "
+            f"`dcsvm resume {run.place} --committee` does it"
+        )
     return _choice(run, models[level], mode, level, precision)
 
 

@@ -14,11 +14,14 @@ from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
 from dcsvm_dask.models.svc import to_svc
 from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.steps.predict import load_model
-from dcsvm_dask.steps.problem import ARRANGE, representatives
+from dcsvm_dask.steps.problem import ARRANGE, representatives, settings_of
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
+
+# Their machines have no alpha for each row, or are several.
+APPROXIMATIONS = ("bagging", "nystrom", "fourier", "ltpu", "greedy")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,12 @@ def read_exact(run: RunFolder) -> ExactModel:
     InputError
         If the exact model is not committed, or is damaged.
     """
+    method = settings_of(run).method
+    if method in APPROXIMATIONS:
+        raise InputError(
+            f"{run.place}: a machine of {method} has no form in other programs; only machines "
+            "whose support vectors are rows of the training data have"
+        )
     choice = choose_model(run, "exact")
     model = load_model(run, choice.stage, compact=False)
     node, arranged = run.find(choice.stage, "commit"), run.find(ARRANGE, "commit")
@@ -65,6 +74,8 @@ def read_exact(run: RunFolder) -> ExactModel:
     if len(stands_for) != model.n_support:
         raise InputError(f"{node.place}: damaged: alpha does not fit to the support vectors")
     coef = np.sign(model.coef[position]) * alpha[rows]
+    if node.record.get("sampled"):
+        rows = node.read("sampled")[rows]
     return ExactModel(model.kernel, model.support[position], rows, coef, float(model.bias[0]))
 
 

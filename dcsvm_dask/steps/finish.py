@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dcsvm_dask.steps.level import rows_in_chunks
-from dcsvm_dask.steps.problem import read_problem, shared_out
+from dcsvm_dask.steps.problem import data_of, read_problem, shared_out
+from dcsvm_dask.storage.dataset_sample import SampledDataSet
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -18,6 +19,9 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     attempt.write("alpha", shared_out(run, problem, alpha)[None, :])
     support = np.flatnonzero(alpha)
     support = support[np.argsort(problem.rows[support], kind="stable")]
+    data = data_of(run)
+    if isinstance(data, SampledDataSet):
+        attempt.write("sampled", data.index)
     model = write_model(
         attempt,
         rows_in_chunks(problem, support),
@@ -27,5 +31,12 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
     )
+    # What nobody has measured of the whole problem is null.
     keys = ("objective", "gap", "violation", "bias", "support", "bounded")
-    return {"source": source, **{key: point.record[key] for key in keys}, **model}
+    sampled = isinstance(data, SampledDataSet)
+    return {
+        "source": source,
+        "sampled": sampled,
+        **{key: point.record.get(key) for key in keys},
+        **model,
+    }

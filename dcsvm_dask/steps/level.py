@@ -7,23 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Rows, kernel_product
+from dcsvm_dask.kernels import Rows
 from dcsvm_dask.steps.block_table import gather, read_slots, read_table
+from dcsvm_dask.steps.estimate import estimate
 from dcsvm_dask.steps.partition import mass_record, read_rule
 from dcsvm_dask.steps.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.steps.regime import regime
-from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.shared_bias import next_bias
 from dcsvm_dask.steps.solve import sum_records
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
-ESTIMATE_ROWS = 4096
-# What skipping far pairs may change about f at such a row: little beside the margin, 1.
-ESTIMATE_ERROR = 1e-3
 SUPPORT_CHUNK_ROWS = 4096
-# Support vectors in memory at a time for the estimate.
-ESTIMATE_SUPPORT_ROWS = 262_144
 # Blocks with at least this share of the support vectors tell how all of them answer to the bias.
 ANSWERING = 0.1
 
@@ -70,53 +65,12 @@ def commit_level(
         "offset": offset,
         "slope": slope,
         "next_bias": next_bias(offset, total["balance"], slope) if with_intercept else 0.0,
-        **estimate(problem, alpha),
+        **estimate(problem, table, alpha, total, offset if with_intercept else 0.0),
         **mass_record(problem, table),
         "alone": table.alone,
         "bounded": int(np.count_nonzero(alpha[support] >= problem.bounds(support))),
     }
     return {**record, **regime(record), **model}
-
-
-def estimate(problem: Problem, alpha: NDArray[np.float64]) -> Record:
-    """Estimate objective and duality gap of the whole problem at a seeded sample of rows.
-
-    Each is a sum over rows, so the mean over the sample times n, with its standard error. The
-    quadratic form is estimated on the sample's support vectors, the linear one is exact.
-    """
-    rng = np.random.default_rng([problem.settings.seed, 2000])
-    size = min(problem.n, ESTIMATE_ROWS)
-    sample = np.sort(rng.choice(problem.n, size=size, replace=False))
-    support = np.flatnonzero(alpha)
-    X, f, values = problem.take(sample), np.zeros(size), 0
-    for start in range(0, len(support), ESTIMATE_SUPPORT_ROWS):
-        some = support[start : start + ESTIMATE_SUPPORT_ROWS]
-        part, computed = kernel_product(
-            problem.settings.kernel,
-            X,
-            problem.take(some),
-            problem.labels(some) * alpha[some],
-            budget=ESTIMATE_ERROR * len(some) / len(support),
-            threads=threads(),
-        )
-        f += part
-        values += computed
-    a, C = alpha[sample], problem.bounds(sample)
-    gradient = problem.labels(sample) * f - 1.0
-    quadratic = a * (gradient + 1.0)
-    gap = a * gradient + C * np.maximum(0.0, -gradient)
-    scale = problem.n / size
-    total = float(alpha.sum())
-    return {
-        "alpha_sum": total,
-        "quadratic_estimate": scale * float(quadratic.sum()),
-        "quadratic_error": scale * float(quadratic.std() * np.sqrt(size)),
-        "objective_estimate": 0.5 * scale * float(quadratic.sum()) - total,
-        "objective_error": 0.5 * scale * float(quadratic.std() * np.sqrt(size)),
-        "gap_estimate": scale * float(gap.sum()),
-        "gap_error": scale * float(gap.std() * np.sqrt(size)),
-        "estimate_kernel_values": values,
-    }
 
 
 def rows_in_chunks(problem: Problem, index: NDArray[np.int64]) -> Iterator[Rows]:

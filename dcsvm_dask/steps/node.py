@@ -25,8 +25,8 @@ def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[st
     -------
     record : dict
         What the step returned, with ``seconds``, ``cpu_seconds``, ``began`` (Unix time),
-        ``host`` (name:process) and ``peak_bytes`` (the largest resident memory of the process
-        so far).
+        ``host`` (name:process), ``peak_bytes`` (the largest resident memory of the process so
+        far) and ``resident_bytes`` (that at the end).
     """
     run = open_run(run_url)
     done = run.find(stage, node)
@@ -43,6 +43,7 @@ def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[st
             "began": began,
             "host": f"{socket.gethostname()}:{psutil.Process().pid}",
             "peak_bytes": peak_bytes(),
+            "resident_bytes": psutil.Process().memory_info().rss,
         }
         if attempt.commit(record):
             return record

@@ -21,7 +21,7 @@ from dcsvm_dask.steps.problem import (
 )
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.steps.shares import share
-from dcsvm_dask.storage.model import read_partition, write_partition
+from dcsvm_dask.storage.model import read_partition, write_rule
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 SAMPLE_ROWS_PER_CENTRE = 20
@@ -30,6 +30,8 @@ MEASURED_ROWS = 2048
 BALANCE_ROWS_PER_BLOCK = 16
 # A cluster this many times the level's mean is split, so that one block does not hold a level up.
 IMBALANCE = 3
+# Of more blocks a record does not list the sizes.
+MOST_LISTED = 4096
 
 
 def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
@@ -127,6 +129,7 @@ def block_record(offsets: NDArray[np.int64]) -> Record:
         "blocks": len(sizes),
         "largest_block": int(sizes.max()),
         "smallest_block": int(sizes.min()),
+        "block_rows": sizes.tolist() if len(sizes) <= MOST_LISTED else [],
     }
 
 
@@ -188,7 +191,7 @@ def _choose(
         seed=settings.seed * 1009 + level,
         X_balance=X_balance,
     )
-    rule = write_partition(attempt.place / "rule", partition)
+    rule = write_rule(attempt.place / "rule", partition)
     return {"rule": rule, "choice": choice, "cap": cap}
 
 

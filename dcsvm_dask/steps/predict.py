@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.steps.choice import Choice
+from dcsvm_dask.steps.committee import read_committee
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import MODEL, read_model
@@ -73,16 +74,21 @@ def decide_given(choice: Choice, rows: Rows) -> Decided:
 
 def held_model(choice: Choice) -> Model:
     """Return a choice's model; a process keeps the last one."""
-    key = (choice.run_url, choice.stage, choice.attempt)
+    key = (choice.run_url, choice.stage, choice.attempt, choice.mode == "committee")
     with _lock:
         if key not in _held:
             _held.clear()
-            _held[key] = load_model(RunFolder.open(choice.run_url), choice.stage)
+            run = RunFolder.open(choice.run_url)
+            model = load_model(run, choice.stage)
+            if choice.mode == "committee":
+                committee = read_committee(run.node(f"committee-{choice.stage}", "commit"))
+                model = replace(model, committee=committee)
+            _held[key] = model
         return _held[key]
 
 
 _lock = threading.Lock()
-_held: dict[tuple[str, str, str], Model] = {}
+_held: dict[tuple[str, str, str, bool], Model] = {}
 
 
 def _verify(node: Committed) -> None:

@@ -10,8 +10,9 @@ from dcsvm_dask.steps.partition import drawn_rows, sample_size
 from dcsvm_dask.steps.problem import data_of, data_rows, settings_of
 from dcsvm_dask.steps.regime import is_smooth, share_between
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.storage.rows_read import RowReader
+from dcsvm_dask.storage.rows_selected import SelectedRows
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 PROBE_CLUSTERS = 16
@@ -28,7 +29,7 @@ def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
     return probe_rows(settings, data, data_rows(run))
 
 
-def probe_rows(settings: Settings, data: DataSet, rows: RowReader) -> Record:
+def probe_rows(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> Record:
     """Return what a sample of a data set's rows tells; see `probe_kernel`."""
     process_bytes = resident_bytes()  # before it keeps rows
     sample = drawn_rows(settings, rows.n_rows, sample_size(settings, PROBE_CLUSTERS))

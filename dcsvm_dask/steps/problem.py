@@ -20,10 +20,11 @@ from dcsvm_dask.kernels import Rows
 from dcsvm_dask.steps.resources import cache_bytes
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_sample import Data, SampledDataSet, sampled
 from dcsvm_dask.storage.rows import ConcatRows, open_rows
 from dcsvm_dask.storage.rows_cache import CachedRows
 from dcsvm_dask.storage.rows_selected import SelectedRows
-from dcsvm_dask.storage.run import Committed, RunFolder
+from dcsvm_dask.storage.run import Committed, Record, RunFolder
 
 ARRANGE = "arrange"
 PROBE = "probe"
@@ -92,8 +93,8 @@ def settings_of(run: RunFolder) -> Settings:
     return Settings.from_json(run.header["settings"])
 
 
-def data_of(run: RunFolder) -> DataSet:
-    """Open the run's training data.
+def data_of(run: RunFolder) -> Data:
+    """Open the run's training data, as far as its method looks at them.
 
     Raises
     ------
@@ -106,13 +107,20 @@ def data_of(run: RunFolder) -> DataSet:
             f"{run.place}: was begun with other data than {data.url} holds now "
             "(the fingerprints differ); train a new run"
         )
-    return data
+    settings = settings_of(run)
+    return seen_by(data, settings.method, settings.options, settings.seed)
 
 
-def data_rows(run: RunFolder) -> CachedRows:
+def seen_by(data: DataSet, method: str, options: Record, seed: int) -> Data:
+    """Return the rows of a data set that a method looks at."""
+    return sampled(data, options["fraction"], seed) if method == "subsample" else data
+
+
+def data_rows(run: RunFolder) -> CachedRows | SelectedRows:
     """Return the rows of the run's training data; those read last stay until they are arranged."""
     data = data_of(run)
-    return _cached_rows(data.url, data.fingerprint)
+    rows = _cached_rows(data.url, data.fingerprint)
+    return SelectedRows(rows, data.index) if isinstance(data, SampledDataSet) else rows
 
 
 @lru_cache(maxsize=1)

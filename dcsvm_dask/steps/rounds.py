@@ -113,6 +113,7 @@ def join_steps(
     return {
         **record,
         "from_scratch": False,
+        "moved": len(rows),
         "beta_min": float(beta[keep].min(initial=1.0)),
         "decrease": -float(0.5 * beta @ symmetric @ beta + c @ beta),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -37,6 +37,10 @@ class Settings:
     """Seed of every random choice."""
     chunk_rows: int
     """Rows of an assignment or product task."""
+    method: str = "dcsvm"
+    """Its name in `dcsvm_dask.graphs.methods`."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What that method has of its own; see `dcsvm_dask.graphs.options`."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.solvers import Solution, bias
+from dcsvm_dask.solvers import Solution, bias, duality_gap
 from dcsvm_dask.steps.block_table import read_table
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.steps.shared_bias import PROBED, response
+from dcsvm_dask.steps.telling import Telling
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 Vector = NDArray[np.float64]
 Solved = tuple[Solution, Record]
+
+# What is told of each block, and kept of it.
+EACH = (
+    "rows",
+    "support",
+    "bounded",
+    "objective",
+    "violation",
+    "iterations",
+    "kernel_values",
+    "seconds",
+)
 
 
 def solve_slot(
@@ -34,11 +49,12 @@ def solve_slot(
     offset = 0.0 if before is None else before.record["next_bias"]
     blocks = table.of_slot(problem, start, slot, slots)
     tol = problem.settings.alone_tol if table.alone else problem.settings.level_tol
-    solved = [
-        solve_block(problem, table.rows(block), start, offset, tol, probed=block % PROBED == 0)
-        for block in blocks
-    ]
-    return write_blocks(attempt, problem, blocks, solved)
+
+    def solve(block: int) -> Solved:
+        rows, probed = table.rows(block), block % PROBED == 0
+        return solve_block(problem, rows, start, offset, tol, probed=probed)
+
+    return write_blocks(attempt, problem, blocks, solve)
 
 
 def solve_block(
@@ -69,16 +85,33 @@ def solve_block(
 
 
 def write_blocks(
-    attempt: Attempt, problem: Problem, blocks: NDArray[np.int64], solved: list[Solved]
+    attempt: Attempt,
+    problem: Problem,
+    blocks: NDArray[np.int64],
+    solve: Callable[[int], Solved],
 ) -> Record:
-    """Write the blocks' alphas side by side; with a bias their gradient too, to go on from."""
-    solutions, records = [solution for solution, _ in solved], [record for _, record in solved]
+    """Solve blocks one after the other and write their alphas side by side.
+
+    With a bias their gradient too, to go on from. The record says of ``each`` block what it came
+    to, in the order of ``members``.
+    """
+    solutions, records, each = [], [], dict[str, list[Any]]((key, []) for key in EACH)
+    telling = Telling(blocks.tolist())
+    for block in blocks.tolist():
+        begin = time.perf_counter()
+        solution, record = solve(block)
+        solutions.append(solution)
+        records.append(record)
+        about = {**record, "seconds": time.perf_counter() - begin}
+        for key in EACH:
+            each[key].append(about[key])
+        telling.solved(block, {key: about[key] for key in EACH})
     none = np.empty(0)
     attempt.write("alpha", np.concatenate([none, *(s.alpha for s in solutions)])[None, :])
     if problem.settings.fit_intercept:
         attempt.write("gradient", np.concatenate([none, *(s.gradient for s in solutions)]))
     biases = [record["bias"] for record in records]
-    return {**sum_records(records), "members": blocks.tolist(), "biases": biases}
+    return {**sum_records(records), "members": blocks.tolist(), "biases": biases, "each": each}
 
 
 def block_record(
@@ -91,7 +124,9 @@ def block_record(
         "blocks": 1,
         "rows": len(index),
         "support": int(np.count_nonzero(solution.alpha)),
+        "bounded": int(np.count_nonzero(solution.alpha >= problem.bounds(index))),
         "objective": solution.objective - offset * balance,
+        "own_gap": duality_gap(solution.gradient, solution.alpha, problem.bounds(index)),
         "violation": solution.violation,
         "converged": bool(solution.converged),
         "iterations": solution.n_iter,
@@ -104,7 +139,7 @@ def sum_records(records: list[Record]) -> Record:
     """Add up what blocks or slots counted."""
     totals: dict[str, Any] = {}
     keys = ("blocks", "rows", "support", "objective", "iterations", "kernel_values", "balance")
-    for key in (*keys, "slope", "answering"):
+    for key in (*keys, "own_gap", "slope", "answering"):
         totals[key] = sum(record[key] for record in records)
     totals["violation"] = max((record["violation"] for record in records), default=0.0)
     totals["converged"] = all(record["converged"] for record in records)

@@ -17,6 +17,7 @@ from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.shares import share
 from dcsvm_dask.steps.subset import train_machine
+from dcsvm_dask.steps.telling import tell_of_sets
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 SOLVE = "solve-0000"
@@ -83,6 +84,7 @@ def solve_at_once(
         cap=settings.set_cap,
         threads=threads(),
         rest=True,
+        solved=tell_of_sets(),
     )
     attempt.write("alpha", found.alpha[None, :])
     offset = 0.0
@@ -203,4 +205,9 @@ def take_step(
         furthest=solved.record["furthest"],
     )
     record = commit_point(problem, attempt, point, number=number, tol=tol, local=False)
-    return {**record, "from_scratch": False, "resting": int(np.count_nonzero(~awake))}
+    return {
+        **record,
+        "from_scratch": False,
+        "moved": solved.record["moved"],
+        "resting": int(np.count_nonzero(~awake)),
+    }

@@ -42,6 +42,7 @@ def ingest(
     scale: str = "none",
     test_fraction: float | None = None,
     shuffle: bool = False,
+    train_rows: int | None = None,
     seed: int = 0,
     positive: Sequence[Label] | None = None,
     chunk_rows: int | None = None,
@@ -76,6 +77,8 @@ def ingest(
         ``numpy.random.default_rng(seed).permutation(n)`` and the last of them taken off.
     shuffle : bool, default False
         Put the training rows in that order even without a test fraction.
+    train_rows : int, optional
+        Keep so many of the training rows in that order, the first ones.
     seed : int, default 0
         Seed >= 0 of that order.
     positive : sequence of labels, optional
@@ -103,6 +106,8 @@ def ingest(
         a data set is left then.
     """
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
+    if train_rows is not None and not _is_whole(train_rows, 1):
+        raise InputError(f"train_rows = {train_rows}: give a whole number, 1 or more")
     place = Location.of(out)
     _refuse_others(place, overwrite)
     train_source, test_source = resolve_sources(
@@ -129,7 +134,7 @@ def ingest(
         if test_source is not None:
             held_out = Scan(test_source, (None, None), copy=False, statistics=None, report=tell)
             stack.callback(held_out.close)
-        order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed)
+        order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed, train_rows)
         if order is not None and scale in LEARNED:
             train.update_statistics(statistics, order)
         form = choose_form(train, held_out, classes, statistics, sparse, chunk_rows)
@@ -158,6 +163,7 @@ def ingest(
                     "scale": scale,
                     "test_fraction": test_fraction,
                     "shuffle": shuffle,
+                    "train_rows": train_rows,
                     "seed": int(seed),
                     "rows": list(rows),
                 },

@@ -95,18 +95,20 @@ def _common_features(scans: list[Scan], first: int) -> int:
 
 
 def split_order(
-    n: int, test_fraction: float | None, shuffle: bool, seed: int
+    n: int, test_fraction: float | None, shuffle: bool, seed: int, train_rows: int | None = None
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
     """Return the training and the test rows in their order; None: all as they come."""
     if test_fraction is None and not shuffle:
+        if train_rows is not None:
+            raise InputError("train_rows: needs a test_fraction or shuffle; they put rows in order")
         return None, None
     order = np.random.default_rng(seed).permutation(n)
     if test_fraction is None:
-        return order, None
+        return order[:train_rows], None
     n_test = round(test_fraction * n)
     if not 0 < n_test < n:
         raise InputError(f"test_fraction = {test_fraction} leaves a part of {n} rows empty")
-    return order[: n - n_test], order[n - n_test :]
+    return order[: n - n_test][:train_rows], order[n - n_test :]
 
 
 def test_codes(

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import Partition
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.features import FeatureMap
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
@@ -29,6 +30,8 @@ def write_model(
     sparse: bool,
     partition: Partition | None = None,
     block_of_label: NDArray[np.int64] | None = None,
+    vote: str | None = None,
+    features: FeatureMap | None = None,
 ) -> Record:
     """Write a model among a node's arrays; return what belongs into the node's record."""
     place = attempt.place / MODEL
@@ -36,32 +39,51 @@ def write_model(
     write_array(place / "coef", coef)
     write_array(place / "offsets", offsets)
     write_array(place / "bias", bias)
-    record: Record = {"n_support": len(coef)}
+    record: Record = {"n_support": len(coef), "vote": vote}
+    if features is not None:
+        record["features"] = write_rule(place / "features", features)
     if partition is not None and block_of_label is not None:
         write_array(place / "block_of_label", block_of_label)
-        record["rule"] = write_partition(place / "rule", partition)
+        record["rule"] = write_rule(place / "rule", partition)
     return {"model": record}
+
+
+def write_whole(attempt: Attempt, model: Model) -> Record:
+    """Write a model that is in memory; see `write_model`."""
+    return write_model(
+        attempt,
+        [model.support],
+        model.coef,
+        model.offsets,
+        model.bias,
+        n_features=int(model.support.shape[1]),
+        sparse=is_sparse(model.support),
+        vote=model.vote,
+        features=model.features,
+    )
 
 
 def read_model(node: Committed, kernel: Kernel) -> Model:
     """Read the model that a node wrote."""
     place = node.place / MODEL
-    rule = node.record["model"].get("rule")
+    rule, features = (node.record["model"].get(key) for key in ("rule", "features"))
     rows = open_rows(place / "support")
     return Model(
-        kernel=kernel,
+        kernel=kernel if features is None else Kernel("linear"),
         support=rows.read(0, rows.n_rows),
         coef=node.read(f"{MODEL}/coef"),
         offsets=node.read(f"{MODEL}/offsets"),
         bias=node.read(f"{MODEL}/bias"),
         partition=None if rule is None else read_partition(node, f"{MODEL}/rule", rule),
         block_of_label=None if rule is None else node.read(f"{MODEL}/block_of_label"),
+        vote=node.record["model"].get("vote"),
+        features=None if features is None else read_map(node, f"{MODEL}/features", features),
     )
 
 
-def write_partition(place: Location, partition: Partition) -> Record:
-    """Write a partition's arrays below a place; return what belongs into the record."""
-    arrays, meta = partition.to_arrays()
+def write_rule(place: Location, rule: Partition | FeatureMap) -> Record:
+    """Write a rule's arrays below a place; return what belongs into the record."""
+    arrays, meta = rule.to_arrays()
     for name, array in arrays.items():
         write_array(place / name, array)
     return {"meta": meta, "arrays": sorted(arrays)}
@@ -71,3 +93,9 @@ def read_partition(node: Committed, folder: str, record: Record) -> Partition:
     """Read a partition that a node wrote below a folder of its arrays."""
     arrays = {name: node.read(f"{folder}/{name}") for name in record["arrays"]}
     return Partition.from_arrays(arrays, record["meta"])
+
+
+def read_map(node: Committed, folder: str, record: Record) -> FeatureMap:
+    """Read a feature map that a node wrote below a folder of its arrays."""
+    arrays = {name: node.read(f"{folder}/{name}") for name in record["arrays"]}
+    return FeatureMap.from_arrays(arrays, record["meta"])

@@ -14,17 +14,17 @@ class SelectedRows:
 
     Parameters
     ----------
-    rows : CachedRows
+    rows : CachedRows or SelectedRows
     index : ndarray of int64, shape (m,)
         Ascending.
     """
 
-    def __init__(self, rows: CachedRows, index: NDArray[np.int64]) -> None:
+    def __init__(self, rows: CachedRows | SelectedRows, index: NDArray[np.int64]) -> None:
         self._rows = rows
         self._index = index
         self.n_rows = len(index)
-        self.n_features = rows.n_features
-        self.is_sparse = rows.is_sparse
+        self.n_features: int = rows.n_features
+        self.is_sparse: bool = rows.is_sparse
 
     def read(self, start: int, stop: int) -> Rows:
         """Return the rows start:stop."""

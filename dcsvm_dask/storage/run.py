@@ -327,7 +327,7 @@ def _digest(header: dict[str, Any]) -> str:
 
 
 def _is_goal(value: Any) -> bool:
-    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+    whole = isinstance(value, int) and 0 <= value < 1 << 63
     return whole or (isinstance(value, float) and 0 <= value < math.inf)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from graphlib import TopologicalSorter
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
+from dcsvm_dask.graphs.dcsvm import dcsvm
+from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import Keep, Outcome, Stage
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.steps import working_set
@@ -159,7 +162,7 @@ def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
 
 
 def test_a_run_that_may_not_reach_its_end_has_an_early_model_in_any_regime() -> None:
-    method = dcsvm(SETTINGS, GOALS, SHAPE, early=True)
+    method = dcsvm(SETTINGS, replace(GOALS, early=True), SHAPE)
     graph, found = next(method), []
     while "conquer-000" not in found:
         found += [stage.name for stage in graph]
@@ -258,6 +261,17 @@ def test_every_model_is_scored_where_rows_are_held_out() -> None:
     assert scores == ["score-level-2", "score-level-1", "score-model-conquer-004"]
     for name in scores:
         assert flat.index(name) == flat.index(name.removeprefix("score-")) + 1
+
+
+@pytest.mark.parametrize("regime", [LOCAL, NOT_PAYING, SMOOTH])
+def test_groups_of_tasks_never_form_a_circle(regime: dict[str, bool]) -> None:
+    # Dask's page of groups answers "internal server error" to one that does.
+    settings, after = replace(SETTINGS, clusters=(64, 16, 4)), dict[str, set[str]]()
+    for graph in drive(settings, GOALS, answers(regime), replace(SHAPE, holdout=True))[0]:
+        groups = [f"{stage.label}_{layer.name}" for stage in graph for layer in stage.layers]
+        for before, group in pairwise(groups):
+            after.setdefault(group, set()).add(before)
+    TopologicalSorter(after).prepare()  # raises where there is one
 
 
 @pytest.mark.parametrize("max_rounds", [1, 2, 3])

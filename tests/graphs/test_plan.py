@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.status import status
-from dcsvm_dask.graphs.dcsvm import Shape
+from dcsvm_dask.graphs.goals import Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import plan
 from dcsvm_dask.graphs.sizes import level_slots

@@ -56,7 +56,7 @@ def test_of_several_models_the_one_counts_that_the_run_ended_with(make_run: Any)
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"mode": "exact", "level": 2}, "mode early or naive"),
+        ({"mode": "exact", "level": 2}, "mode early, naive or committee"),
         ({"mode": "early", "level": 1}, r"level 1 of .* is not committed; committed level\(s\): 2"),
         ({"level": 7}, "level 7"),
         ({"level": -1}, "level -1"),

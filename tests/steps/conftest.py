@@ -13,10 +13,14 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dcsvm_dask.graphs.dcsvm import dcsvm
+from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import Graph, Method, Outcome
 from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.callbacks import StopRun
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.executors import in_process
+from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
@@ -79,7 +83,27 @@ def watched(watch: Callable[..., Watched]) -> Watched:
     return watch()
 
 
-def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
+@pytest.fixture(scope="session")
+def under_way(
+    watched: Watched, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[RunFolder, dict[str, Seen]]:
+    """Return a run that was left when its levels were committed, and its stages."""
+    folder, settings, goals, shape = _begin(watched.data, tmp_path_factory.mktemp("way") / "run")
+    stages: dict[str, Seen] = {}
+
+    def look(graph: Graph, records: dict[str, Record]) -> None:
+        for stage in graph:
+            stages[stage.name] = Seen(records[stage.name], _arrays(folder, stage.name, "commit"))
+        if "level-1" in records:
+            raise StopRun
+
+    with in_process(Announcer("", [])) as executor, pytest.raises(StopRun):
+        carry(folder, lambda: _looked_at(dcsvm(settings, goals, shape), look), executor)
+    return folder, stages
+
+
+def _begin(data: DataSet, place: Path, **changes: Any) -> tuple[RunFolder, Settings, Goals, Shape]:
+    """Commit the parameters of a run."""
     how: dict[str, Any] = {
         "gamma": 2.0,
         "clusters": (4, 2),
@@ -97,7 +121,11 @@ def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
         "holdout": f"{data.place}/test",
         "versions": {},
     }
-    folder = RunFolder.create(Location.of(place), header)
+    return RunFolder.create(Location.of(place), header), settings, goals, shape
+
+
+def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
+    folder, settings, goals, shape = _begin(data, place, **changes)
     stages: dict[str, Seen] = {}
     nodes: dict[tuple[str, str], Seen] = {}
 
@@ -110,7 +138,7 @@ def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
                 kept = {} if found.released else _arrays(folder, stage.name, node)
                 nodes[stage.name, node] = Seen(found.record, kept)
 
-    with in_process(lambda event: None) as executor:
+    with in_process(Announcer("", [])) as executor:
         outcome = carry(folder, lambda: _looked_at(dcsvm(settings, goals, shape), look), executor)
     part = nodes["arrange", "part-0000"].arrays
     X = data.rows.read(0, data.n_rows)[part["rows"]].astype(np.float64)

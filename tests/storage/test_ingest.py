@@ -180,6 +180,21 @@ def test_the_order_is_the_same_by_buckets(
     np.testing.assert_array_equal(labels_of(data.open_part("test")), Y[order[210:]])
 
 
+@pytest.mark.parametrize("bucket_bytes", [400, 1 << 20])
+def test_only_the_first_of_the_training_rows(
+    bucket_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dcsvm_dask.storage.permute.BUCKET_BYTES", bucket_bytes)
+    data = ingest((X, Y), tmp_path / "a.zarr", test_fraction=0.3, train_rows=50, scale="minmax")
+    order = np.random.default_rng(0).permutation(300)
+    low, high = X[order[:50]].min(axis=0), X[order[:50]].max(axis=0)
+    factor = 1.0 / np.where(high > low, high - low, 1.0)
+    np.testing.assert_allclose(rows_of(data), (X[order[:50]] - low) * factor, atol=1e-6)
+    np.testing.assert_array_equal(labels_of(data.open_part("test")), Y[order[210:]])
+    shuffled = ingest((X, Y), tmp_path / "b.zarr", shuffle=True, train_rows=50)
+    np.testing.assert_array_equal(labels_of(shuffled), Y[order[:50]])
+
+
 def test_positive_labels(shared_data: Any, tmp_path: Path) -> None:
     archive = shared_data("mnist")
     digits = archive["y_train"][:2000]

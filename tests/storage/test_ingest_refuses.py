@@ -55,6 +55,8 @@ def test_bad_files(name: str, text: str, said: str, tmp_path: Path) -> None:
         ({"test_fraction": 1.0}, "test_fraction = 1.0: give a share between 0 and 1"),
         ({"test_fraction": 0.001}, "leaves a part of 60 rows empty"),
         ({"test_fraction": 0.5, "test": (X, Y)}, "not both"),
+        ({"train_rows": 5}, "train_rows: needs a test_fraction or shuffle"),
+        ({"train_rows": 0, "shuffle": True}, "train_rows = 0: give a whole number, 1 or more"),
         ({"seed": -1}, "seed = -1"),
         ({"seed": 0.5, "shuffle": True}, "seed = 0.5: give a whole number"),
         ({"chunk_rows": 0}, "chunk_rows = 0"),

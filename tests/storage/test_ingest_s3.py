@@ -133,6 +133,7 @@ def no_credentials(bucket: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 @pytest.mark.parametrize("ending", ["csv", "zarr"])
+@pytest.mark.long
 def test_a_store_that_lets_nobody_in(
     ending: str, bucket: str, no_credentials: None, tmp_path: Path
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_store_that_lets_nobody_in(
             act()
 
 
+@pytest.mark.long
 def test_missing_files(bucket: str) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         ingest(f"{bucket}/none.svm", "memory://out.zarr")

@@ -1,0 +1,89 @@
+"""Bagging: machines of random samples side by side, that vote (Breiman 1996)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dcsvm_dask.checks import check
+from dcsvm_dask.graphs.dcsvm import merge_stage, scored
+from dcsvm_dask.graphs.forecast import Forecast, largest
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, many, single
+from dcsvm_dask.graphs.options import Options, option, whole
+from dcsvm_dask.graphs.sizes import level_slots
+from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.models.model import VOTES
+from dcsvm_dask.steps import bag
+from dcsvm_dask.steps.settings import Settings
+
+STAGE = "model-bag"
+
+
+@dataclass(frozen=True)
+class Bagging(Options):
+    """How many machines, what each sees, how they decide together."""
+
+    members: int = option(16, "machines, each of n / members rows")
+    replace: bool = option(False, "draw each sample with replacement; else they share all rows out")
+    vote: str = option("mean", "mean of the decision values, or of their sign")
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to."""
+        return True
+
+    @property
+    def least_rows(self) -> int:
+        """Distinct rows that there have to be."""
+        return self.members
+
+    def __post_init__(self) -> None:
+        whole(self, "members", 1)
+        check(type(self.replace) is bool, "replace", self.replace, "true or false")
+        check(self.vote in VOTES, "vote", self.vote, f"one of {', '.join(VOTES)}")
+
+
+def bagging(settings: Settings, goals: Goals, shape: Shape) -> Method:
+    """Yield the graph of a bag of machines."""
+    records = yield [merge_stage(), *scored(bag_stage(settings, goals, shape), shape)]
+    return Outcome(STAGE, records[STAGE]["members_converged"])
+
+
+def bag_stage(settings: Settings, goals: Goals, shape: Shape) -> Stage:
+    """Return the stage that trains the machines."""
+    options = Bagging(**settings.options)
+    slots = level_slots(options.members, shape.n_variables)
+    layers = (
+        many(
+            bag.LAYER,
+            bag.train_members,
+            slots,
+            "slot",
+            slots=slots,
+            members=options.members,
+            replace=options.replace,
+            tol=goals.tol,
+        ),
+        single(
+            COMMIT,
+            bag.commit_bag,
+            stage=STAGE,
+            slots=slots,
+            members=options.members,
+            vote=options.vote,
+        ),
+    )
+    return Stage(STAGE, layers, "bag")
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take."""
+    rows = sizes.n / Bagging(**sizes.settings.options).members
+    drawing = sizes.fixed(24 * sizes.shape.n_rows)
+    need = largest(sizes.solving(rows, rows, 24 * sizes.shape.n_rows), drawing)
+    written = sizes.support * (sizes.row + 16)
+    stage = bag_stage(sizes.settings, goals, sizes.shape)
+    return [
+        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        StagePlan(stage, need, sizes.n * rows, 2 * written),
+    ]

@@ -1,0 +1,181 @@
+"""Cascade SVM: a tree of random shares whose support vectors go up, and back (Graf et al. 2005)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dcsvm_dask.checks import check
+from dcsvm_dask.graphs.conquer import Reached
+from dcsvm_dask.graphs.dcsvm import finish_with, merge_stage
+from dcsvm_dask.graphs.forecast import NEAR_PAIRS, Forecast, largest
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Method, Node, Stage, many, single
+from dcsvm_dask.graphs.options import Options, option, whole
+from dcsvm_dask.graphs.sizes import row_parts
+from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.solvers.working_sets import INNER_FLOOR
+from dcsvm_dask.steps import cascade as steps
+from dcsvm_dask.steps import check as checking
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.run import Record
+
+# Passes before a cascade gives up; each lowers the objective, and few are needed.
+MOST_PASSES = 100
+# Passes of a typical cascade; kernel values of a node, in squares of its rows, where they are too
+# many for a matrix.
+PASSES, ABOVE_CAP = 4, 2.0
+
+
+@dataclass(frozen=True)
+class Cascade(Options):
+    """The tree, and how often it is passed."""
+
+    leaves: int = option(8, "random shares of the rows; a power of the arity")
+    arity: int = option(2, "nodes whose support vectors one node above them takes")
+    passes: int = option(0, "how often the tree is passed; 0: until no row violates")
+
+    def __post_init__(self) -> None:
+        for name, least in (("leaves", 1), ("arity", 2), ("passes", 0)):
+            whole(self, name, least)
+        check(self.passes <= MOST_PASSES, "passes", self.passes, f"at most {MOST_PASSES}")
+        power = f"a power of the arity {self.arity}, from 1 to 4096"
+        check(self.leaves <= 4096, "leaves", self.leaves, power)
+        check(self.arity**self.depth == self.leaves, "leaves", self.leaves, power)
+
+    @property
+    def depth(self) -> int:
+        """Layers above the leaves."""
+        return round(math.log(self.leaves, self.arity))
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to."""
+        return self.passes > 0
+
+    @property
+    def least_rows(self) -> int:
+        """Distinct rows that there have to be."""
+        return self.leaves
+
+
+def cascade(settings: Settings, goals: Goals, shape: Shape) -> Method:
+    """Yield passes until no row violates, or as many as were asked for.
+
+    After each pass f of all rows is computed from scratch: what violates is what a leaf would take
+    in, so that the pass after one without violators could change nothing (the proof's stopping
+    rule, by tolerance). One pass alone is not looked at.
+    """
+    options = Cascade(**settings.options)
+    before = [merge_stage()]
+    if options.passes == 1:
+        stage = pass_stage(settings, goals, 0, None)
+        yield [*before, stage]
+        return (yield from finish_with(Reached(stage.name, {}, False), shape))
+    previous: str | None = None
+    record: Record = {}
+    for number in range(options.passes or MOST_PASSES):
+        stage = pass_stage(settings, goals, number, previous)
+        look = look_stage(settings, goals, shape, number)
+        record = (yield [*before, stage, look])[look.name]
+        before, previous = [], look.name
+        if record["violation"] <= goals.tol:
+            break
+    converged = bool(record["violation"] <= goals.tol and record["tol"] <= goals.tol)
+    return (yield from finish_with(Reached(f"look-{number:03d}", record, converged), shape))
+
+
+def pass_stage(settings: Settings, goals: Goals, number: int, previous: str | None) -> Stage:
+    """Return the stage of one pass up the tree."""
+    options, name = Cascade(**settings.options), f"pass-{number:03d}"
+    tol = INNER_FLOOR * goals.tol
+    leaves = many(
+        "leaf",
+        steps.solve_leaf,
+        options.leaves,
+        "leaf",
+        leaves=options.leaves,
+        previous=previous,
+        tol=tol,
+    )
+    layers: list[Layer] = [leaves]
+    for height in range(1, options.depth + 1):
+        below = [node.name for node in layers[-1].nodes]
+        nodes = tuple(
+            Node(
+                f"join{height}-{i:04d}",
+                steps.join_nodes,
+                {
+                    "stage": name,
+                    "children": below[i * options.arity : (i + 1) * options.arity],
+                    "apart": previous is None,
+                    "tol": tol,
+                },
+            )
+            for i in range(len(below) // options.arity)
+        )
+        layers.append(Layer(f"join{height}", nodes, Keep.STAGE))
+    commit = single(
+        COMMIT,
+        steps.commit_pass,
+        stage=name,
+        top=layers[-1].nodes[0].name,
+        layers=[layer.name for layer in layers],
+        nodes=[len(layer.nodes) for layer in layers],
+    )
+    return Stage(name, (*layers, commit), "cascade", supersedes=previous)
+
+
+def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> Stage:
+    """Return the stage that computes f of all rows from what a pass came to."""
+    name, source = f"look-{number:03d}", f"pass-{number:03d}"
+    parts = row_parts(shape.n_variables, settings.chunk_rows)
+    layers = (
+        many(
+            "recompute",
+            checking.product_of_alpha,
+            parts,
+            "part",
+            scope=None,
+            source=source,
+            node=COMMIT,
+            parts=parts,
+            tol=goals.tol,
+            local=True,
+        ),
+        single(
+            COMMIT,
+            steps.look_at_pass,
+            stage=name,
+            source=source,
+            layer="recompute",
+            parts=parts,
+            number=number,
+        ),
+    )
+    return Stage(name, layers, "cascade_look", supersedes=source)
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take; passes stand for one."""
+    settings, options = sizes.settings, Cascade(**sizes.settings.options)
+    n, support = sizes.n, sizes.support
+    leaf, top = n / options.leaves, min(float(n), 1.5 * support)
+    need = largest(sizes.solving(leaf, leaf + support), sizes.solving(top, n))
+    values = 0.0
+    for height in range(options.depth + 1):
+        # Of all rows at the leaves, layer by layer fewer go up.
+        rows = n + (top - n) * height / max(1, options.depth)
+        mine = rows / options.arity ** (options.depth - height)
+        values += rows * mine * (1.0 if mine <= settings.block_cap else ABOVE_CAP)
+    stage = pass_stage(settings, goals, 0, None)
+    times = options.passes or PASSES
+    plans = [
+        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        StagePlan(stage, need, values, 8.0 * n, times=times),
+    ]
+    if options.passes != 1:
+        look = look_stage(settings, goals, sizes.shape, 0)
+        scratch = NEAR_PAIRS * n * support
+        plans.append(StagePlan(look, sizes.checking(n), scratch, sizes.point_bytes(), times=times))
+    return plans

@@ -1,0 +1,213 @@
+"""Kernel approximations: a feature map, features by chunk, a linear machine over them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from dcsvm_dask.checks import check
+from dcsvm_dask.graphs.dcsvm import merge_stage, scored
+from dcsvm_dask.graphs.forecast import Forecast, largest
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Method, Node, Outcome, Stage, many, single
+from dcsvm_dask.graphs.options import Options, option, whole
+from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.steps import features, linear_machine
+from dcsvm_dask.steps.settings import Settings
+
+LOSSES = ("hinge", "squared_hinge")
+MODEL = "model-linear"
+# Features of a task.
+PART_BYTES = 64 << 20
+# Passes over the rows of a typical linear machine.
+PASSES = 150
+# Of a core, for a feature of a row in a pass.
+STEP_SECONDS = 1e-9
+
+
+@dataclass(frozen=True)
+class Approximation(Options, ABC):
+    """What all approximations have: the loss, and how the linear machine reads its features."""
+
+    loss: str = option("hinge", "hinge or squared_hinge")
+    chunks: int = option(1, "pieces in which features are read to solve; 1: all in memory at once")
+
+    def __post_init__(self) -> None:
+        check(self.loss in LOSSES, "loss", self.loss, f"one of {', '.join(LOSSES)}")
+        whole(self, "chunks", 1)
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to."""
+        return True
+
+    @property
+    @abstractmethod
+    def outputs_wanted(self) -> int:
+        """Features of a row, at most."""
+
+    def check_kernel(self, name: str) -> None:
+        """Refuse a kernel that the map is not made for."""
+        check(name in self.kernels, "kernel", name, f"one of {', '.join(self.kernels)} here")
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels that the map is made for."""
+        return ("rbf",)
+
+
+@dataclass(frozen=True)
+class Nystrom(Approximation):
+    """Nystrom features (LLSVM)."""
+
+    rank: int = option(1000, "landmarks")
+    landmarks: str = option("kmeans", "centres of kmeans, or rows at random")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(self, "rank", 1)
+        known = ("kmeans", "random")
+        check(self.landmarks in known, "landmarks", self.landmarks, f"one of {', '.join(known)}")
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels that the map is made for: those that are positive semi-definite."""
+        return ("rbf", "poly", "linear", "laplacian")
+
+    @property
+    def outputs_wanted(self) -> int:
+        """Features of a row, at most."""
+        return self.rank
+
+
+@dataclass(frozen=True)
+class Fourier(Approximation):
+    """Random Fourier features, or Fastfood's."""
+
+    outputs: int = option(2000, "features: a cosine and a sine for each frequency")
+    structured: bool = option(False, "Fastfood: products of Hadamard matrices for the frequencies")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(self, "outputs", 2)
+        check(self.outputs % 2 == 0, "outputs", self.outputs, "even")
+        check(type(self.structured) is bool, "structured", self.structured, "true or false")
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels that the map is made for."""
+        return ("rbf",) if self.structured else ("rbf", "laplacian")
+
+    @property
+    def outputs_wanted(self) -> int:
+        """Features of a row, at most."""
+        return self.outputs
+
+
+@dataclass(frozen=True)
+class Ltpu(Approximation):
+    """Locally tuned processing units."""
+
+    centres: int = option(1000, "centres of k-means")
+    neighbours: int = option(0, "nearest centres that tell a width; 0: gamma is that of all")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(self, "centres", 1)
+        whole(self, "neighbours", 0)
+
+    @property
+    def outputs_wanted(self) -> int:
+        """Features of a row, at most."""
+        return self.centres
+
+
+KINDS: dict[str, type[Approximation]] = {"nystrom": Nystrom, "fourier": Fourier, "ltpu": Ltpu}
+
+
+def approximation(settings: Settings, goals: Goals, shape: Shape) -> Method:
+    """Yield the graph of a map, its features and the machine over them."""
+    made = linear_stage(settings, goals, shape)
+    records = yield [
+        merge_stage(),
+        map_stage(settings),
+        features_stage(settings, shape),
+        *scored(made, shape),
+    ]
+    return Outcome(made.name, records[made.name]["solved"])
+
+
+def options_of(settings: Settings) -> Approximation:
+    """Return the method's own parameters."""
+    return KINDS[settings.method](**settings.options)
+
+
+def map_stage(settings: Settings) -> Stage:
+    """Return the stage that makes the map."""
+    fit = single(COMMIT, features.fit_map, rule=settings.method, how=dict(settings.options))
+    return Stage(features.MAP, (fit,), "map")
+
+
+def features_stage(settings: Settings, shape: Shape) -> Stage:
+    """Return the stage that writes the features of all rows."""
+    parts = feature_parts(settings, shape)
+    layers = (
+        many("transform", features.transform_share, parts, "part", keep=Keep.RUN, parts=parts),
+        single(COMMIT, features.commit_features, parts=parts),
+    )
+    return Stage(features.FEATURES, layers, "features")
+
+
+def feature_parts(settings: Settings, shape: Shape) -> int:
+    """Return into how many tasks the features are shared."""
+    options = options_of(settings)
+    size = 4 * shape.n_variables * options.outputs_wanted
+    return min(shape.n_variables, max(options.chunks, math.ceil(size / PART_BYTES)))
+
+
+def linear_stage(settings: Settings, goals: Goals, shape: Shape) -> Stage:
+    """Return the stage that trains the linear machine."""
+    options = options_of(settings)
+    arguments = {
+        "parts": feature_parts(settings, shape),
+        "chunks": options.chunks,
+        "loss": options.loss,
+        "tol": goals.tol,
+    }
+    commit = Node(COMMIT, linear_machine.solve_weights, arguments)
+    return Stage(MODEL, (Layer(COMMIT, (commit,), Keep.ALWAYS),), "linear")
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take."""
+    settings, shape, n = sizes.settings, sizes.shape, sizes.n
+    options = options_of(settings)
+    outputs = options.outputs_wanted
+    every = 4.0 * n * outputs
+    parts = feature_parts(settings, shape)
+    values = float(n) * outputs if settings.method != "fourier" else 0.0
+    fitted = sizes.fixed(24.0 * outputs**2 + 60 * outputs * sizes.row)
+    if settings.method == "fourier":
+        fitted = sizes.fixed(8.0 * outputs * max(1.0, sizes.row / 4))
+    # Read in several arrays, then put together.
+    reading = every / options.chunks * (1.0 if options.chunks == parts else 1.5)
+    held = sizes.fixed(reading + 60.0 * n)
+    row_seconds = PASSES * STEP_SECONDS * outputs
+    return [
+        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * shape.n_rows),
+        StagePlan(map_stage(settings), fitted, 0.0, 8.0 * outputs**2),
+        StagePlan(
+            features_stage(settings, shape),
+            largest(fitted, sizes.fixed(2.0 * every / parts + sizes.row * n / parts)),
+            values,
+            every,
+        ),
+        StagePlan(
+            linear_stage(settings, goals, shape),
+            held,
+            0.0,
+            8.0 * outputs,
+            core_seconds=n * row_seconds,
+        ),
+    ]

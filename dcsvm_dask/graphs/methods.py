@@ -1,0 +1,102 @@
+"""The methods by their names: their parameters, their graphs, what these take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs import bagging, cascade, dcsvm_plan, direct, features, subsample
+from dcsvm_dask.graphs.dcsvm import dcsvm
+from dcsvm_dask.graphs.forecast import Forecast
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.graph import Method
+from dcsvm_dask.graphs.options import NoOptions, Options
+from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.steps.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What there is to know of a method before it runs."""
+
+    about: str
+    """What it is, in a line."""
+    options: type[Options]
+    """The parameters that it has beside those of every machine."""
+    begin: Callable[[Settings, Goals, Shape], Method]
+    lay_out: Callable[[Forecast, Goals], list[StagePlan]]
+
+
+METHODS = {
+    "dcsvm": Described(
+        "divide and conquer (Hsieh, Si, Dhillon 2014): levels of clusters, then the exact model",
+        NoOptions,
+        dcsvm,
+        dcsvm_plan.lay_out,
+    ),
+    "cascade": Described(
+        "Cascade SVM (Graf et al. 2005): support vectors go up a tree of random shares, and back",
+        cascade.Cascade,
+        cascade.cascade,
+        cascade.lay_out,
+    ),
+    "nystrom": Described(
+        "a linear machine over Nystrom features (LLSVM; Williams, Seeger 2001)",
+        features.Nystrom,
+        features.approximation,
+        features.lay_out,
+    ),
+    "fourier": Described(
+        "a linear machine over random Fourier features (Rahimi, Recht 2007) or Fastfood's",
+        features.Fourier,
+        features.approximation,
+        features.lay_out,
+    ),
+    "ltpu": Described(
+        "locally tuned processing units (Moody, Darken 1989): weights over centres of k-means",
+        features.Ltpu,
+        features.approximation,
+        features.lay_out,
+    ),
+    "greedy": Described(
+        "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared hinge",
+        direct.Greedy,
+        direct.one_task,
+        direct.lay_out,
+    ),
+    "online": Described(
+        "LaSVM (Bordes, Ertekin, Weston, Bottou 2005): rows one by one, and a finish",
+        direct.Online,
+        direct.one_task,
+        direct.lay_out,
+    ),
+    "subsample": Described(
+        "the exact model of a random share of the rows, by divide and conquer",
+        subsample.Subsample,
+        dcsvm,
+        dcsvm_plan.lay_out,
+    ),
+    "bagging": Described(
+        "bagging (Breiman 1996): machines of random samples that vote",
+        bagging.Bagging,
+        bagging.bagging,
+        bagging.lay_out,
+    ),
+}
+
+
+def options_of(settings: Mapping[str, Any]) -> tuple[str, Options]:
+    """Return the method that a run's settings name, and what it has of its own.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or it has other parameters.
+    """
+    name = settings.get("method", "dcsvm")
+    try:
+        return name, METHODS[name].options(**settings.get("options", {}))
+    except (KeyError, TypeError, InputError) as error:
+        raise InputError(f"run.json: the method's settings are damaged: {error}") from error

@@ -1,0 +1,53 @@
+"""The parameters that a method has beside those of every machine."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dcsvm_dask.checks import check, is_a
+
+
+def option(default: Any, about: str) -> Any:
+    """Return a dataclass field for a parameter that has a default and is said in a few words."""
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True)
+class Options:
+    """Base class: frozen dataclasses of JSON values that check themselves."""
+
+    @property
+    def least_rows(self) -> int:
+        """Distinct rows that there have to be."""
+        return 1
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to."""
+        return False
+
+    def check_kernel(self, name: str) -> None:
+        """Refuse a kernel that the method is not made for; by default none.
+
+        Raises
+        ------
+        InputError
+        """
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class NoOptions(Options):
+    """Those of a method that has none."""
+
+
+def whole(options: Options, name: str, least: int) -> None:
+    """Refuse an option that is no whole number from `least` on."""
+    value = getattr(options, name)
+    check(is_a(value, numbers.Integral), name, value, "a whole number")
+    check(value >= least, name, value, f"at least {least}")

@@ -1,0 +1,30 @@
+"""One stage before it runs: memory, work, bytes written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dcsvm_dask.graphs.forecast import Need
+from dcsvm_dask.graphs.graph import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlan:
+    """One stage before it runs."""
+
+    stage: Stage
+    need: Need
+    """Memory of its largest task, beside the process itself."""
+    kernel_values: float
+    """Kernel values that it will compute, about."""
+    written_bytes: float
+    """Bytes that it writes, before they are packed."""
+    times: int = 1
+    """How many stages like it there are, typically."""
+    core_seconds: float = 0.0
+    """Time of a core for what is neither kernel values nor writing."""
+
+    @property
+    def task_bytes(self) -> int:
+        """Memory that its largest task is likely to take."""
+        return self.need.n_bytes

@@ -1,0 +1,64 @@
+"""Some rows of a data set, as a data set by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.rows_cache import CachedRows
+from dcsvm_dask.storage.rows_selected import SelectedRows
+
+
+class SampledDataSet:
+    """The rows of an index, numbered by their place in it.
+
+    Parameters
+    ----------
+    data : DataSet
+    index : ndarray of int64, shape (m,)
+        Ascending.
+
+    Attributes
+    ----------
+    n_distinct : int
+        Rows that differ in x or in y, at most.
+    """
+
+    def __init__(self, data: DataSet, index: NDArray[np.int64]) -> None:
+        self.data, self.index = data, index
+        self.url, self.fingerprint = data.url, data.fingerprint
+        self.n_rows, self.n_features = len(index), data.n_features
+        self.is_sparse, self.chunk_rows = data.is_sparse, data.chunk_rows
+        self.n_distinct = min(len(index), data.n_distinct)
+
+    @property
+    def rows(self) -> SelectedRows:
+        """The rows, of which none are kept in memory."""
+        return SelectedRows(CachedRows(self.data.rows, 0), self.index)
+
+    def read_codes(self, start: int, stop: int) -> NDArray[np.int32]:
+        """Return the codes of the rows start:stop; see `DataSet.read_codes`."""
+        return self.data.take_codes(self.index[start:stop])
+
+    def take_codes(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the codes of some rows."""
+        return self.data.take_codes(self.index[index])
+
+    def read_hashes(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """Return the hashes of the rows start:stop; see `DataSet.read_hashes`."""
+        return self.data.read_hashes(0, self.data.n_rows)[self.index[start:stop]]
+
+
+Data = DataSet | SampledDataSet
+
+
+def sampled(data: DataSet, fraction: float, seed: int) -> SampledDataSet:
+    """Return a random share of a data set's rows."""
+    order = np.random.default_rng([seed, 6500]).permutation(data.n_rows)
+    return SampledDataSet(data, np.sort(order[: sample_rows(data.n_rows, fraction)]))
+
+
+def sample_rows(n_rows: int, fraction: float) -> int:
+    """Return how many rows a share has."""
+    return max(1, round(fraction * n_rows))
