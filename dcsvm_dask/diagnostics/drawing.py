@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from dcsvm_dask.graphs.plan import Plan, StagePlan
+from dcsvm_dask.diagnostics.numbers import megabytes
+from dcsvm_dask.graphs.plan import Plan
+from dcsvm_dask.graphs.stage_plan import StagePlan
 
 BOX_WIDTH, BOX_HEIGHT, GAP, LEFT, TOP = 118, 46, 26, 170, 50
 DOTS = 32
@@ -25,11 +27,6 @@ def draw(plan: Plan) -> str:
     for row, stage in enumerate(plan.stages):
         parts += _stage(stage, TOP + row * (BOX_HEIGHT + GAP), row + 1 < rows)
     return "\n".join([*parts, "</svg>", ""])
-
-
-def megabytes(n_bytes: float) -> str:
-    """Return a size in MiB as text."""
-    return f"{n_bytes / 2**20:,.0f} MiB"
 
 
 def _title(plan: Plan) -> str:

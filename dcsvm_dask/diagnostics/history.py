@@ -9,7 +9,12 @@ MEASURED = {
     "gap": ("gap_estimate", "gap"),
     "violation": ("violation",),
     "n_support": ("support",),
+    "n_bounded": ("bounded",),
+    "moved": ("moved",),
+    "objective_error": ("objective_error",),
+    "gap_error": ("gap_error",),
 }
+ROUNDS = ("refine", "conquer", "balance")
 
 
 def history(status: dict[str, Any]) -> list[dict[str, Any]]:
@@ -23,23 +28,36 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``stage``, ``time`` (of its commit, seconds since 1970), ``seconds`` (of the stage),
-        ``objective`` and ``gap`` (of the whole problem; at levels estimates), ``violation``,
-        ``n_support``, and ``accuracy`` (on held-out rows; None where there are none).
+        ``stage``, ``level`` and ``round`` (its number, None where it is no level or no round),
+        ``time`` (of its commit, seconds since 1970), ``seconds`` (of the stage), ``elapsed``
+        (seconds of work up to its end, of all processes that carried the run), ``objective`` and
+        ``gap`` (of the whole problem; at levels estimates, with the standard errors
+        ``objective_error`` and ``gap_error``), ``violation``, ``n_support`` and ``n_bounded`` (of
+        them at C), ``moved`` (alphas that a round changed), and ``accuracy`` (on held-out rows).
+        None where there is no such figure: rounds of refinement know gap and violation of the
+        support vectors' problem alone.
     """
     stages = status["stages"]
-    entries = []
+    entries, elapsed = [], 0.0
     for name, record in stages.items():
-        if name.startswith(("score", "model")) or "support" not in record:
+        elapsed += status["stage_seconds"][name]
+        looked_at = name.replace("pass", "look") in stages and name.startswith("pass")
+        if name.startswith(("score", "model")) or "support" not in record or looked_at:
             continue
         scores = (stages.get(f"score-{scored}") for scored in (name, f"model-{name}"))
         score: dict[str, Any] = next((found for found in scores if found), {})
+        kind, _, number = name.partition("-")
         entry = {
             "stage": name,
+            "level": int(number) if kind == "level" else None,
+            "round": int(number) if kind in ROUNDS else None,
             "time": record["began"] + record["seconds"],
             "seconds": status["stage_seconds"][name],
+            "elapsed": elapsed,
         }
         for key, names in MEASURED.items():
             entry[key] = next((record[known] for known in names if known in record), None)
+        if kind == "refine":
+            entry["gap"] = entry["violation"] = None
         entries.append({**entry, "accuracy": score.get("accuracy")})
     return entries

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import sys
-import time
-from typing import Any, TextIO
+from typing import TextIO
 
-from dcsvm_dask.diagnostics.outline import brief
+from dcsvm_dask.diagnostics.numbers import counted
+from dcsvm_dask.diagnostics.outline import in_brief
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import (
+    Event,
+    NoWorkers,
+    Planned,
+    RunBegins,
+    Said,
+    StageDone,
+    TaskFailed,
+    WorkerLost,
+)
 from dcsvm_dask.storage.run import Record
 
 
-class Lines:
+class Lines(Callback):
     """Print a line for each committed stage.
 
     Parameters
@@ -21,23 +32,44 @@ class Lines:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream if stream is not None else sys.stderr
-        self._begin = time.perf_counter()
+        self._begin: float | None = None
 
-    def __call__(self, event: dict[str, Any]) -> None:
-        """Take one event of the runtime."""
-        if "lost" in event:
-            self.say(f"worker {event['lost']} is gone; what it was doing is done again")
-        elif "alone" in event:
-            self.say(f"no workers are left; waiting for one to join {event['alone']}")
-        elif "plan" in event:
-            self.say(f"{'plan':<13} {brief(event['plan'])}")
-        elif event["node"] == "commit":
-            self.say(f"{event['stage']:<13} {describe(event['stage'], event['record'])}")
+    def on_begin(self, event: RunBegins) -> None:
+        """Say who computes."""
+        self._print(event, f"running on {event.where}")
 
-    def say(self, text: str) -> None:
-        """Print one line with the seconds since the start."""
-        elapsed = time.perf_counter() - self._begin
+    def on_plan(self, event: Planned) -> None:
+        """Say what the run is likely to take."""
+        self._print(event, f"{'plan':<13} {in_brief(event.plan)}")
+
+    def on_commit(self, event: StageDone) -> None:
+        """Say what the stage came to."""
+        if not event.resumed:
+            self._print(event, f"{event.stage:<13} {describe(event.stage, event.record)}")
+
+    def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
+        """Say what went wrong."""
+        self._print(event, fault(event))
+
+    def on_say(self, event: Said) -> None:
+        """Say it."""
+        self._print(event, event.text)
+
+    def _print(self, event: Event, text: str) -> None:
+        """Print one line with the seconds since the first."""
+        if self._begin is None:
+            self._begin = event.time
+        elapsed = max(0.0, event.time - self._begin)
         print(f"{elapsed:7.1f} s  {text}", file=self._stream, flush=True)
+
+
+def fault(event: TaskFailed | WorkerLost | NoWorkers) -> str:
+    """Return what went wrong, in a sentence."""
+    if isinstance(event, WorkerLost):
+        return f"worker {event.worker} is gone; what it was doing is done again"
+    if isinstance(event, NoWorkers):
+        return f"no workers are left; waiting for one to join {event.where}"
+    return f"{event.stage}: {event.node} failed on {event.worker}: {event.error}"
 
 
 def describe(stage: str, record: Record) -> str:
@@ -68,16 +100,29 @@ def describe(stage: str, record: Record) -> str:
             f"gap ~ {record['gap_estimate']:.3g}; {record['why']}"
         )
     if stage.startswith("score"):
-        kind = "exact" if record["source"].startswith("model") else "early prediction"
+        kind = {"early": "early prediction"}.get(record["mode"], record["mode"])
         return f"{kind}: accuracy {record['accuracy']:.4f} on {record['rows']} held-out rows"
+    if stage.startswith("committee"):
+        return f"{record['blocks']} machines calibrated on {record['rows']} rows that they left out"
     if stage.startswith("model"):
-        return f"support vectors {record['support']}, objective {record['objective']:.6f}"
+        if "outputs" in record:
+            return f"weights of {record['outputs']} features, {record['passes']} passes"
+        objective = record.get("objective")
+        known = "" if objective is None else f", objective {objective:.6f}"
+        return f"support vectors {record['support']}{known}"
+    if stage == "map":
+        return f"{record['outputs']} features a row"
+    if stage == "features":
+        return f"features of {record['rows']} rows in {counted(record['parts'], 'part')}"
+    if stage.startswith("pass"):
+        below = ", ".join(map(str, record["support_by_layer"]))
+        return f"{record['nodes']} machines, support vectors {below} from the leaves up"
     text = (
         f"objective {record['objective']:.4f} gap {record['gap']:.3g} "
         f"violation {record['violation']:.2g} support vectors {record['support']}"
     )
     if "beta_min" in record:
         text += f" factors {record['beta_min']:.2f} to 1"
-    if record["blocks"]:
-        text += f"; next {record['active']} rows in {record['blocks']} block(s)"
+    if record.get("blocks"):
+        text += f"; next {record['active']} rows in {counted(record['blocks'], 'block')}"
     return text

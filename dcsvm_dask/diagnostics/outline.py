@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.diagnostics.drawing import megabytes
-from dcsvm_dask.graphs.plan import Plan, StagePlan
+from dcsvm_dask.diagnostics.numbers import counted, duration, megabytes
+from dcsvm_dask.graphs.plan import Plan
+from dcsvm_dask.graphs.stage_plan import StagePlan
 
 
 def outline(plan: Plan, workers: int) -> str:
@@ -30,29 +31,21 @@ def outline(plan: Plan, workers: int) -> str:
             "rows that it keeps where there is room"
         ),
         (
-            f"time: about {duration(plan.seconds(workers))} on {workers} worker(s), for about "
-            f"{plan.kernel_values:.2g} kernel values; only the run can tell how many rounds it has"
+            f"time: about {duration(plan.seconds(workers))} on {counted(workers, 'worker')}, for "
+            f"about {plan.kernel_values:.2g} kernel values; only the run can tell how many "
+            "rounds it has"
         ),
         f"disk: about {megabytes(plan.disk_bytes)} for the run folder at its most, before packing",
     ]
     return "\n".join(lines)
 
 
-def brief(planned: dict[str, Any]) -> str:
+def in_brief(planned: dict[str, Any]) -> str:
     """Return a plan, as JSON values, in a line."""
     return (
-        f"about {duration(planned['seconds'])} on {planned['workers']} worker(s) of about "
+        f"about {duration(planned['seconds'])} on {counted(planned['workers'], 'worker')} of about "
         f"{megabytes(planned['worker_bytes'])}, {planned['kernel_values']:.2g} kernel values"
     )
-
-
-def duration(seconds: float) -> str:
-    """Return a time as text."""
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.3g} min"
-    return f"{seconds / 3600:.3g} h"
 
 
 def _layers(stage: StagePlan) -> str:

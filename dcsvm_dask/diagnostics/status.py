@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.methods import options_of
 from dcsvm_dask.runtime.foretelling import PLAN
 from dcsvm_dask.steps.choice import reached_model, read_state
 from dcsvm_dask.storage.lock import read_holder
@@ -13,18 +16,33 @@ from dcsvm_dask.storage.run import Record, RunFolder
 
 # Seconds without a node at work that still belong to a stage; the scheduler needs less.
 LONGEST_PAUSE = 5.0
+# Records of an object store that are read at a time.
+READERS = 16
 # Nodes that compute f from scratch.
 FROM_SCRATCH = ("recompute-", "close-")
 
 
-def status(run: RunFolder) -> dict[str, Any]:
+def status(
+    run: RunFolder,
+    nodes: dict[str, dict[str, Record]] | None = None,
+    damaged: Callable[[InputError], None] | None = None,
+) -> dict[str, Any]:
     """Return where a run stands.
+
+    Parameters
+    ----------
+    nodes : dict, optional
+        What `read_nodes` returned, where it is known already.
+    damaged : callable, optional
+        Takes the error of a plan that is damaged, which is left out then.
 
     Returns
     -------
     dict
         ``state`` (running, interrupted, complete, failed), ``message``, ``converged``, ``stage``
-        (reached last), ``model`` (the stage that holds the best model), ``level``, ``objective``
+        (reached last), ``model`` (the stage that holds the best model), ``method``,
+        ``approximates`` (whether that means to end in another model than the exact one),
+        ``level``, ``objective``
         and ``gap`` (of the whole problem; estimates at a level), ``violation``, ``n_support``,
         ``start_seconds`` (compiling and starting workers) and ``run_seconds`` (from there to the
         end) of the process that completed it, None if none has, ``kernel_values``,
@@ -36,17 +54,32 @@ def status(run: RunFolder) -> dict[str, Any]:
         kernel values and, by stage, bytes written, each beside what it came to; None where no plan
         was kept), ``stages`` (the records of the commits).
     """
-    nodes = {stage: _nodes(run, stage) for stage in run.stages()}
+    nodes = read_nodes(run) if nodes is None else nodes
     commits = {stage: found["commit"] for stage, found in nodes.items() if "commit" in found}
     order = sorted(commits, key=lambda stage: _order(stage, commits[stage]))
-    left = _left(run)
-    reached = [stage for stage in order if not stage.startswith("score")]
+    left = state_now(run)
+    reached = [stage for stage in order if not stage.startswith(("score", "committee"))]
     stage = left["stage"] if left["stage"] in commits else (reached[-1] if reached else None)
     last = {} if stage is None else commits[stage]
     work, stage_seconds = _work(nodes, str(last.get("source", stage))), _stage_seconds(nodes)
     variables = commits.get("arrange", {}).get("variables", 0)
     n_support = last.get("support", last.get("n_support"))
     peaks = _peaks(nodes)
+    actual = {
+        "worker_bytes": max(peaks.values(), default=None),
+        "seconds": left.get("run_seconds"),
+        "kernel_values": work["kernel_values"],
+    }
+    written = {
+        stage: sum(r["written_bytes"] for r in found.values()) for stage, found in nodes.items()
+    }
+    try:
+        plan = read_plan(run, actual, written)
+    except InputError as error:
+        if damaged is None:
+            raise
+        damaged(error)
+        plan = None
     return {
         "run": run.place.url,
         "state": left["state"],
@@ -54,6 +87,7 @@ def status(run: RunFolder) -> dict[str, Any]:
         "converged": bool(left["converged"]),
         "stage": stage,
         "model": reached_model(run),
+        **_method(run.header["settings"]),
         "level": _level(order),
         "objective": last.get("objective_estimate", last.get("objective")),
         "gap": last.get("gap", last.get("gap_estimate")),
@@ -71,29 +105,30 @@ def status(run: RunFolder) -> dict[str, Any]:
         "seconds": _by_phase(stage_seconds),
         "stage_seconds": stage_seconds,
         "peak_bytes": peaks,
-        "plan": read_plan(
-            run,
-            {
-                "worker_bytes": max(peaks.values(), default=None),
-                "seconds": left.get("run_seconds"),
-                "kernel_values": work["kernel_values"],
-            },
-            {
-                stage: sum(r["written_bytes"] for r in found.values())
-                for stage, found in nodes.items()
-            },
-        ),
+        "plan": plan,
         "tasks": _tasks(nodes),
         "stages": {stage: commits[stage] for stage in order},
     }
 
 
-def _left(run: RunFolder) -> Record:
-    """Return the state that a run is in now, which may not be the one that was left."""
+def state_now(run: RunFolder) -> Record:
+    """Return the state that a run is in now, which may not be the one that was left.
+
+    Returns
+    -------
+    dict
+        ``state`` (running, interrupted, complete, failed), ``message``, ``converged``, ``stage``
+        and what else ``state.json`` holds.
+    """
     left = {"state": "running", "message": "", "converged": False, "stage": "", **read_state(run)}
     if left["state"] == "running" and read_holder(run.place) is None:
         return {**left, "state": "interrupted", "message": "the process that carried it is gone"}
     return left
+
+
+def _method(settings: dict[str, Any]) -> dict[str, Any]:
+    name, options = options_of(settings)
+    return {"method": name, "approximates": options.approximates}
 
 
 def _order(stage: str, commit: Record) -> tuple[bool, float]:
@@ -125,13 +160,19 @@ def phase_of(stage: str) -> str:
     return stage if stage.startswith("level-") else stage.split("-")[0]
 
 
-def _nodes(run: RunFolder, stage: str) -> dict[str, Record]:
-    found = {node: run.find(stage, node) for node in run.nodes(stage)}
-    return {
-        node: one.record | {"written_bytes": sum(size for size, _ in one.keys.values())}
-        for node, one in found.items()
-        if one is not None
-    }
+def read_nodes(run: RunFolder) -> dict[str, dict[str, Record]]:
+    """Return the records of all committed nodes by stage and name, with ``written_bytes``."""
+    names = [(stage, node) for stage in run.stages() for node in run.nodes(stage)]
+    found: dict[str, dict[str, Record]] = {stage: {} for stage in run.stages()}
+    # An object store answers many questions in little more time than one.
+    with ThreadPoolExecutor(READERS if run.place.is_remote else 1) as pool:
+        for (stage, node), one in zip(
+            names, pool.map(lambda at: run.find(*at), names), strict=True
+        ):
+            if one is not None:
+                written = sum(size for size, _ in one.keys.values())
+                found[stage][node] = one.record | {"written_bytes": written}
+    return found
 
 
 def _level(order: list[str]) -> int | None:
@@ -162,16 +203,18 @@ def _work(nodes: dict[str, dict[str, Record]], last: str) -> dict[str, Any]:
 
 def _stage_seconds(nodes: dict[str, dict[str, Record]]) -> dict[str, float]:
     """Return how long each stage took; the time between a kill and a resume does not count."""
-    total = {}
-    for stage, found in nodes.items():
-        spans = sorted((r["began"], r["began"] + r["seconds"]) for r in found.values())
-        taken, until = 0.0, spans[0][0] if spans else 0.0
-        for begin, end in spans:
-            pause = max(0.0, begin - until)
-            taken += max(0.0, end - max(begin, until)) + (pause if pause <= LONGEST_PAUSE else 0.0)
-            until = max(until, end)
-        total[stage] = taken
-    return total
+    return {stage: wall_seconds(found.values()) for stage, found in nodes.items()}
+
+
+def wall_seconds(records: Iterable[Record]) -> float:
+    """Return the time that some nodes took side by side, with the short pauses between them."""
+    spans = sorted((record["began"], record["began"] + record["seconds"]) for record in records)
+    taken, until = 0.0, spans[0][0] if spans else 0.0
+    for begin, end in spans:
+        pause = max(0.0, begin - until)
+        taken += max(0.0, end - max(begin, until)) + (pause if pause <= LONGEST_PAUSE else 0.0)
+        until = max(until, end)
+    return taken
 
 
 def _by_phase(stage_seconds: dict[str, float]) -> dict[str, float]:

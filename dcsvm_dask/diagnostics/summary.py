@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.diagnostics.outline import duration
+from dcsvm_dask.diagnostics.numbers import duration
 
 
 def summary(status: dict[str, Any]) -> str:
     """Return what `status` found as text."""
-    lines = [f"run        {status['run']}", f"state      {_state(status)}"]
+    lines = [f"run        {status['run']}", f"state      {state_of(status)}"]
     if status["stage"] is not None:
         lines.append(f"reached    {status['stage']}")
     lines += [f"{name:<10} {text}" for name, text in _figures(status)]
@@ -44,11 +44,15 @@ def _planned(plan: dict[str, Any]) -> str:
 
 
 def is_exact(status: dict[str, Any]) -> bool:
-    """Whether the model that a run has reached is that of the whole problem, not of a level."""
-    return str(status["model"]).startswith("model-")
+    """Whether the model that a run has reached is the exact one, not a level's or an approximation.
+
+    Or as near to it as its rounds went.
+    """
+    return str(status["model"]).startswith("model-") and not status["approximates"]
 
 
-def _state(status: dict[str, Any]) -> str:
+def state_of(status: dict[str, Any]) -> str:
+    """Return a run's state, and why it is not another one."""
     state = str(status["state"])
     if state == "complete" and is_exact(status):
         state += ", converged" if status["converged"] else ", NOT converged"
@@ -56,12 +60,19 @@ def _state(status: dict[str, Any]) -> str:
 
 
 def _figures(status: dict[str, Any]) -> list[tuple[str, str]]:
-    formats = (
+    formats: tuple[tuple[str, str, str], ...] = (
         ("objective", "objective", "{:.6f}"),
         ("gap", "gap", "{:.4g}"),
         ("violation", "violation", "{:.2e}"),
         ("support", "n_support", "{} support vectors"),
     )
+    record = status["stages"].get(status["stage"], {})
+    if "outputs" in record:
+        return [("model", f"weights of {record['outputs']} features")]
+    if "objective_estimate" in record:  # a level; its violation is that inside of blocks
+        objective = f"about {{:.6g}} +- {record['objective_error']:.2g}"
+        gap = f"about {{:.3g}} +- {record['gap_error']:.2g}"
+        formats = (("objective", "objective", objective), ("gap", "gap", gap), formats[3])
     return [
         (label, form.format(status[key])) for label, key, form in formats if status[key] is not None
     ]
@@ -72,9 +83,12 @@ def exact_line(status: dict[str, Any]) -> str:
     if not is_exact(status):
         return "exact: not reached"
     model = status["stages"][status["model"]]
+    figures = (("objective", "{:.6f}"), ("gap", "{:.4g}"), ("violation", "{:.2e}"))
+    known = [
+        f"{name} {form.format(model[name])}"
+        for name, form in figures
+        if model.get(name) is not None
+    ]
     score = status["stages"].get(f"score-{status['model']}")
     accuracy = "" if score is None else f"accuracy {score['accuracy']:.4f} "
-    return (
-        f"exact: {accuracy}objective {model['objective']:.6f} gap {model['gap']:.4g} "
-        f"violation {model['violation']:.2e} support vectors {model['support']}"
-    )
+    return " ".join([f"exact: {accuracy}".rstrip(), *known, f"support vectors {model['support']}"])

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from dcsvm_dask.diagnostics.drawing import draw
-from dcsvm_dask.diagnostics.outline import brief, outline
+from dcsvm_dask.diagnostics.outline import in_brief, outline
 from dcsvm_dask.graphs.plan import Plan, plan
 from tests.typical import COVTYPE, GOALS, SETTINGS
 
@@ -53,6 +53,6 @@ def test_the_json_says_the_same(planned: Plan) -> None:
 
 
 def test_the_line_says_time_workers_and_memory(planned: Plan) -> None:
-    line = brief(planned.to_json(2) | {"workers": 2})
-    assert "on 2 worker(s) of about" in line
+    line = in_brief(planned.to_json(2) | {"workers": 2})
+    assert "on 2 workers of about" in line
     assert f"{planned.worker_bytes / 2**20:,.0f} MiB" in line

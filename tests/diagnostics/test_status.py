@@ -16,6 +16,7 @@ from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.diagnostics.summary import exact_line, summary
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
@@ -58,6 +59,7 @@ def whole_run(run: RunFolder) -> None:
     commit(run, "level-1", "solve-0000", 20.0, kernel_values=6_000, host="h:2")
     commit(run, "level-1", "solve-0001", 20.0, kernel_values=4_000)
     level = {"objective": -60.0, "objective_estimate": -45.0, "gap_estimate": 8.0}
+    level |= {"objective_error": 0.5, "gap_error": 0.25}
     commit(
         run, "level-1", "commit", 22.0, **level, violation=0.01, support=45, kernel_values=10_000
     )
@@ -145,6 +147,8 @@ def test_a_level_tells_of_the_whole_problem_by_its_estimates(run: RunFolder) -> 
     found = status(run)
     assert (found["objective"], found["gap"], found["n_support"]) == (-45.0, 8.0, 45)
     assert "state      complete\n" in summary(found)
+    # Estimates are told as such, and a violation inside of blocks is none of the whole problem.
+    assert "objective  about -45 +- 0.5\ngap        about 8 +- 0.25\nsupport" in summary(found)
     assert exact_line(found) == "exact: not reached"
 
 
@@ -197,7 +201,7 @@ def test_the_message_of_the_last_end_is_kept(run: RunFolder, state: str) -> None
 
 def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
     stream = io.StringIO()
-    lines = Lines(stream)
+    announcer = Announcer("run", [Lines(stream)])
     arrange = {"variables": 90, "rows": 100, "blocks": 4, "largest_block": 40}
     arrange |= {"parts": 1}
     level = {
@@ -213,18 +217,24 @@ def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
         ("arrange", "part-0000", {}),
         ("arrange", "commit", arrange),
         ("level-1", "commit", level),
-        ("score-level-1", "commit", {"accuracy": 0.75, "rows": 10, "source": "level-1"}),
+        (
+            "score-level-1",
+            "commit",
+            {"accuracy": 0.75, "rows": 10, "source": "level-1", "mode": "early"},
+        ),
         ("conquer-001", "commit", {**POINT, "blocks": 2, "active": 30, "beta_min": 0.5}),
         ("model-conquer-001", "commit", POINT),
     ):
-        lines({"stage": stage, "layer": "x", "node": node, "record": record})
-    lines({"lost": "tcp://1.2.3.4:5", "tasks": []})
+        about = {"stage": stage, "layer": "x", "node": node, "worker": "w"}
+        announcer.send({"kind": "task", **about, "record": record})
+    announcer.send({"kind": "lost", "worker": "tcp://1.2.3.4:5", "tasks": []})
+    announcer.drain()
     said = stream.getvalue().splitlines()
     assert len(said) == 7
     assert "30% of the kernel's mass lies between a few clusters: working sets" in said.pop(0)
     assert "90 rows in 4 blocks (largest 40), 10 repeats merged" in said[0]
     assert "objective ~ -45 +- 0.5, gap ~ 8" in said[1]
     assert "early prediction: accuracy 0.7500 on 10 held-out rows" in said[2]
-    assert "next 30 rows in 2 block(s)" in said[3]
+    assert "next 30 rows in 2 blocks" in said[3]
     assert "objective -50.000000" in said[4]
     assert "worker tcp://1.2.3.4:5 is gone" in said[5]

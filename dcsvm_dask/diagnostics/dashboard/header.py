@@ -1,0 +1,148 @@
+"""The head of the page: what is trained, how far it is, what went wrong."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html import escape
+
+from dcsvm_dask.diagnostics.dashboard.runs import LEFT, FollowedRun
+from dcsvm_dask.diagnostics.dashboard.words import NOTHING, count, estimate_of
+from dcsvm_dask.diagnostics.lines import fault
+from dcsvm_dask.diagnostics.numbers import clock
+from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, Progress
+from dcsvm_dask.storage.run import Record
+
+MOST_FAULTS = 8
+
+
+def no_run(address: str) -> str:
+    """Return what is said where the scheduler has heard of no run."""
+    command = f"dcsvm train DATA.zarr --run RUN --scheduler {address}"
+    return (
+        "<p class='state none'>No run is on.</p>"
+        f"<p>This page shows a run from its beginning: <code>{escape(command)}</code></p>"
+    )
+
+
+def head(run: FollowedRun, n_workers: int, now: float) -> str:
+    """Return what is trained and how far it is, as HTML.
+
+    Parameters
+    ----------
+    n_workers : int
+        Workers that the scheduler has now.
+    now : float
+        Seconds since 1970.
+    """
+    progress = run.progress
+    begun, ending = progress.beginning, progress.ending
+    if begun is None:
+        return ""
+    state, message = state_of(progress)
+    about = begun.about
+    left = progress.left(now)
+    facts = [
+        ("data", f"{_name(about['data'])}, {count(about['rows'])} rows"),
+        ("kernel", f"{kernel_of(about['kernel'])}, C = {about['C']:g}"),
+        ("stage", stage_of(progress)),
+        ("elapsed", clock(progress.elapsed(now))),
+        (
+            "left",
+            NOTHING if left is None else f"about {clock(left)}, to {_time_of_day(now + left)}",
+        ),
+        ("workers", count(n_workers)),
+        *last_figures(progress),
+    ]
+    if ending is not None:
+        facts = [fact for fact in facts if fact[0] != "left"]
+    cells = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
+    )
+    kind = "on" if ending is None else ending.state
+    return (
+        f"<p class='state {escape(kind)}'>{escape(state)}<span>{escape(run.url)}</span></p>"
+        + (f"<p class='message'>{escape(message)}</p>" if message else "")
+        + f"<dl>{cells}</dl>"
+    )
+
+
+def state_of(progress: Progress) -> tuple[str, str]:
+    """Return in a few words how the run stands, and what its end said."""
+    ending = progress.ending
+    if ending is None:
+        return "Running", ""
+    if ending.state == "complete":
+        model = "the exact model is reached" if ending.converged else "an early model is reached"
+        return f"Complete: {model}", ending.message
+    return {LEFT: "Its process has left"}.get(
+        ending.state, ending.state.capitalize()
+    ), ending.message
+
+
+def stage_of(progress: Progress) -> str:
+    """Return the stage that is under way, and how much of it is done."""
+    for stage in progress.stages.values():
+        if stage.state == RUNNING:
+            if stage.n_blocks and stage.name.startswith("level") and stage.solved:
+                return f"{stage.name}, {count(stage.solved)} of {count(stage.n_blocks)} blocks"
+            tasks = f", {stage.tasks_done} of {stage.tasks} tasks" if stage.tasks > 1 else ""
+            return stage.name + tasks
+    done = [stage.name for stage in progress.stages.values() if stage.state == DONE]
+    return done[-1] if done else NOTHING
+
+
+def last_figures(progress: Progress) -> list[tuple[str, str]]:
+    """Return what the last stage that measured it says of the whole problem, and of accuracy."""
+    measured: Record = {}
+    accuracy: float | None = None
+    for stage in progress.stages.values():
+        if stage.name.startswith("score") and stage.record:
+            accuracy = stage.record.get("accuracy")
+        elif stage.state == DONE and stage.name.startswith(("level", "refine", "conquer")):
+            measured = stage.record
+    found = []
+    if measured:
+        found.append(("support vectors", count(measured.get("support", 0))))
+        if "objective_estimate" in measured:
+            of = (measured[f"objective_{part}"] for part in ("estimate", "error"))
+            found.append(("objective", estimate_of(*of)))
+        elif "objective" in measured:
+            found.append(("objective", f"{measured['objective']:,.4f}"))
+            found.append(("violation", f"{measured['violation']:.2g}"))
+    if accuracy is not None:
+        found.append(("accuracy", f"{accuracy:.4f}"))
+    return found
+
+
+def kernel_of(kernel: Record) -> str:
+    """Return a kernel with those of its parameters that it has."""
+    of = {
+        "rbf": ("gamma",),
+        "laplacian": ("gamma",),
+        "poly": ("gamma", "degree", "coef0"),
+        "sigmoid": ("gamma", "coef0"),
+    }
+    names = of.get(kernel["name"], ())
+    return ", ".join([kernel["name"], *(f"{name} = {kernel[name]:g}" for name in names)])
+
+
+def faults(progress: Progress) -> str:
+    """Return what went wrong, the newest first, as HTML."""
+    if not progress.faults:
+        return "<p class='quiet'>Nothing went wrong so far.</p>"
+    newest = progress.faults[::-1][:MOST_FAULTS]
+    items = "".join(
+        f"<li><time>{_time_of_day(event.time)}</time> {escape(fault(event))}</li>"
+        for event in newest
+    )
+    more = len(progress.faults) - len(newest)
+    return f"<ul>{items}</ul>" + (f"<p class='quiet'>and {more} before</p>" if more else "")
+
+
+def _name(url: str) -> str:
+    """Return the last parts of a data set's place: its own name, and train or test."""
+    return "/".join(url.rstrip("/").split("/")[-2:])
+
+
+def _time_of_day(time: float) -> str:
+    return datetime.fromtimestamp(time, tz=UTC).astimezone().strftime("%H:%M:%S")

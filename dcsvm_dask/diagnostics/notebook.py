@@ -1,0 +1,87 @@
+"""A run as a notebook shows it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from dcsvm_dask.diagnostics.colours import GREEN, GREY, ORANGE, RED
+from dcsvm_dask.diagnostics.history import history
+from dcsvm_dask.diagnostics.numbers import duration
+from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.journal import read_journal
+from dcsvm_dask.storage.run import RunFolder
+
+STATES = {"complete": GREEN, "running": ORANGE, "interrupted": GREY, "failed": RED}
+_CELL = "text-align:right;padding:1px 10px"
+_COLUMNS = (
+    ("objective", "objective", "{:,.6g}"),
+    ("gap", "gap", "{:.3g}"),
+    ("violation", "violation", "{:.1e}"),
+    ("n_support", "support vectors", "{:,}"),
+    ("accuracy", "accuracy", "{:.4f}"),
+    ("seconds", "seconds", "{:.1f}"),
+)
+
+
+def run_html(status: dict[str, Any], links: dict[str, str]) -> str:
+    """Return a run as HTML without scripts, in the colours of the page around it.
+
+    Parameters
+    ----------
+    status : dict
+        What `dcsvm_dask.diagnostics.status.status` returned.
+    links : dict
+        Addresses by what they are called.
+    """
+    state = str(status["state"])
+    head = (
+        f'<b>{escape(status["run"])}</b> &nbsp;<span style="background:{STATES[state]};'
+        f'color:#fff;border-radius:3px;padding:1px 7px">{state}</span>'
+    )
+    said = escape(status["message"])
+    if state == "complete" and is_exact(status):
+        said = "the exact model" if status["converged"] else "the rounds ended before convergence"
+    elif state == "complete" and status["approximates"]:
+        said = f"the model of {status['method']}"
+    elif state == "complete":
+        said = f"the early model of {status['stage']}"
+    if status["run_seconds"] is not None:
+        said += f", in {duration(status['run_seconds'])}"
+    anchors = " · ".join(
+        f'<a href="{escape(address)}" target="_blank">{escape(name)}</a>'
+        for name, address in links.items()
+    )
+    parts = [head, said, _table(history(status)), anchors]
+    return f'<div style="line-height:1.7">{"<br>".join(part for part in parts if part)}</div>'
+
+
+def links(run: RunFolder, *, running: bool) -> dict[str, str]:
+    """Return what there is to see of a run elsewhere: the live page, the report."""
+    found = {}
+    try:
+        begins = [entry for part in read_journal(run) for entry in part if "dashboard" in entry]
+    except InputError:  # damaged: there are links less
+        begins = []
+    if running and begins and begins[-1]["dashboard"]:
+        found["live page"] = begins[-1]["dashboard"].removesuffix("/status") + "/dcsvm"
+    report = run.place / "report.html"
+    if report.is_local and report.exists():
+        found["report"] = f"file://{report}"
+    return found
+
+
+def _table(entries: list[dict[str, Any]]) -> str:
+    """Return what each commit measured; the largest number of rounds would fill no screen."""
+    if not entries:
+        return ""
+    shown = entries if len(entries) <= 12 else [*entries[:8], *entries[-4:]]
+    names = ["", *(title for _, title, _ in _COLUMNS)]
+    rows = ["<tr>" + "".join(f'<th style="{_CELL}">{name}</th>' for name in names) + "</tr>"]
+    for entry in shown:
+        cells = ["" if entry[key] is None else form.format(entry[key]) for key, _, form in _COLUMNS]
+        cells = [f'<td style="{_CELL}">{cell}</td>' for cell in cells]
+        name = f'<td style="text-align:left;padding:1px 10px">{entry["stage"]}</td>'
+        rows.append(f"<tr>{name}{''.join(cells)}</tr>")
+    return f'<table style="border-collapse:collapse">{"".join(rows)}</table>'

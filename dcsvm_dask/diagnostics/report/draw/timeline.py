@@ -1,0 +1,141 @@
+"""What each worker did when, and the memory that it took."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from bokeh.models import ColumnDataSource, Range1d
+
+from dcsvm_dask.diagnostics.colours import GREY, YELLOW, step_colour
+from dcsvm_dask.diagnostics.report.draw.glyphs import bars, line
+from dcsvm_dask.diagnostics.report.draw.style import (
+    WHOLE,
+    breaks,
+    from_zero,
+    hover,
+    legend,
+    line_at,
+    plot,
+    series_colour,
+    ticks,
+)
+from dcsvm_dask.diagnostics.report.table import Table, rows_of
+
+MOST_TASKS = 10_000
+MOST_WORKERS = 48
+NEAR_LIMIT = 3.0
+"""A limit is drawn where it is at most so many times the peak; further up it is told of."""
+COLOURS = {"score": YELLOW, "probe": GREY, "subset": "#b79fce", "model": "#4b9b6e"}
+"""Of steps that are stages of their own."""
+
+
+def colour_of(step: str) -> str:
+    """Return the colour of a kind of step."""
+    return COLOURS.get(step) or step_colour(step)
+
+
+def shown_workers(workers: Table) -> list[str]:
+    """Return the workers that figures show: those that were busy longest, by name."""
+    order = sorted(zip(workers["busy_seconds"], workers["worker"], strict=True), reverse=True)
+    return sorted((worker for _, worker in order[:MOST_WORKERS]), key=_natural)
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """Return what sorts names as people count: host2 before host10."""
+    parts = re.split(r"(\d+)", name)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def thinned(tasks: Table, workers: Sequence[str]) -> tuple[list[dict[str, Any]], int, float]:
+    """Return the longest tasks of some workers, and how many others there are, and their time."""
+    shown = set(workers)
+    own = sorted(
+        (row for row in rows_of(tasks) if row["worker"] in shown), key=lambda row: -row["seconds"]
+    )
+    rest = own[MOST_TASKS:]
+    return own[:MOST_TASKS], len(rest), sum(row["seconds"] for row in rest)
+
+
+def gantt(tasks: list[dict[str, Any]], workers: Sequence[str], pauses: Sequence[float]) -> Any:
+    """Return the tasks of each worker over time, coloured by their kind."""
+    height = min(900, 110 + max(34, min(60, 360 // len(workers))) * len(workers))
+    made = plot("time (s)", "", width=WHOLE, height=height, svg=len(tasks) < 500)
+    lane = {worker: position for position, worker in enumerate(reversed(workers))}
+    items, drawn = [], []
+    for step in dict.fromkeys(row["step"] for row in sorted(tasks, key=lambda r: r["began"])):
+        own = [row for row in tasks if row["step"] == step]
+        source = ColumnDataSource(
+            {
+                "left": [row["began"] for row in own],
+                "right": [row["began"] + row["seconds"] for row in own],
+                "y": [lane[row["worker"]] for row in own],
+                "peak": [(row["peak_bytes"] or 0) / 2**20 for row in own],
+                **{key: [row[key] for row in own] for key in SHOWN},
+            }
+        )
+        colour = colour_of(step)
+        drawn.append(bars(made, source, colour, y="y", left="left", right="right", height=0.72))
+        items.append((step, colour))
+    legend(made, items)
+    hover(
+        made,
+        [
+            ("", "@stage, @task"),
+            ("worker", "@worker"),
+            ("begin", "@left{0.00} s"),
+            ("took", "@seconds{0.000} s, processor @cpu_seconds{0.000} s"),
+            ("kernel values", "@kernel_values{0,0}"),
+            ("peak memory", "@peak{0,0} MiB"),
+        ],
+        drawn,
+    )
+    ticks(made.yaxis[0], [float(at) for at in lane.values()], list(lane))
+    made.y_range = Range1d(-0.6, len(workers) - 0.4)
+    made.ygrid.grid_line_color = None
+    breaks(made, pauses)
+    return made
+
+
+SHOWN = ("stage", "task", "worker", "seconds", "cpu_seconds", "kernel_values")
+
+
+def memory(tasks: Table, workers: Table, pauses: Sequence[float]) -> Any:
+    """Return the resident memory of each worker at the end of its tasks."""
+    made = plot("time (s)", "memory (MiB)", width=WHOLE, height=260)
+    shown = shown_workers(workers)
+    items, drawn, most = [], [], 0.0
+    for position, worker in enumerate(shown):
+        own = [row for row in rows_of(tasks) if row["worker"] == worker and row["resident_bytes"]]
+        own.sort(key=lambda row: row["began"] + row["seconds"])
+        own = own[:: max(1, len(own) // 500)]
+        y = [row["resident_bytes"] / 2**20 for row in own]
+        source = ColumnDataSource(
+            {
+                "x": [row["began"] + row["seconds"] for row in own],
+                "y": y,
+                "peak": [row["peak_bytes"] / 2**20 for row in own],
+                "worker": [worker] * len(own),
+                "stage": [row["stage"] for row in own],
+            }
+        )
+        colour = series_colour(position) if len(shown) <= 7 else GREY
+        line(made, source, colour, 1, y="peak", dash="dotted")
+        items.append((worker, colour))
+        drawn.append(line(made, source, colour))
+        most = max([most, *source.data["peak"]])
+    limits = [limit / 2**20 for limit in workers["limit_bytes"] if limit]
+    if limits and min(limits) <= NEAR_LIMIT * most:
+        line_at(made, min(limits))
+        most = max(most, min(limits))
+    if len(shown) <= 7:
+        legend(made, items)
+    hover(
+        made,
+        [("", "@worker after @stage"), ("memory", "@y{0,0} MiB"), ("peak", "@peak{0,0} MiB")],
+        drawn,
+    )
+    from_zero(made, most)
+    breaks(made, pauses)
+    return made

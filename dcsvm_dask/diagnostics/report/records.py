@@ -1,0 +1,126 @@
+"""What a run's folder says of the run, read once for all tables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from dcsvm_dask.diagnostics.report.clock import Clock
+from dcsvm_dask.diagnostics.status import read_nodes, status
+from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.foretelling import PLAN
+from dcsvm_dask.runtime.journal import read_journal
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.run import Record, RunFolder
+
+LEVEL = "level-"
+
+
+@dataclass(frozen=True)
+class Records:
+    """All small records of a run; `read_records` makes one.
+
+    Attributes
+    ----------
+    status : dict
+        See `dcsvm_dask.diagnostics.status.status`; its ``stages`` are the commits in their order.
+    nodes : dict
+        Records of all committed nodes by stage and name.
+    journal : list
+        See `dcsvm_dask.runtime.journal.read_journal`; empty where it is damaged.
+    plan : dict or None
+        What was foretold; None where it is damaged or missing.
+    data : DataSet or None
+        The training data; None where they are not there any more.
+    notes : list of str
+        What could not be read.
+    clock : Clock
+        From times to seconds of the run.
+    """
+
+    run: RunFolder
+    status: dict[str, Any]
+    nodes: dict[str, dict[str, Record]]
+    journal: list[list[dict[str, Any]]]
+    plan: Record | None
+    data: DataSet | None
+    notes: list[str]
+    clock: Clock
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters that shaped the run, as run.json holds them."""
+        found: dict[str, Any] = self.run.header["settings"]
+        return found
+
+    @property
+    def commits(self) -> dict[str, Record]:
+        """Records of the commits by stage, in their order."""
+        found: dict[str, Record] = self.status["stages"]
+        return found
+
+    @property
+    def levels(self) -> list[str]:
+        """Stages of the levels that are committed, the bottom one first."""
+        found = [stage for stage in self.commits if stage.startswith(LEVEL)]
+        return sorted(found, key=level_of, reverse=True)
+
+    @property
+    def best(self) -> Record | None:
+        """The commit of the exact model; None where there is none."""
+        model = str(self.status["model"])
+        return self.commits.get(model) if is_exact(self.status) else None
+
+    def committed_at(self, stage: str) -> float:
+        """Return when a stage was committed, in seconds of the run."""
+        record = self.commits[stage]
+        return self.clock(record["began"] + record["seconds"])
+
+
+def read_records(run: RunFolder) -> Records:
+    """Read a run's folder.
+
+    Raises
+    ------
+    InputError
+        If a commit or the state is damaged; a damaged journal or plan is told of in the notes.
+    """
+    notes: list[str] = []
+    nodes = read_nodes(run)
+    found = status(run, nodes, lambda error: notes.append(str(error)))
+    try:
+        journal = read_journal(run)
+    except InputError as error:
+        journal, note = [], str(error)
+        notes.append(note)
+    try:
+        plan = (run.place / PLAN).read_json(sealed=True)
+    except (FileNotFoundError, InputError):  # the status has told of damage
+        plan = None
+    data = None
+    try:
+        data = DataSet.open(run.header["data"]["url"])
+        if data.fingerprint != run.header["data"]["fingerprint"]:
+            notes.append(f"{data.url}: holds other data now than the run was begun with")
+            data = None
+    except (InputError, OSError) as error:
+        notes.append(f"the training data cannot be looked at: {error}")
+    return Records(run, found, nodes, journal, plan, data, notes, Clock.of(nodes, journal))
+
+
+def level_of(stage: str) -> int:
+    """Return the number of a level's stage."""
+    return int(stage.removeprefix(LEVEL))
+
+
+def round_of(stage: str) -> int | None:
+    """Return the number of a round's stage; None: it is none."""
+    name, _, number = stage.partition("-")
+    return int(number) if name in ("refine", "conquer", "balance") and number else None
+
+
+def layer_of(node: str) -> str:
+    """Return the layer of a node: its name without its number."""
+    return re.sub(r"-\d+$", "", node)

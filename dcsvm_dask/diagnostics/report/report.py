@@ -1,0 +1,126 @@
+"""The report of one run."""
+
+from __future__ import annotations
+
+from dcsvm_dask.diagnostics.report.about import command
+from dcsvm_dask.diagnostics.report.comparison import accuracies, comparison, errors, names
+from dcsvm_dask.diagnostics.report.page import page, require
+from dcsvm_dask.diagnostics.report.plane import plane
+from dcsvm_dask.diagnostics.report.records import Records, read_records
+from dcsvm_dask.diagnostics.report.table import Table
+from dcsvm_dask.diagnostics.report.tables import tables
+from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.storage.run import RunFolder
+
+
+def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict[str, Table]]:
+    """Return the report of a run as HTML, and its tables.
+
+    Parameters
+    ----------
+    run : RunFolder or Records
+    compute : bool
+        Whether to compute what costs kernel values; it is kept in the run's folder. Otherwise
+        only what was computed before is shown.
+
+    Raises
+    ------
+    InputError
+        If bokeh is not installed, or what the run committed is damaged.
+    """
+    require()
+    records = run if isinstance(run, Records) else read_records(run)
+    found = tables(records, compute=compute)
+    picture = plane(records, compute=compute)
+    # They import bokeh.
+    from dcsvm_dask.diagnostics.report.sections import levels, workers
+    from dcsvm_dask.diagnostics.report.sections import run as of_run
+    from dcsvm_dask.diagnostics.report.sections.plane import plane_section
+    from dcsvm_dask.diagnostics.report.sections.predictions import prediction_section
+    from dcsvm_dask.diagnostics.report.sections.progress import progress_section
+
+    climbs = records.status["method"] in ("dcsvm", "subsample")
+    quality = (levels.theory_section(records, found), levels.blocks_section(records, found))
+    sections = [
+        of_run.summary_section(found),
+        *([levels.tree_section(records, found)] if climbs else []),
+        progress_section(records, found),
+        prediction_section(records, found),
+        plane_section(records, picture),
+        *(quality if climbs else ()),
+        workers.workers_section(records, found),
+        workers.work_section(found),
+        of_run.plan_section(found),
+        workers.faults_section(records, found),
+        of_run.repeat_section(records, found, command(records)),
+    ]
+    text = page(
+        title=f"{records.run.place.name}",
+        subtitle=_subtitle(records),
+        state=_state(records),
+        headlines=of_run.headlines(records, found),
+        notes=records.notes,
+        sections=sections,
+        tables=found,
+    )
+    return text, found
+
+
+def _state(records: Records) -> str:
+    status = records.status
+    if status["state"] == "complete" and is_exact(status):
+        return "complete, converged" if status["converged"] else "complete, not converged"
+    if status["state"] == "complete":
+        return f"complete at {status['model']}"
+    return str(status["state"])
+
+
+def _subtitle(records: Records) -> str:
+    settings, data = records.settings, records.data
+    kernel = settings["kernel"]
+    rows = records.run.header["shape"].get("n_rows", 0)
+    about = f"{rows:,} rows" + (f" of {data.n_features:,} features" if data is not None else "")
+    method = records.status["method"]
+    how = f"{'' if method == 'dcsvm' else method + ', '}{kernel['name']} kernel"
+    if kernel["name"] != "linear":
+        how += f", gamma {kernel['gamma']:g}"
+    how += f", C {settings['C']:g}" + (", with a bias" if settings["fit_intercept"] else "")
+    return f"{about} · {how} · {records.run.place}"
+
+
+def compare(runs: list[RunFolder]) -> tuple[str, dict[str, Table]]:
+    """Return the comparison of several runs as HTML, and its tables.
+
+    Raises
+    ------
+    InputError
+        If bokeh is not installed, or what a run committed is damaged.
+    """
+    require()
+    records = [read_records(run) for run in runs]
+    called = names(records)
+    found = {
+        "comparison": comparison(records),
+        "accuracies": accuracies(records),
+        "errors": errors(records),
+    }
+    from dcsvm_dask.diagnostics.report.sections import compare as sections
+
+    text = page(
+        title=f"{len(runs)} runs side by side",
+        subtitle=" · ".join(called),
+        state="",
+        headlines=[],
+        notes=[
+            f"{name}: {note}"
+            for name, one in zip(called, records, strict=True)
+            for note in one.notes
+        ],
+        sections=[
+            sections.table_section(found["comparison"]),
+            sections.accuracy_section(found["accuracies"], called),
+            sections.error_section(found["errors"], called),
+        ],
+        tables=found,
+    )
+    return text, found

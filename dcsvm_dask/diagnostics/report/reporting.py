@@ -1,0 +1,52 @@
+"""The report at the end of a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from dcsvm_dask.diagnostics.report.page import available
+from dcsvm_dask.runtime.announcer import INTERRUPTED
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import RunEnds, Said
+from dcsvm_dask.storage.run import RunFolder
+
+
+class Reporting(Callback):
+    """Writes ``report.html`` into a run's folder when a process leaves the run.
+
+    It computes no kernel values, and whatever goes wrong becomes one sentence.
+
+    Parameters
+    ----------
+    run : RunFolder
+    others : sequence of Callback
+        Who is told that sentence.
+    """
+
+    def __init__(self, run: RunFolder, others: Sequence[Callback] = ()) -> None:
+        self._run, self._others = run, others
+
+    def on_end(self, event: RunEnds) -> None:
+        """Write the report, unless somebody wants the process to end at once."""
+        if event.message != INTERRUPTED:
+            self.write()
+
+    def write(self) -> None:
+        """Write the report, or say why not."""
+        if not available():
+            self._say("no report: it needs bokeh (pip install 'dcsvm-dask[report]')")
+            return
+        try:
+            from dcsvm_dask.diagnostics.report.report import report
+            from dcsvm_dask.diagnostics.report.writing import place_in, write_html
+
+            # The header may have got other goals since.
+            run = RunFolder.open(self._run.place)
+            write_html(report(run, compute=False)[0], place_in(run))
+        except Exception as error:  # noqa: BLE001 (a picture must not make a run fail)
+            self._say(f"no report: {error}")
+
+    def _say(self, text: str) -> None:
+        for other in self._others:
+            other.on_say(Said(self._run.place.url, time.time(), text))

@@ -1,0 +1,1 @@
+"""The sections of the page: what is shown, in which words."""

@@ -1,0 +1,156 @@
+"""How well the models predict held-out rows."""
+
+from __future__ import annotations
+
+from dcsvm_dask.diagnostics.report import text
+from dcsvm_dask.diagnostics.report.draw import predictions as draw
+from dcsvm_dask.diagnostics.report.parts import Grid, Matrix, Part, Picture, Section, Words, grid
+from dcsvm_dask.diagnostics.report.records import Records
+from dcsvm_dask.diagnostics.report.table import Table, n_rows, rows_of
+
+MODES = {
+    "early": "Early prediction (6)",
+    "naive": "Naive prediction (5)",
+    "committee": "Bayesian committee machine",
+    "exact": "Exact model",
+}
+"""The numbers are those of the equations of Hsieh, Si, Dhillon (2014)."""
+
+
+def prediction_section(records: Records, tables: dict[str, Table]) -> Section:
+    """Return the section on accuracy."""
+    predictions, modes = tables["predictions"], tables["prediction_modes"]
+    if records.run.header.get("holdout") is None:
+        lead = "No rows were held out: give --holdout DATA.zarr/test to `dcsvm train`."
+        return Section("prediction", "Prediction", lead)
+    if not n_rows(predictions):
+        return Section("prediction", "Prediction", "No model has been scored yet.")
+    lead = (
+        "Every model is scored on held-out rows as soon as it is committed: a level by early "
+        "prediction (a row is decided by the machine of its own block)"
+        + (
+            ", and by the Bayesian committee machine of its blocks."
+            if "committee" in predictions["mode"]
+            else "."
+        )
+    )
+    parts: list[Part] = []
+    if n_rows(predictions) > 1:
+        made = draw.accuracy(predictions, modes)
+        caption = (
+            "Numbers are levels, E the exact model; bars are standard errors. A level within the "
+            "bars of the exact model is as good where time counts."
+        )
+        parts.append(Picture(made, "Accuracy over time", caption, "predictions", wide=True))
+    parts.append(_models(predictions))
+    parts.append(_modes(modes) if n_rows(modes) else _no_modes(records))
+    parts += _curves(tables)
+    parts += _matrices(records, tables["confusion"])
+    return Section("prediction", "Prediction", lead, parts)
+
+
+def _models(predictions: Table) -> Grid:
+    shown = [
+        ("stage", "model", text.word),
+        ("mode", "prediction", text.word),
+        ("time", "after", text.seconds),
+        ("accuracy", "accuracy", text.percent),
+        ("accuracy_error", "±", text.percent),
+        ("balanced_accuracy", "balanced", text.percent),
+        ("auc", "AUC", text.number),
+        ("ap", "AP", text.number),
+        ("rows", "rows", text.whole),
+    ]
+    caption = "Balanced: the mean of the classes' recalls. ±: the standard error of the accuracy."
+    words = ("stage", "mode")
+    return grid(
+        predictions, shown, title="Models", caption=caption, table="predictions", words=words
+    )
+
+
+def _modes(modes: Table) -> Grid:
+    rows = list(rows_of(modes))
+    levels = sorted({row["level"] for row in rows if row["level"]}, reverse=True)
+    columns = [*levels, *([0] if any(not row["level"] for row in rows) else [])]
+    headers = ["", *(f"level {level}" if level else "exact" for level in columns)]
+    lines = []
+    for mode, name in MODES.items():
+        own = {row["level"]: row for row in rows if row["mode"] == mode}
+        if own:
+            cells = (own.get(level) for level in columns)
+            lines.append([name, *(_cell(cell) for cell in cells)])
+    n = ", ".join(sorted({f"{row['rows']:,}" for row in rows}))
+    return Grid(
+        "Ways to predict",
+        headers,
+        lines,
+        [True, *([False] * len(columns))],
+        f"Accuracy and milliseconds a row, all on the same {n} held-out rows in one thread."
+        + (" Early prediction should be nearly as accurate as the exact model." if levels else ""),
+        "prediction_modes",
+    )
+
+
+def _cell(row: dict[str, float] | None) -> str:
+    if row is None:
+        return text.NOTHING
+    return f"{text.percent(row['accuracy'])} / {row['ms_per_row']:.3g} ms"
+
+
+def _no_modes(records: Records) -> Words:
+    return Words(
+        "Naive prediction and the time that a row takes cost kernel values, so they are computed "
+        "on demand:",
+        f"dcsvm report {records.run.place}",
+    )
+
+
+def _curves(tables: dict[str, Table]) -> list[Part]:
+    names = list(dict.fromkeys(tables["confusion"]["model"]))
+    scores = dict(zip(names, rows_of(tables["predictions"]), strict=True))
+    parts: list[Part] = []
+    for key, x, y, area, title, caption in (
+        (
+            "roc_curves",
+            "false_positive_rate",
+            "true_positive_rate",
+            "auc",
+            "ROC curve",
+            "The nearer to the upper left corner the better; dashed: a guess.",
+        ),
+        (
+            "precision_recall_curves",
+            "recall",
+            "precision",
+            "ap",
+            "Precision and recall",
+            "Which share of what is called positive is so, for the share that is found.",
+        ),
+    ):
+        areas = {
+            name: f"{name}, {area.upper()} {score[area]:.4f}"
+            for name, score in scores.items()
+            if score[area] is not None
+        }
+        if areas:
+            made = draw.curves(tables[key], x, y, areas, diagonal=area == "auc")
+            parts.append(Picture(made, title, caption, key))
+    return parts
+
+
+def _matrices(records: Records, confusion: Table) -> list[Part]:
+    data = records.data
+    labels = ["-1", "+1"] if data is None else [str(label) for label in data.classes]
+    parts: list[Part] = []
+    for name in dict.fromkeys(confusion["model"]):
+        own = [row for row in rows_of(confusion) if row["model"] == name]
+        cells = [
+            [
+                (text.whole(row["rows"]), text.percent(row["share"]), row["share"] or 0.0)
+                for row in own
+                if row["true"] == true
+            ]
+            for true in ("-1", "+1")
+        ]
+        parts.append(Matrix(name, cells, labels))
+    return parts

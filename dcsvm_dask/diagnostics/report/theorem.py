@@ -1,0 +1,94 @@
+"""Theorem 1 of Hsieh, Si, Dhillon (2014) beside what a run came to: f(level) - f* <= C^2 D / 2."""
+
+from __future__ import annotations
+
+from dcsvm_dask.diagnostics.report.between import between
+from dcsvm_dask.diagnostics.report.records import Records, level_of
+from dcsvm_dask.diagnostics.report.table import Table, table
+from dcsvm_dask.kernels import Kernel
+
+COLUMNS = (
+    "level",
+    "D",
+    "D_error",
+    "D_share",
+    "bound",
+    "bound_error",
+    "difference",
+    "difference_error",
+    "difference_from",
+)
+
+
+def theorem(records: Records, *, compute: bool = False) -> Table:
+    """Return a row for each level: D(pi), the bound that it gives, and f(level) - f*.
+
+    D(pi) is estimated on a sample of the rows, and so is ``difference``, with standard errors.
+    ``difference_from`` says how: ``exact``, where the rounds began at the level's own alphas and
+    computed its objective; ``pairs``, from the pairs of support vectors in different blocks, which
+    costs kernel values and so is done with `compute` alone; else ``rows``, from the level's
+    commit. There is no bound where `why_no_bound` says so, and no difference before the exact
+    model is reached or with a bias.
+    """
+    best, without = records.best, why_no_bound(records)
+    rows = []
+    for stage in records.levels:
+        commit = records.commits[stage]
+        row = {"level": level_of(stage)} | {
+            key: commit.get(key) for key in ("D", "D_error", "D_share")
+        }
+        if without is None and row["D"] is not None:
+            half = 0.5 * records.settings["C"] ** 2
+            row |= {"bound": half * row["D"], "bound_error": half * row["D_error"]}
+        if best is not None and not records.settings["fit_intercept"]:
+            row |= _difference(records, stage, best["objective"], compute=compute)
+        rows.append(row)
+    return table(COLUMNS, rows)
+
+
+def why_no_bound(records: Records) -> str | None:
+    """Return why the theorem says nothing of this run; None: it does."""
+    kernel = Kernel(**records.settings["kernel"])
+    arrange = records.commits.get("arrange", {})
+    if not kernel.is_psd:
+        return (
+            f"The {kernel.name} kernel is not positive semi-definite, so the theorem gives no bound"
+        )
+    if records.settings["fit_intercept"]:
+        return "The theorem is about the problem without a bias"
+    if arrange.get("variables") != arrange.get("rows"):
+        return (
+            "Repeated rows were merged into variables with larger bounds, "
+            "and D was measured without these weights"
+        )
+    return None
+
+
+def _difference(
+    records: Records, stage: str, final: float, *, compute: bool
+) -> dict[str, float | str]:
+    """Return f(level) - f*."""
+    last = records.levels[-1]
+    start = records.commits.get("refine-000") or records.commits.get("conquer-000")
+    # Rounds begin with f from scratch at the last level's alphas: its objective, exactly.
+    if (
+        stage == last
+        and start
+        and start["support"] == records.commits[stage]["support"]
+        and start.get("from_scratch")
+        and start.get("scale") == 1.0
+    ):
+        exact = start["objective"] - final
+        return {"difference": exact, "difference_error": 0.0, "difference_from": "exact"}
+    commit = records.commits[stage]
+    pairs = between(records, stage, compute=compute)
+    if pairs is not None:
+        objective, error, source = commit["objective"] + pairs["sum"], pairs["error"], "pairs"
+    else:
+        objective, error = commit["objective_estimate"], commit["objective_error"]
+        source = "rows"
+    return {
+        "difference": objective - final,
+        "difference_error": error,
+        "difference_from": source,
+    }

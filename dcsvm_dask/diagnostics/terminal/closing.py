@@ -1,0 +1,101 @@
+"""What a terminal says at the end of a run: what came of it, and what can be next."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from dcsvm_dask.diagnostics.numbers import brief, clock, megabytes
+from dcsvm_dask.diagnostics.summary import is_exact, state_of
+from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.run import RunFolder
+
+REPORT = "report.html"
+
+
+def closing(run: RunFolder, status: dict[str, Any]) -> str:
+    """Return where a run stands and how to go on, in a few lines.
+
+    Parameters
+    ----------
+    run : RunFolder
+    status : dict
+        What `dcsvm_dask.diagnostics.status.status` returned.
+    """
+    lines = [("run", shown(run.place.url)), ("state", _state(status))]
+    if status["model"] is not None:
+        lines += _model(status)
+    peak, plan = max(status["peak_bytes"].values(), default=0), status["plan"]
+    if peak:
+        planned = f", {megabytes(plan['worker_bytes']['planned'])} planned" if plan else ""
+        lines.append(("memory", f"{megabytes(peak)} a worker at most{planned}"))
+    if (run.place / REPORT).exists():
+        lines.append(("report", shown((run.place / REPORT).url)))
+    commands = next_commands(run, status)
+    lines += [("next" if not i else "", command) for i, command in enumerate(commands)]
+    return "\n".join(f"{name:<10} {text}" for name, text in lines)
+
+
+def next_commands(run: RunFolder, status: dict[str, Any]) -> list[str]:
+    """Return commands that make sense now."""
+    place = shown(run.place.url)
+    found = [] if status["state"] == "complete" else [f"dcsvm resume {place}"]
+    if status["state"] == "complete" and is_exact(status) and not status["converged"]:
+        found.append(f"dcsvm resume {place} --max-rounds {2 * run.header['goals']['max_rounds']}")
+    if status["state"] == "complete" and not (is_exact(status) or status["approximates"]):
+        found.append(f"dcsvm resume {place} --stop-at 0")
+    if status["model"] is not None:
+        rows = test_rows(run)
+        found.append(f"dcsvm evaluate {place} {rows}")
+        found.append(f"dcsvm predict {place} {rows} --out predictions.csv")
+    return found
+
+
+def test_rows(run: RunFolder) -> str:
+    """Return where rows to test a run's model are, as far as is known."""
+    if run.header.get("holdout"):
+        return shown(run.header["holdout"])
+    try:
+        data = DataSet.open(run.header["data"]["url"])
+    except (DcsvmError, OSError):  # it is not there any more
+        return "DATA"
+    return shown(f"{data.place}/test") if "test" in data.parts else "DATA"
+
+
+def shown(url: str) -> str:
+    """Return a place as one would type it here."""
+    below = f"{Path.cwd()}{os.sep}"
+    return url.removeprefix(below)
+
+
+def _state(status: dict[str, Any]) -> str:
+    taken = status["run_seconds"] if status["state"] == "complete" else None
+    return state_of(status) + ("" if taken is None else f", in {clock(taken)}")
+
+
+def _model(status: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the best model's figures."""
+    name, exact = status["model"], is_exact(status)
+    record, score = status["stages"][name], status["stages"].get(f"score-{name}")
+    kind = "exact" if exact else f"early prediction by {name}"
+    if status["approximates"]:
+        kind = str(status["method"])
+    size = f"{record['support']:,} support vectors"
+    if "outputs" in record:
+        size = f"weights of {record['outputs']:,} features"
+    lines = [("model", f"{kind}, {size}")]
+    if score is not None:
+        rows = f"{score['rows']:,} held-out rows"
+        lines.append(("accuracy", f"{score['accuracy']:.4f} on {rows}"))
+    if status["approximates"]:
+        known = record.get("objective")
+        return lines if known is None else [*lines, ("objective", f"{known:,.4f}")]
+    if exact:
+        figures = f"{record['objective']:,.4f}, duality gap {brief(record['gap'])}"
+        figures += f", violation {record['violation']:.1e}"
+    else:
+        figures = f"about {record['objective_estimate']:,.6g}"
+        figures += f", duality gap about {brief(record['gap_estimate'])}"
+    return [*lines, ("objective", figures)]

@@ -1,0 +1,219 @@
+"""A run in the terminal: lines for what is committed, below them the tree with its bars."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from dcsvm_dask.diagnostics.colours import GREY, RED
+from dcsvm_dask.diagnostics.lines import describe, fault
+from dcsvm_dask.diagnostics.numbers import clock
+from dcsvm_dask.diagnostics.outline import in_brief
+from dcsvm_dask.diagnostics.progress.progress import Progress
+from dcsvm_dask.diagnostics.terminal.closing import shown
+from dcsvm_dask.diagnostics.terminal.columns import figures, has_time, headings, is_point, line
+from dcsvm_dask.diagnostics.terminal.table import table
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import (
+    Event,
+    NoWorkers,
+    Planned,
+    RunBegins,
+    RunEnds,
+    Said,
+    StageBegins,
+    StageDone,
+    TaskFailed,
+    WorkerLost,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+PER_SECOND = 4
+HEADINGS_EVERY = 40
+"""Lines between two headings: as many as one sees at a time."""
+
+
+class Terminal(Callback):
+    """Shows a run on a terminal.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where to; by default standard error, so that standard output stays for results.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        self._console = console or Console(stderr=True, highlight=False)
+        self._ascii = self._console.options.ascii_only
+        # What is drawn is drawn in a thread of its own, so that seconds go on.
+        self._lock = threading.Lock()
+        self._spinner = Spinner("line" if self._ascii else "dots")
+        self._progress = Progress()
+        self._doing, self._since = "", 0.0
+        self._held: StageDone | None = None
+        self._lines = 0
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._render,
+            refresh_per_second=PER_SECOND,
+            vertical_overflow="crop",
+            # What others print goes above; what goes into a file stays what it is.
+            redirect_stdout=sys.stdout.isatty(),
+            redirect_stderr=sys.stderr.isatty(),
+        )
+
+    def on_event(self, event: Event) -> None:
+        """Show it, and print what is to stay."""
+        with self._lock:
+            self._progress.on_event(event)
+        super().on_event(event)
+
+    def on_begin(self, event: RunBegins) -> None:
+        """Say what is trained; from now on the tree is shown."""
+        with self._lock:
+            self._doing = ""
+        about = event.about
+        rows = f"{about['rows']:,} rows of {shown(about['data'])}"
+        self._print(rows, kernel_text(about["kernel"]), f"C {about['C']:g}", style=GREY)
+        self._start()
+
+    def on_plan(self, event: Planned) -> None:
+        """Say what the run is likely to take."""
+        self._sentence(event, "plan", in_brief(event.plan))
+
+    def on_stage(self, event: StageBegins) -> None:
+        """Print the line of the stage before, unless it is about to have its accuracy."""
+        if self._held is not None and event.stage not in ending_in_score(self._held.stage):
+            self._tell_held()
+
+    def on_commit(self, event: StageDone) -> None:
+        """Print what the stage came to; where it may be scored next, with its accuracy."""
+        if is_point(event.stage):
+            self._tell_held()
+            self._held = event
+        elif event.stage.startswith("score-") and self._held is not None:
+            self._tell_held(event.record["accuracy"])
+        elif not event.resumed and not event.stage.startswith("model-"):
+            about = event.stage
+            if "committee" in about:  # of which level, rather than what describes it anyway
+                about = about[about.index("level") :]
+            self._sentence(event, about, describe(event.stage, event.record))
+
+    def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
+        """Print what went wrong."""
+        self._sentence(event, "", fault(event), style=RED)
+
+    def on_say(self, event: Said) -> None:
+        """Print it, or show it with its seconds while it lasts."""
+        if not event.doing:
+            self._print(event.text)
+            return
+        with self._lock:
+            self._doing, self._since = event.text, event.time
+        self._start()
+
+    def on_end(self, event: RunEnds) -> None:  # noqa: ARG002 (others show what it says)
+        """Leave the tree as it is, and the terminal in order."""
+        self._tell_held()
+        with self._lock:
+            self._doing = ""
+        self._live.stop()
+
+    def close(self) -> None:
+        """Leave the terminal in order."""
+        self._live.stop()
+
+    def _start(self) -> None:
+        if not self._live.is_started:
+            self._live.start(refresh=True)
+            # A run may be killed at any time, and leaves a terminal that has its cursor.
+            self._console.show_cursor(True)
+
+    def _render(self) -> RenderableType:
+        """Draw what changes."""
+        from rich.text import Text
+
+        width, height = self._console.width, self._console.height
+        with self._lock:
+            now = time.time()
+            if self._doing:
+                self._spinner.update(text=f"{self._doing}  {clock(now - self._since)}")
+                return self._spinner
+            if self._progress.beginning is None:
+                return Text()
+            tree = table(self._progress, now, width, height, ascii_only=self._ascii)
+            held = self._held
+        above = Text() if held is None else self._figures(held, None).append("\n")
+        return above.append("\n").append_text(tree)
+
+    def _tell_held(self, accuracy: float | None = None) -> None:
+        """Print the line of the commit that waited for its accuracy."""
+        with self._lock:
+            held, self._held = self._held, None
+        if held is None:
+            return
+        if self._lines % HEADINGS_EVERY == 0:
+            self._print(headings(self._console.width), style="bold")
+        self._lines += 1
+        self._console.print(self._figures(held, accuracy))
+
+    def _figures(self, event: StageDone, accuracy: float | None) -> Text:
+        from rich.text import Text
+
+        texts = figures(self._progress.elapsed(event.time), event.stage, event.record, accuracy)
+        if event.resumed:
+            texts["time"] = ""
+        if "error" in texts and not self._ascii:
+            texts["error"] = texts["error"].replace("+-", "±")
+        return Text(
+            line(texts, self._console.width),
+            style=GREY if event.resumed else "",
+            no_wrap=True,
+            overflow="crop",
+        )
+
+    def _sentence(self, event: Event, about: str, text: str, style: str = "") -> None:
+        """Print a sentence beside the time, wrapped below its own beginning."""
+        from rich.table import Table
+        from rich.text import Text
+
+        timed = has_time(self._console.width)
+        grid = Table.grid(padding=(0, 2 if timed else 1))
+        texts: list[str | Text] = []
+        if timed:
+            grid.add_column(width=7, justify="right")
+            texts.append(clock(self._progress.elapsed(event.time)))
+        if about:
+            grid.add_column(width=11)
+            texts.append(about)
+        grid.add_column()
+        grid.add_row(*texts, Text(text, style=style))
+        self._console.print(grid)
+
+    def _print(self, *texts: str, style: str = "") -> None:
+        """Print one line."""
+        from rich.text import Text
+
+        between = " | " if self._ascii else " · "
+        self._console.print(Text(between.join(texts), style=style))
+
+
+def ending_in_score(stage: str) -> tuple[str, ...]:
+    """Return the stages after which a point has its accuracy."""
+    return f"model-{stage}", f"score-{stage}", f"score-model-{stage}"
+
+
+def kernel_text(kernel: dict[str, Any]) -> str:
+    """Return a kernel's name and the parameters that it has."""
+    used = {"poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"), "linear": ()}
+    words = (f"{key} {kernel[key]:g}" for key in used.get(kernel["name"], ("gamma",)))
+    return " ".join([kernel["name"], *words])

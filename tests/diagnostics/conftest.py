@@ -1,0 +1,77 @@
+"""A small real run, and everything that was told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import Event
+from dcsvm_dask.runtime.execution import Execution
+from tests.browser import chromium
+from tests.diagnostics.reader import Reader
+
+HOW: dict[str, Any] = {"gamma": 4.0, "C": 8.0, "clusters": (4, 2), "block_cap": 128, "tol": 1e-4}
+"""Two levels, refinement and several conquer rounds of several blocks."""
+
+
+class Recorder(Callback):
+    """Keeps what it is told, to be told again."""
+
+    def __init__(self) -> None:
+        self.told: list[Event] = []
+
+    def on_event(self, event: Event) -> None:
+        self.told.append(event)
+
+    def tell(self, callback: Callback) -> None:
+        """Tell somebody else."""
+        for event in self.told:
+            callback.on_event(event)
+
+
+@dataclass
+class Trained:
+    """A run that has ended, its data, and what was told."""
+
+    run: api.Run
+    data: Path
+    events: Recorder = field(default_factory=Recorder)
+
+
+@pytest.fixture(scope="package")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("data") / "d.zarr"
+    source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
+    how: dict[str, Any] = {"label": "lodgepole_pine", "scale": "minmax", "test_fraction": 0.25}
+    api.ingest(str(source), data, rows=(0, 800), **how)
+    return data
+
+
+@pytest.fixture(scope="package")
+def trained(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Give a run; do not change it."""
+    events = Recorder()
+    run = api.train(
+        rows,
+        tmp_path_factory.mktemp("trained") / "run",
+        holdout=rows / "test",
+        execution=Execution(workers=0),
+        quiet=True,
+        callbacks=[events],
+        **HOW,
+    )
+    return Trained(run, rows, events)
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Reader]:
+    """Give a browser; the test skips where there is none, unless one is required."""
+    with chromium(tmp_path / "browser", width=1400, height=1400) as driver:
+        yield Reader(driver)

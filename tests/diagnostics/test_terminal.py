@@ -1,0 +1,197 @@
+"""What a run looks like on a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from dcsvm_dask.diagnostics.numbers import aligned, brief, clock
+from dcsvm_dask.diagnostics.progress.progress import Progress
+from dcsvm_dask.diagnostics.terminal.closing import closing
+from dcsvm_dask.diagnostics.terminal.columns import COLUMNS, figures, headings, layout, line
+from dcsvm_dask.diagnostics.terminal.live import Terminal, kernel_text
+from dcsvm_dask.diagnostics.terminal.rows import rows
+from dcsvm_dask.diagnostics.terminal.table import table
+from dcsvm_dask.runtime.events import RunEnds, Said, StageDone, TaskFailed, WorkerLost
+from tests.diagnostics.conftest import Recorder, Trained
+
+HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
+WIDTHS = (60, 80, 100, 200)
+
+
+def drawn(trained: Trained, width: int, **how: Any) -> str:
+    """Return what the whole run leaves on a terminal."""
+    file = io.StringIO()
+    terminal = Terminal(Console(file=file, width=width, height=50, **how))
+    trained.events.tell(terminal)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_lines_fit_and_columns_stand_below_each_other(trained: Trained, width: int) -> None:
+    lines = drawn(trained, width).splitlines()
+    assert max(map(len, lines)) <= width
+    head = next(i for i, text in enumerate(lines) if "objective" in text)
+    foot = next(i for i in range(head, len(lines)) if not lines[i])
+    points = lines[head + 1 : foot]
+    told = [name for name in trained.run.status()["stages"] if "-" in name]
+    stages = [name for name in told if name.split("-")[0] in ("level", "refine", "conquer")]
+    assert [next(word for word in text.split() if "-" in word[1:]) for text in points] == stages
+    # The point of the exact objectives stands in one column, the accuracies end in another.
+    exact = [text for text in points if "~" not in text]
+    found = [re.search(r"-[\d,]+(\.)\d{4}", text) for text in exact]
+    assert len({one.start(1) for one in found if one is not None}) == 1
+    scored = [text for text in points if re.search(r" 0\.\d{4}$", text)]
+    assert len(scored) == 3
+    assert len({len(text) for text in scored}) == 1
+
+
+def test_the_tree_at_the_end_says_what_was_done(trained: Trained) -> None:
+    text = drawn(trained, 100)
+    rounds = [name for name in trained.run.status()["stages"] if name.startswith("conquer")]
+    assert f"{len(rounds) - 1} rounds" in text
+    assert re.search(r"level-2 +━+ +4 blocks +0:0\d", text)
+    assert text.count("conquer ") == 1
+    assert "left" not in text
+
+
+def test_a_terminal_of_few_signs_gets_few(trained: Trained) -> None:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding="ascii")
+    trained.events.tell(Terminal(Console(file=file, width=90)))
+    file.flush()
+    text = raw.getvalue().decode("ascii")
+    assert "probe      ######" in text
+    assert " | " in text
+
+
+@pytest.mark.parametrize("no_color", [True, False])
+def test_colours_are_left_out_where_nobody_wants_them(trained: Trained, no_color: bool) -> None:
+    text = drawn(trained, 80, force_terminal=True, no_color=no_color, color_system="truecolor")
+    codes = {c for found in re.findall(r"\x1b\[([\d;]+)m", text) for c in found.split(";")}
+    assert (codes <= {"0", "1", "2"}) == no_color
+
+
+def test_a_terminal_has_its_cursor_at_any_time(trained: Trained) -> None:
+    text = drawn(trained, 80, force_terminal=True)
+    assert text.rindex(SHOW) > text.rindex(HIDE)
+    # Hidden for no longer than it takes to begin.
+    assert text.index(SHOW) - text.index(HIDE) < 2000
+    assert text.endswith(("\n", SHOW))
+
+
+def test_what_is_interrupted_says_so(trained: Trained) -> None:
+    file = io.StringIO()
+    terminal = Terminal(Console(file=file, width=80))
+    part = Recorder()
+    stop = next(
+        i for i, event in enumerate(trained.events.told) if getattr(event, "stage", "") == "level-1"
+    )
+    part.told = trained.events.told[: stop + 3]
+    now = part.told[-1].time
+    lost = WorkerLost("run", now, "tcp://1.2.3.4:5")
+    part.told += [lost, TaskFailed("run", now, "s", "n", "w", "odd")]
+    part.told.append(RunEnds("run", now, "interrupted", "", False))
+    part.tell(terminal)
+    text = file.getvalue()
+    assert re.search(r"level-1 .* stopped", text)
+    assert "1 worker lost · 1 step tried again" in text
+    assert "worker tcp://1.2.3.4:5 is gone" in text
+
+
+def test_before_workers_are_ready_it_says_what_it_waits_for() -> None:
+    file = io.StringIO()
+    terminal = Terminal(Console(file=file, width=80))
+    terminal.on_say(Said("run", 0.0, "RUN is complete already: nothing to do"))
+    assert file.getvalue() == "RUN is complete already: nothing to do\n"
+    terminal.on_say(Said("run", 0.0, "compiling", doing=True))
+    terminal._live.refresh()
+    terminal.on_end(RunEnds("run", 0.0, "failed", "why", False))
+    assert "Traceback" not in file.getvalue()
+
+
+def test_many_rounds_are_one_row(trained: Trained) -> None:
+    progress = Progress()
+    trained.events.tell(progress)
+    end, progress.ending = progress.ending, None
+    assert end is not None
+    last = list(progress.stages)[-1]
+    commit = progress.stages["conquer-000"]
+    for stage in ("model", "score"):
+        for name in [name for name in progress.stages if name.startswith(stage)]:
+            del progress.stages[name]
+    before = len(rows(progress, end.time))
+    for number in range(20, 320):
+        name = f"conquer-{number:03d}"
+        progress.stages[name] = type(commit)(name, layers=dict(commit.layers))
+        progress.stages[name].began = end.time
+        progress.on_commit(StageDone("run", end.time, name, commit.record, False))
+    found = rows(progress, end.time)
+    assert len(found) == before, last
+    assert any(row.count == "round 319" for row in found)
+    assert len(table(progress, end.time, 80, 12, ascii_only=True).plain.splitlines()) < 12
+
+
+def test_narrow_lines_leave_out_what_is_needed_least() -> None:
+    assert [column.key for column in layout(60)[1]] == [
+        "stage",
+        "objective",
+        "gap",
+        "violation",
+        "support",
+        "accuracy",
+    ]
+    assert len(layout(100)[1]) == len(COLUMNS)
+    assert "support vectors" in headings(120)
+    assert "SVs" in headings(60)
+    assert line({"stage": "level-1"}, 60).strip() == "level-1"
+
+
+def test_numbers_as_people_read_them() -> None:
+    assert [clock(s) for s in (0.4, 59.6, 61, 3723)] == ["0:00", "1:00", "1:01", "1:02:03"]
+    assert [brief(v) for v in (0.01234, 1.5, 12345.6, 2e9)] == [
+        "0.0123",
+        "1.5",
+        "12,346",
+        "2.00e+09",
+    ]
+    exact, about = aligned(-1234.5, 3, exact=True), aligned(-1234.5, 3, exact=False)
+    assert exact == "-1,234.500"
+    assert about == "~-1,234    "
+    assert kernel_text({"name": "poly", "gamma": 2.0, "degree": 3, "coef0": 0.0}) == (
+        "poly degree 3 gamma 2 coef0 0"
+    )
+
+
+def test_the_closing_says_what_came_of_it_and_what_can_be_next(trained: Trained) -> None:
+    status, folder = trained.run.status(), trained.run.folder
+    text = closing(folder, status)
+    assert "complete, converged, in 0:0" in text
+    assert re.search(r"^accuracy   0\.\d{4} on 200 held-out rows$", text, re.MULTILINE)
+    assert f"dcsvm evaluate {trained.run.url} {trained.data}/test" in text
+    assert "report" not in text
+    early = {**status, "model": "level-1", "converged": False}
+    assert f"next       dcsvm resume {trained.run.url} --stop-at 0" in closing(folder, early)
+    early["state"] = "interrupted"
+    text = closing(folder, early)
+    assert f"next       dcsvm resume {trained.run.url}" in text
+    assert "early prediction by level-1" in text
+
+
+def test_a_level_whose_blocks_never_meet_is_known_exactly() -> None:
+    about = {"support": 3, "gap_estimate": 2.5, "violation": 0.01}
+    level = {**about, "objective_estimate": -50.0, "objective_error": 1e-12}
+    assert figures(0.0, "level-1", level, None) == {
+        "time": "0:00",
+        "stage": "level-1",
+        "objective": "-50.000000",
+        "gap": "2.5",
+        "support": "3",
+    }
+    level["objective_error"] = 4.0
+    assert figures(0.0, "level-1", level, 0.5)["objective"].startswith("~-50 ")
+    assert figures(0.0, "level-1", level, 0.5)["error"] == "+-4"
