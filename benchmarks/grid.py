@@ -103,6 +103,7 @@ def train(task: Task, data: Path, run: Path, bias: bool) -> Figures:
         run,
         execution=Execution(),
         quiet=True,
+        report=False,
         gamma=task.gamma,
         C=task.C,
         fit_intercept=bias,

@@ -46,6 +46,7 @@ def main() -> int:
                 Path(folder) / f"run-{number}",
                 execution=Execution(workers=0),
                 quiet=True,
+                report=False,
                 gamma=task.gamma,
                 C=task.C,
             )

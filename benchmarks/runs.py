@@ -27,7 +27,7 @@ def ingest(task: Task, folder: Path) -> Path:
 def command(task: Task, data: Path, run: Path, *words: str) -> list[str]:
     """Return the command that trains."""
     dcsvm_command = str(Path(sys.executable).with_name("dcsvm"))
-    how = ["--gamma", repr(task.gamma), "-C", repr(task.C), "--quiet"]
+    how = ["--gamma", repr(task.gamma), "-C", repr(task.C), "--quiet", "--no-report"]
     return [dcsvm_command, "train", str(data), "--run", str(run), *how, *words]
 
 

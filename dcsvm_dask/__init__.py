@@ -8,9 +8,35 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dcsvm_dask.api import Execution, Run, ingest, open_run, plan, resume, run_pipeline, train
+    from dcsvm_dask.api import (
+        Callback,
+        Execution,
+        Run,
+        StageDone,
+        StopRun,
+        compare,
+        ingest,
+        open_run,
+        plan,
+        resume,
+        run_pipeline,
+        train,
+    )
 
-__all__ = ["Execution", "Run", "ingest", "open_run", "plan", "resume", "run_pipeline", "train"]
+__all__ = [
+    "Callback",
+    "Execution",
+    "Run",
+    "StageDone",
+    "StopRun",
+    "compare",
+    "ingest",
+    "open_run",
+    "plan",
+    "resume",
+    "run_pipeline",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

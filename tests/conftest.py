@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.runtime.compilation import use_own_cache
 
 # Before anything imports Numba: this process and the commands that it starts share what they
@@ -34,6 +35,15 @@ def shared_data() -> Callable[[str], Any]:
         return np.load(path)
 
     return load
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_report_at_the_end_of_runs() -> Iterator[None]:
+    """Half a second for each of hundreds of runs; tests of reports ask for them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DCSVM_REPORT", "0")
+        patch.setattr(Reporting, "write", lambda self: None)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -13,6 +13,7 @@ import dcsvm_dask
 PACKAGE = Path(dcsvm_dask.__file__).parent
 ROOMS = (
     "errors",
+    "checks",
     "kernels",
     "solvers",
     "clustering",

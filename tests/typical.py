@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.steps.settings import Settings
 

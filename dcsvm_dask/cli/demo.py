@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import resources
 from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import execution_options, quiet_option
+from dcsvm_dask.cli.finish import finish, progress_of, told
+from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_option
 
 
 @click.command("demo")
 @execution_options
+@log_json_option
 @quiet_option
-def command(execution: Any, quiet: bool) -> None:
+def command(execution: Any, log_json: bool, quiet: bool) -> None:
     """Train on 16,000 rows of Covertype, test on 4,000; results go to .demo."""
     from dcsvm_dask import api
-    from dcsvm_dask.diagnostics.summary import exact_line, summary
+    from dcsvm_dask.diagnostics.summary import exact_line
     from dcsvm_dask.pipeline.file import read_pipeline
 
     with resources.as_file(resources.files("dcsvm_dask.demo")) as folder:
         file = folder / "covtype.toml"
         pipeline = read_pipeline(file)
         api.forget(pipeline)
-        run = api.run_pipeline(file, execution=execution, quiet=quiet)
+        how = progress_of(log_json)
+        [run] = api.run_pipeline(file, execution=execution, quiet=quiet, progress=how)
+    if log_json:
+        finish(run, quiet, log_json)
+        return
     status = run.status()
     if not quiet:
-        click.echo(summary(status))
+        click.echo(told(run, status))
     click.echo(exact_line(status))
-    if not quiet:
+    if not quiet and not sys.stdout.isatty():  # on a terminal that has been said
         test = f"{pipeline.data_out}/test"
         click.echo(
             f"\nThe run is in {pipeline.run}, its data set in {pipeline.data_out}. Next:\n"
             f"  dcsvm status {pipeline.run}\n"
+            f"  dcsvm report {pipeline.run}\n"
             f"  dcsvm evaluate {pipeline.run} {test} --mode early\n"
             f"  dcsvm predict {pipeline.run} {test} --out predictions.csv"
         )

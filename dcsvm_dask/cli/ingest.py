@@ -34,6 +34,7 @@ from dcsvm_dask.errors import InputError
 )
 @click.option("--test-fraction", type=float, help="Share of rows, at random, for the test part.")
 @click.option("--shuffle", is_flag=True, help="Put training rows in random order.")
+@click.option("--train-rows", type=int, help="Keep so many of the training rows in that order.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random order.")
 @click.option("--positive", metavar="LABEL,...", help="Two classes: +1 for these labels, else -1.")
 @click.option("--rows", metavar="START:STOP", help="Take these rows of SOURCE only.")

@@ -13,6 +13,7 @@ from dcsvm_dask.errors import InputError
 Command = Callable[..., Any]
 
 TRAINING_OPTIONS = (
+    "method",
     "kernel",
     "gamma",
     "degree",
@@ -26,9 +27,21 @@ TRAINING_OPTIONS = (
     "n_samples_clustering",
     "block_cap",
     "max_rounds",
+    "committee",
 )
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
+report_option = click.option(
+    "--report/--no-report",
+    default=True,
+    envvar="DCSVM_REPORT",
+    help="Write RUN/report.html at the end; or DCSVM_REPORT=0 in the environment.",
+)
+log_json_option = click.option(
+    "--log-json",
+    is_flag=True,
+    help="Everything that happens, as JSON objects, one a line, on standard output.",
+)
 cluster_option = click.option(
     "--cluster", metavar="FILE", help="Cluster file to start workers from; see `dcsvm cluster`."
 )
@@ -71,39 +84,68 @@ def execution_options(command: Command) -> Command:
 
 
 def training_options(command: Command) -> Command:
-    """Add the options that say what to train; they become one dict `parameters`."""
+    """Add the options that say what to train; what is given becomes one dict `parameters`."""
 
+    @click.option("--method", help="dcsvm (default), or another of `dcsvm methods`.")
+    @click.option(
+        "-P",
+        "--param",
+        "own",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A parameter of that method's own; see `dcsvm methods NAME`.",
+    )
     @click.option(
         "--kernel",
         type=click.Choice(["rbf", "poly", "linear", "sigmoid", "laplacian"]),
-        default="rbf",
-        show_default=True,
+        help="By default rbf.",
     )
-    @click.option("--gamma", type=float, default=1.0, show_default=True, help="Kernel coefficient.")
-    @click.option("--degree", type=int, default=3, show_default=True, help="Degree of poly.")
-    @click.option(
-        "--coef0", type=float, default=0.0, show_default=True, help="Constant of poly, sigmoid."
-    )
-    @click.option("-C", "--C", "C", type=float, default=1.0, show_default=True, help="Penalty.")
-    @click.option("--levels", default="auto", show_default=True, help="auto, or a number; 0: none.")
-    @click.option("--k", type=int, default=8, show_default=True, help="Level l has k^l clusters.")
+    @click.option("--gamma", type=float, help="Kernel coefficient, by default 1.")
+    @click.option("--degree", type=int, help="Degree of poly, by default 3.")
+    @click.option("--coef0", type=float, help="Constant of poly, sigmoid; by default 0.")
+    @click.option("-C", "--C", "C", type=float, help="Penalty, by default 1.")
+    @click.option("--levels", help="auto (default), or a number; 0: none.")
+    @click.option("--k", type=int, help="Level l has k^l clusters; by default 8.")
     @click.option("--clusters", help="Clusters of each level, bottom first: 256,64,16.")
-    @click.option("--stop-at", type=int, default=0, show_default=True, help="Last level; 0: exact.")
-    @click.option("--fit-intercept", is_flag=True, help="With a bias (y'alpha = 0).")
-    @click.option(
-        "--tol", type=float, default=1e-3, show_default=True, help="Violation at the end."
-    )
-    @click.option("--seed", type=int, default=0, show_default=True)
-    @click.option("--n-samples-clustering", type=int, default=1000, show_default=True)
+    @click.option("--stop-at", type=int, help="Last level; 0 (default): exact.")
+    @click.option("--fit-intercept", is_flag=True, default=None, help="With a bias (y'alpha = 0).")
+    @click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
+    @click.option("--seed", type=int, help="Of every random choice, by default 0.")
+    @click.option("--n-samples-clustering", type=int, help="By default 1000.")
     @click.option("--block-cap", type=int, help="Most rows whose kernel matrix a task holds.")
-    @click.option("--max-rounds", type=int, default=1000, show_default=True)
+    @click.option("--max-rounds", type=int, help="By default 1000.")
+    @click.option(
+        "--committee", is_flag=True, default=None, help="Calibrate levels for committee prediction."
+    )
     @functools.wraps(command)
-    def wrapped(*args: Any, levels: str, clusters: str | None, **kwargs: Any) -> Any:
-        parameters = {name: kwargs.pop(name) for name in TRAINING_OPTIONS}
-        parameters |= {"levels": parse_levels(levels), "clusters": parse_clusters(clusters)}
-        return command(*args, parameters=parameters, **kwargs)
+    def wrapped(
+        *args: Any, levels: str | None, clusters: str | None, own: tuple[str, ...], **kwargs: Any
+    ) -> Any:
+        given = {name: kwargs.pop(name) for name in TRAINING_OPTIONS}
+        given |= {
+            "levels": None if levels is None else parse_levels(levels),
+            "clusters": parse_clusters(clusters),
+        }
+        parameters = {name: value for name, value in given.items() if value is not None}
+        return command(*args, parameters=parameters | parse_own(own), **kwargs)
 
     return wrapped
+
+
+def parse_own(texts: tuple[str, ...]) -> dict[str, Any]:
+    """Return the parameters of a method that were given as KEY=VALUE; values as in TOML."""
+    import tomllib
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise InputError(f"param: {text!r:.80} is not possible; write KEY=VALUE")
+        try:
+            found[key.strip().replace("-", "_")] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:  # a word
+            found[key.strip().replace("-", "_")] = value.strip()
+    return found
 
 
 def parse_levels(text: str) -> int | str:

@@ -18,7 +18,7 @@ def predicting_options(command: Command) -> Command:
 
     @click.option(
         "--mode",
-        type=click.Choice(["exact", "early", "naive"]),
+        type=click.Choice(["exact", "early", "naive", "committee"]),
         help="exact where the exact model is committed, else early.",
     )
     @click.option("--level", type=int, help="A committed level; by default the lowest.")

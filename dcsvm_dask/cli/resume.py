@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.finish import finish
-from dcsvm_dask.cli.options import execution_options, quiet_option
+from dcsvm_dask.cli.finish import finish, progress_of
+from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_option, report_option
 
 
 @click.command("resume")
@@ -15,14 +15,22 @@ from dcsvm_dask.cli.options import execution_options, quiet_option
 @click.option("--tol", type=float, help="Another violation to end at.")
 @click.option("--stop-at", type=int, help="Another level to end at; 0: exact.")
 @click.option("--max-rounds", type=int, help="Another limit of rounds.")
+@click.option(
+    "--committee/--no-committee", default=None, help="Calibrate levels for committee prediction."
+)
 @execution_options
+@report_option
+@log_json_option
 @quiet_option
 def command(
     run_place: str,
     tol: float | None,
     stop_at: int | None,
     max_rounds: int | None,
+    committee: bool | None,
     execution: Any,
+    report: bool,
+    log_json: bool,
     quiet: bool,
 ) -> None:
     """Go on with RUN from what it has committed."""
@@ -34,6 +42,9 @@ def command(
         tol=tol,
         stop_at=stop_at,
         max_rounds=max_rounds,
+        committee=committee,
         quiet=quiet,
+        report=report,
+        progress=progress_of(log_json),
     )
-    finish(run, quiet)
+    finish(run, quiet, log_json)

@@ -6,16 +6,51 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.finish import finish
-from dcsvm_dask.cli.options import execution_options, quiet_option
+from dcsvm_dask.cli.finish import finish, progress_of
+from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_option, report_option
 
 
 @click.command("run")
 @click.argument("file", type=click.Path())
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="TABLE.KEY=VALUE",
+    help="Instead of what FILE says: data.train_rows=1000, method.C=8, bagging.members=16.",
+)
 @execution_options
+@report_option
+@log_json_option
 @quiet_option
-def command(file: str, execution: Any, quiet: bool) -> None:
+def command(
+    file: str, changes: tuple[str, ...], execution: Any, report: bool, log_json: bool, quiet: bool
+) -> None:
     """Run the pipeline FILE (TOML): take in its data, train, resume what was begun."""
     from dcsvm_dask import api
+    from dcsvm_dask.diagnostics.report.page import available
+    from dcsvm_dask.diagnostics.results import results
 
-    finish(api.run_pipeline(file, execution=execution, quiet=quiet), quiet)
+    def begin(planned: Any) -> None:
+        if planned.name and not quiet and not log_json:
+            click.echo(f"-- {planned.name}", err=True)
+
+    runs = api.run_pipeline(
+        file,
+        changes=changes,
+        execution=execution,
+        quiet=quiet,
+        report=report,
+        progress=progress_of(log_json),
+        begin=begin,
+    )
+    if len(runs) == 1:
+        finish(runs[0], quiet, log_json)
+        return
+    folder = runs[0].folder.place.parent
+    if report and available():
+        api.compare(runs, folder / "comparison.html", csv=folder / "comparison")
+    if not quiet:
+        click.echo(results([run.folder for run in runs]))
+        if report and available():
+            click.echo(f"side by side: {folder / 'comparison.html'}")

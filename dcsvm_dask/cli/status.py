@@ -3,21 +3,74 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
+from typing import Any
 
 import click
 
 from dcsvm_dask.cli.options import quiet_option
 
+LEFT = 130
+"""Exit status where Ctrl-C ended the watching, as shells have it."""
+
 
 @click.command("status")
 @click.argument("run_place", metavar="RUN")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@click.option("--watch", is_flag=True, help="Go on showing RUN until it ends, or until Ctrl-C.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=2.0,
+    show_default=True,
+    help="Seconds between two looks, with --watch.",
+)
 @quiet_option
-def command(run_place: str, as_json: bool, quiet: bool) -> None:
-    """Show where RUN stands, from its folder alone."""
+def command(run_place: str, as_json: bool, watch: bool, interval: float, quiet: bool) -> None:
+    """Show where RUN stands, from its folder alone.
+
+    With --watch the exit status is 0 when RUN has ended, however it did, and 130 after Ctrl-C,
+    which ends the watching and not the run; with --json everything that happens is an object in a
+    line.
+    """
     del quiet  # what is printed is the result
     from dcsvm_dask import api
+
+    run = api.open_run(run_place)
+    if watch:
+        from dcsvm_dask.cli.finish import told
+        from dcsvm_dask.diagnostics.json_lines import json_line
+        from dcsvm_dask.diagnostics.watch import watch as watch_run
+
+        try:
+            watch_run(run.folder, interval, as_json=as_json)
+        except KeyboardInterrupt:
+            sys.exit(LEFT)
+        found = run.status()
+        click.echo(
+            json_line("Status", time.time(), {"status": found}) if as_json else told(run, found)
+        )
+    elif as_json:
+        click.echo(json.dumps(run.status(), indent=1))
+    else:
+        show(run)
+
+
+def show(run: Any) -> None:
+    """Print a run's summary, on a terminal below its tree."""
     from dcsvm_dask.diagnostics.summary import summary
 
-    found = api.open_run(run_place).status()
-    click.echo(json.dumps(found, indent=1) if as_json else summary(found))
+    found = run.status()
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        from dcsvm_dask.diagnostics.terminal.table import table
+        from dcsvm_dask.diagnostics.watch import seen
+
+        console, progress = Console(highlight=False), seen(run.folder)
+        if progress.stages:
+            plain, many = console.options.ascii_only, 1000
+            console.print(table(progress, time.time(), console.width, many, ascii_only=plain))
+            console.print()
+    click.echo(summary(found))

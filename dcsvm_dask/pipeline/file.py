@@ -1,17 +1,25 @@
-"""A pipeline file: data, preparation, method and output in TOML, checked before anything runs."""
+"""A pipeline file: data, preparation, methods and output in TOML, checked before anything runs."""
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.pipeline.overrides import override
+from dcsvm_dask.pipeline.toml_lines import line_of
+from dcsvm_dask.pipeline.training import Training, words_of
 
-DATA_KEYS: dict[str, tuple[type, ...]] = {
+Types = Mapping[str, tuple[type, ...]]
+
+DATA_KEYS: Types = {
     "source": (str,),
     "test": (str,),
     "label": (str, int),
@@ -19,10 +27,11 @@ DATA_KEYS: dict[str, tuple[type, ...]] = {
     "test_fraction": (float,),
     "seed": (int,),
     "positive": (list,),
+    "shuffle": (bool,),
+    "train_rows": (int,),
 }
-OUTPUT_KEYS: dict[str, tuple[type, ...]] = {"run": (str,), "data": (str,)}
-METHODS = ("dcsvm",)
-_METHOD_TYPES: dict[str, tuple[type, ...]] = {
+OUTPUT_KEYS: Types = {"run": (str,), "data": (str,)}
+_METHOD_TYPES: Types = {
     "str": (str,),
     "float": (float, int),
     "int": (int,),
@@ -33,6 +42,21 @@ _METHOD_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+MOST_TRAININGS = 10_000
+"""Of a method's grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One training of a pipeline."""
+
+    name: str
+    """What tells it from the others; empty where it is the only one."""
+    training: Training
+    run: str
+    """The run folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """What a pipeline file says."""
@@ -41,76 +65,183 @@ class Pipeline:
     """Arguments of `ingest`; ``source`` and ``test`` are places or URLs."""
     data_out: str
     """Where the data set goes."""
-    training: Training
-    """The method's parameters."""
-    run: str
-    """The run folder."""
+    trainings: tuple[Planned, ...]
+    """In the order of the file; a grid's one after the other."""
+    folder: str | None
+    """Where runs lie side by side; None where there is one method, without a grid."""
+
+    @property
+    def training(self) -> Training:
+        """The first training."""
+        return self.trainings[0].training
+
+    @property
+    def run(self) -> str:
+        """The run folder of the first training."""
+        return self.trainings[0].run
 
 
-def read_pipeline(path: str | Path) -> Pipeline:
+class File:
+    """A file that is being read; its methods refuse what cannot be used, with the line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.text = path.read_bytes().decode("utf-8")
+            self.content: dict[str, Any] = tomllib.loads(self.text)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5000 digits
+            raise InputError(f"{path}: is not TOML: {error}") from error
+
+    def refuse(self, table: str, said: str, key: str | None = None, number: int = 0) -> InputError:
+        """Return the error that something in a table cannot be used."""
+        line = line_of(self.text, table, key, number)
+        where = f"{self.path}:{line}" if line is not None else f"{self.path}"
+        return InputError(f"{where}: [{table}] {said}")
+
+    def checked(
+        self, table: str, content: object, keys: Types, required: Sequence[str], number: int = 0
+    ) -> dict[str, Any]:
+        """Return a table whose keys are known and of their types."""
+        if not isinstance(content, dict):
+            raise InputError(f"{self.path}: {table} must be a table")
+        for key, value in content.items():
+            if key not in keys:
+                raise self.refuse(table, f"{key} is unknown; known: {', '.join(keys)}", key, number)
+            if not is_of(value, keys[key]):
+                names = " or ".join(kind.__name__ for kind in keys[key])
+                said = f"{key} = {value!r:.80} must be of type {names}"
+                raise self.refuse(table, said, key, number)
+        for key in required:
+            if key not in content:
+                raise self.refuse(table, f"{key} is missing", None, number)
+        return dict(content)
+
+
+def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     """Read and check a pipeline file.
 
     Sources are found from the file's own folder, outputs from the folder of the caller.
 
+    Parameters
+    ----------
+    path : str or Path
+    changes : sequence of str
+        ``TABLE.KEY=VALUE``, instead of what the file says; see `override`.
+
     Raises
     ------
     InputError
-        With the file, the table and the key, if the file is absent or no TOML, a key is unknown
-        or missing, or a value impossible.
+        With the file, the line, the table and the key, if the file is absent or no TOML, a key is
+        unknown or missing, or a value impossible.
     """
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of 5000 digits
-        raise InputError(f"{path}: is not TOML: {error}") from error
+    file = File(Path(path))
+    override(file.content, changes)
     tables = {"data", "method", "output"}
-    if set(content) != tables:
+    if not tables <= set(file.content) <= {*tables, "every"}:
         raise InputError(
-            f"{path}: has the tables {sorted(content)}; it must have [data], [method], [output]"
+            f"{file.path}: has the tables {sorted(file.content)}; it must have [data], [method], "
+            "[output], and may have [every]"
         )
-    data = _checked(path, "data", content["data"], DATA_KEYS, required=("source",))
-    output = _checked(path, "output", content["output"], OUTPUT_KEYS, required=("run", "data"))
-    method_keys = {"name": (str,)} | {f.name: _METHOD_TYPES[str(f.type)] for f in fields(Training)}
-    method = _checked(path, "method", content["method"], method_keys, required=("name",))
-    name = method.pop("name")
-    if name not in METHODS:
-        raise InputError(f"{path}: [method] name {name!r} is unknown; known: {', '.join(METHODS)}")
-    if "clusters" in method:
-        method["clusters"] = tuple(method["clusters"])
+    data = file.checked("data", file.content["data"], DATA_KEYS, ("source",))
+    output = file.checked("output", file.content["output"], OUTPUT_KEYS, ("run", "data"))
     for label in data.get("positive", ()):
         if not isinstance(label, str | int | float):
-            raise InputError(f"{path}: [data] positive: {label!r:.80} is no label")
+            raise file.refuse("data", f"positive: {label!r:.80} is no label", "positive")
     for key in ("source", "test"):
         if key in data and "://" not in data[key]:
-            data[key] = str(path.parent / data[key])
-    try:
-        training = Training(**method)
-    except InputError as error:
-        raise InputError(f"{path}: [method] {error}") from error
-    return Pipeline(data, output["data"], training, output["run"])
+            data[key] = str(file.path.parent / data[key])
+    methods = file.content["method"]
+    every = file.content.get("every", {})
+    if not isinstance(every, dict):
+        raise InputError(f"{file.path}: every must be a table")
+    known = dict.fromkeys(key for method in METHODS for key in keys_of(method))
+    for key in every:
+        if key not in known:
+            raise file.refuse("every", f"{key} is unknown; known: {', '.join(known)}", key)
+    listed = methods if isinstance(methods, list) else [methods]
+    if not listed:
+        raise InputError(f"{file.path}: there is no method; give [method] a name")
+    found = [
+        one
+        for number, table in enumerate(listed)
+        for one in read_method(file, table, every, number)
+    ]
+    if isinstance(methods, dict) and len(found) == 1:
+        only = Planned("", found[0][1], output["run"])
+        return Pipeline(data, output["data"], (only,), None)
+    names = [name for name, _ in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{file.path}: two methods are called {name}; give one of them `as`")
+    trainings = tuple(Planned(name, one, f"{output['run']}/{name}") for name, one in found)
+    return Pipeline(data, output["data"], trainings, output["run"])
 
 
-def _checked(
-    path: Path,
-    table: str,
-    content: object,
-    keys: Mapping[str, tuple[type, ...]],
-    required: tuple[str, ...],
-) -> dict[str, Any]:
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: {table} must be a table")
-    for key, value in content.items():
-        if key not in keys:
-            raise InputError(f"{path}: [{table}] {key} is unknown; known: {', '.join(keys)}")
-        # bool is an int to Python, not to a user
-        fits = isinstance(value, keys[key]) and (not isinstance(value, bool) or bool in keys[key])
-        if not fits:
-            names = " or ".join(kind.__name__ for kind in keys[key])
-            raise InputError(f"{path}: [{table}] {key} = {value!r:.80} must be of type {names}")
-    for key in required:
-        if key not in content:
-            raise InputError(f"{path}: [{table}] {key} is missing")
-    return dict(content)
+def read_method(
+    file: File, table: object, every: dict[str, Any], number: int
+) -> list[tuple[str, Training]]:
+    """Return the trainings of a method's table by their names: several where it has a grid.
+
+    A list where one value is wanted is a grid; ``[every]`` is for all methods that know its keys.
+    """
+    name = table.get("name") if isinstance(table, dict) else None
+    if isinstance(name, str) and name not in METHODS:
+        text = f"name {name!r} is unknown; known: {', '.join(METHODS)}"
+        raise file.refuse("method", text, "name", number)
+    types = keys_of(name if isinstance(name, str) else "dcsvm")
+    keys = {"name": (str,), "as": (str,), **{key: (*kinds, list) for key, kinds in types.items()}}
+    own = file.checked("method", table, keys, ("name",), number)
+    words = {key: value for key, value in every.items() if key in types} | own
+    called, words["method"] = words.pop("as", own["name"]), words.pop("name")
+
+    if not re.fullmatch(r"\w[\w.-]*", called):
+        text = f"as = {called!r:.80} is no name of a folder: letters, digits, . _ - are possible"
+        raise file.refuse("method", text, "as", number)
+
+    def refuse(key: str, text: str) -> InputError:
+        where = ("method", number) if key in own or key not in every else ("every", 0)
+        return file.refuse(where[0], text, key, where[1])
+
+    grid = {
+        key: value
+        for key, value in words.items()
+        if isinstance(value, list) and list not in types[key]
+    }
+    count = math.prod(len(values) for values in grid.values())
+    if not 0 < count <= MOST_TRAININGS:
+        text = f"its lists make {count} trainings; from 1 to {MOST_TRAININGS} are possible"
+        raise file.refuse("method", text, None, number)
+    trainings = []
+    for values in product(*grid.values()):
+        point = dict(zip(grid, values, strict=True))
+        for key, value in (words | point).items():
+            if key != "method" and not is_of(value, types[key]):
+                names = " or ".join(kind.__name__ for kind in types[key])
+                raise refuse(key, f"{key} = {value!r:.80} must be of type {names}")
+        try:
+            training = Training.of(as_python(words | point))
+        except InputError as error:
+            first = re.match(r"[\w-]*", str(error))  # they begin with the parameter
+            raise refuse(first[0].replace("-", "_") if first else "", str(error)) from error
+        label = "-".join([called, *(f"{key}={value}" for key, value in point.items())])
+        trainings.append((label, training))
+    return trainings
+
+
+def as_python(words: dict[str, Any]) -> dict[str, Any]:
+    """Return words as `train` has them: what TOML has as a list is a tuple there."""
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in words.items()}
+
+
+def keys_of(method: str) -> dict[str, tuple[type, ...]]:
+    """Return the keys that a method's table may have, and of which types."""
+    every = (*fields(Training), *fields(METHODS[method].options))
+    types = {one.name: str(one.type) for one in every}
+    return {word: _METHOD_TYPES[types[word]] for word in words_of(method) if word != "method"}
+
+
+def is_of(value: object, kinds: tuple[type, ...]) -> bool:
+    """Whether a value is of one of some types; true and false are no numbers to a user."""
+    return isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)

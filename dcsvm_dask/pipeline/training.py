@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.methods import METHODS, Described
+from dcsvm_dask.graphs.options import NoOptions, Options
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
+from dcsvm_dask.steps.problem import seen_by
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_sample import Data
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
@@ -29,6 +34,17 @@ LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 
 REALS = ("gamma", "coef0", "C", "tol", "level_tol")
 INTEGERS = ("degree", "k", "stop_at", "seed", "n_samples_clustering", "block_cap", "max_rounds")
+DCSVM = (
+    "levels",
+    "k",
+    "clusters",
+    "stop_at",
+    "n_samples_clustering",
+    "level_tol",
+    "max_rounds",
+    "committee",
+)
+"""Words that only DC-SVM has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,47 +67,53 @@ class Training:
     block_cap: int | None = None
     level_tol: float = LEVEL_TOL
     max_rounds: int = 1000
+    committee: bool = False
+    method: str = "dcsvm"
+    options: Options = field(default_factory=NoOptions)
+    """What the method has beside these; see `dcsvm_dask.graphs.methods`."""
 
     def __post_init__(self) -> None:
         for name in REALS:
             number = getattr(self, name)
-            _check(_is(number, numbers.Real), name, number, "a number")
+            check(is_a(number, numbers.Real), name, number, "a number")
         for name in INTEGERS:
             number = getattr(self, name)
             missing = name == "block_cap" and number is None
-            _check(missing or _is(number, numbers.Integral), name, number, "a whole number")
-            _check(missing or abs(int(number)) < 1 << 63, name, number, "below 2^63")
+            check(missing or is_a(number, numbers.Integral), name, number, "a whole number")
+            check(missing or abs(int(number)) < 1 << 63, name, number, "below 2^63")
+        check(type(self.committee) is bool, "committee", self.committee, "true or false")
         Kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        _check(is_finite(self.C) and self.C > 0, "C", self.C, "a positive number")
-        _check(is_finite(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
+        self.options.check_kernel(self.kernel)
+        check(is_finite(self.C) and self.C > 0, "C", self.C, "a positive number")
+        check(is_finite(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
         check_goals(self.goals)
-        _check(
+        check(
             is_finite(self.level_tol) and self.level_tol > 0,
             "level-tol",
             self.level_tol,
             "a positive number",
         )
-        _check(self.k >= 2, "k", self.k, "at least 2")
-        _check(self.seed >= 0, "seed", self.seed, "at least 0")
-        _check(
+        check(self.k >= 2, "k", self.k, "at least 2")
+        check(self.seed >= 0, "seed", self.seed, "at least 0")
+        check(
             self.n_samples_clustering >= 2,
             "n-samples-clustering",
             self.n_samples_clustering,
             "at least 2",
         )
-        _check(self.block_cap is None or self.block_cap >= 64, "block-cap", self.block_cap, ">= 64")
+        check(self.block_cap is None or self.block_cap >= 64, "block-cap", self.block_cap, ">= 64")
         if isinstance(self.levels, str):
-            _check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
+            check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
         else:
-            _check(_is(self.levels, numbers.Integral), "levels", self.levels, '"auto" or a number')
-            _check(0 <= self.levels <= 12, "levels", self.levels, "from 0 to 12")
+            check(is_a(self.levels, numbers.Integral), "levels", self.levels, '"auto" or a number')
+            check(0 <= self.levels <= 12, "levels", self.levels, "from 0 to 12")
         if self.clusters is not None:
-            _check(isinstance(self.clusters, (tuple, list)), "clusters", self.clusters, "a list")
-            _check(len(self.clusters) > 0, "clusters", self.clusters, "numbers, bottom level first")
-            whole = all(_is(k, numbers.Integral) for k in self.clusters)
-            _check(whole, "clusters", self.clusters, "whole numbers")
-            _check(min(self.clusters) >= 1, "clusters", self.clusters, "at least 1 each")
-            _check(
+            check(isinstance(self.clusters, (tuple, list)), "clusters", self.clusters, "a list")
+            check(len(self.clusters) > 0, "clusters", self.clusters, "numbers, bottom level first")
+            whole = all(is_a(k, numbers.Integral) for k in self.clusters)
+            check(whole, "clusters", self.clusters, "whole numbers")
+            check(min(self.clusters) >= 1, "clusters", self.clusters, "at least 1 each")
+            check(
                 all(a > b for a, b in zip(self.clusters, self.clusters[1:], strict=False)),
                 "clusters",
                 self.clusters,
@@ -107,19 +129,29 @@ class Training:
         InputError
             If one is unknown or impossible.
         """
-        known = [field.name for field in fields(cls)]
-        for name in parameters:
-            if name not in known:
+        name = parameters.get("method", "dcsvm")
+        described = described_as(name)
+        known = words_of(name)
+        for word in parameters:
+            if word not in known:
                 raise InputError(
-                    f"{name}: there is no such parameter of a training; there are "
+                    f"{word}: there is no such parameter of {name}; there are "
                     f"{', '.join(known)} (workers and scheduler belong to execution=Execution(...))"
                 )
-        return cls(**parameters)
+        own = {one.name for one in fields(described.options)}
+        options = {word: value for word, value in parameters.items() if word in own}
+        others = {word: value for word, value in parameters.items() if word not in own}
+        return cls(**others, options=described.options(**options))
+
+    def words(self) -> dict[str, Any]:
+        """Return the keyword arguments that describe it."""
+        found = {name: getattr(self, name) for name in words_of(self.method) if hasattr(self, name)}
+        return found | self.options.to_json()
 
     @property
     def goals(self) -> Goals:
         """How far the run goes."""
-        return Goals(float(self.tol), int(self.stop_at), int(self.max_rounds))
+        return Goals(float(self.tol), int(self.stop_at), int(self.max_rounds), self.committee)
 
     def settle(self, data: DataSet, *, holdout: bool = False) -> tuple[Settings, Goals, Shape]:
         """Return what the words mean for a data set.
@@ -131,12 +163,18 @@ class Training:
             level to stop at does not exist.
         """
         _check_classes(data)
-        n = data.n_distinct
+        seen = seen_by(data, self.method, self.options.to_json(), int(self.seed))
+        n = seen.n_distinct
         clusters, forced = self._clusters(n)
         if clusters and clusters[0] > n:
             raise InputError(
                 f"clusters: {clusters[0]} clusters for {n} distinct rows of {data.url}; "
                 "give fewer clusters or levels"
+            )
+        least = self.options.least_rows
+        if n < least:
+            raise InputError(
+                f"{self.method}: needs {least} distinct rows, {data.url} has {n}; ask for less"
             )
         check_goals(self.goals, len(clusters))
         block_cap = BLOCK_CAP if self.block_cap is None else int(self.block_cap)
@@ -153,10 +191,14 @@ class Training:
             alone_tol=INNER_FLOOR * float(self.tol),
             seed=int(self.seed),
             chunk_rows=min(max(math.ceil(n / CHUNKS), LEAST_CHUNK_ROWS), MOST_CHUNK_ROWS),
+            method=self.method,
+            options=self.options.to_json(),
         )
-        return settings, self.goals, shape_of(data, holdout)
+        return settings, self.goals, shape_of(seen, holdout)
 
     def _clusters(self, n: int) -> tuple[tuple[int, ...], bool]:
+        if self.method not in ("dcsvm", "subsample"):
+            return (), False
         if self.clusters is not None:
             return tuple(map(int, self.clusters)), True
         if not isinstance(self.levels, str):
@@ -166,6 +208,26 @@ class Training:
         wanted = round(math.log(n / BOTTOM_BLOCK_ROWS, self.k))
         levels = min(max(wanted, 1), MOST_LEVELS)
         return tuple(int(self.k) ** level for level in range(levels, 0, -1)), False
+
+
+def described_as(name: object) -> Described:
+    """Return a method by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if isinstance(name, str) and name in METHODS:
+        return METHODS[name]
+    raise InputError(f"method: {name!r:.80} is unknown; known: {', '.join(METHODS)}")
+
+
+def words_of(method: str) -> list[str]:
+    """Return the parameters that a method has."""
+    every = [one.name for one in fields(Training) if one.name != "options"]
+    common = [name for name in every if method == "dcsvm" or name not in DCSVM]
+    return [*common, *(one.name for one in fields(METHODS[method].options))]
 
 
 def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> None:
@@ -183,9 +245,9 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
     InputError
         If the tolerance or the limit of rounds is not positive, or there is no such level.
     """
-    _check(is_finite(goals.tol) and goals.tol > 0, "tol", goals.tol, "a positive number")
-    _check(goals.stop_at >= 0, "stop-at", goals.stop_at, "a level, or 0 for the exact model")
-    _check(goals.max_rounds >= 1, "max-rounds", goals.max_rounds, "at least 1")
+    check(is_finite(goals.tol) and goals.tol > 0, "tol", goals.tol, "a positive number")
+    check(goals.stop_at >= 0, "stop-at", goals.stop_at, "a level, or 0 for the exact model")
+    check(goals.max_rounds >= 1, "max-rounds", goals.max_rounds, "at least 1")
     if goals.max_rounds < rounds:
         raise InputError(
             f"max-rounds: {goals.max_rounds} is not possible; this run has done {rounds} already"
@@ -197,7 +259,7 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
         )
 
 
-def shape_of(data: DataSet, holdout: bool) -> Shape:
+def shape_of(data: Data, holdout: bool) -> Shape:
     """Return what graphs need to know of a data set."""
     return Shape(data.n_rows, data.n_distinct, data.rows.nbytes_of(0, data.n_rows), holdout)
 
@@ -219,16 +281,6 @@ def parse_duration(text: str) -> float:
     if seconds <= 0:
         raise InputError(f"time-budget: {text!r} is no duration; write 90s, 10m or 1h30m")
     return seconds
-
-
-def _is(value: object, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _check(holds: bool, name: str, value: object, wanted: str) -> None:
-    if not holds:
-        word = name.replace("_", "-")
-        raise InputError(f"{word}: {value!r:.80} is not possible; it must be {wanted}")
 
 
 def _check_classes(data: DataSet) -> None:

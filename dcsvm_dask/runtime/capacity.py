@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.plan import Plan, plan
 from dcsvm_dask.steps.problem import ARRANGE
 from dcsvm_dask.steps.resources import CACHE_SHARE

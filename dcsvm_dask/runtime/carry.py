@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage
+from dcsvm_dask.runtime.announcer import Message, graph_message
 from dcsvm_dask.runtime.executors import Executor, OutOfTimeError
 from dcsvm_dask.storage.run import Record, RunFolder
 
@@ -40,11 +41,16 @@ def carry(
                 continue
             missing = to_run(run, seen, graph)
             if missing:
+                executor.tell(announced(run, missing, graph))
                 executor.run(run.place.url, run.digest, missing, deadline)
                 check()
             for stage in [*(s for s in missing if s not in graph), *graph]:
                 tidy(run, stage)
             records = committed(run, graph)
+            if missing:
+                executor.tell({"kind": "graph_done", "commits": records})
+            else:
+                executor.tell(graph_message(graph, records, {}))
             learn(records)
             graph = method.send(records)
     except StopIteration as end:
@@ -55,6 +61,19 @@ def carry(
         return outcome
     except OutOfTimeError:
         return None
+
+
+def announced(run: RunFolder, missing: Graph, graph: Graph) -> Message:
+    """Return the message that says which stages are next, and what of them is committed."""
+    begun = set(run.stages())
+    there = {stage.name: run.nodes(stage.name) for stage in missing if stage.name in begun}
+    ready = {
+        stage.name: found.record
+        for stage in graph
+        if stage not in missing and (found := run.find(stage.name, COMMIT)) is not None
+    }
+    again = [stage for stage in missing if stage not in graph]
+    return graph_message([*again, *graph], ready, there)
 
 
 def tidy(run: RunFolder, stage: Stage) -> None:

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from dcsvm_dask.errors import DcsvmError, RunError
+from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.cluster_file import SSH, ClusterFile
 from dcsvm_dask.runtime.cluster_kinds import ask_for_workers, check, create, dashboard, settings
 from dcsvm_dask.runtime.clusters import check_versions, memory_of_slots, prepared, uninterrupted
 from dcsvm_dask.runtime.executors import Executor, OnCluster
-from dcsvm_dask.runtime.reporter import Reporter
-from dcsvm_dask.runtime.tasks import Send
 from dcsvm_dask.runtime.worker import PrepareWorker
 
 LONG_SECONDS = 60.0
@@ -22,7 +21,7 @@ LONG_SECONDS = 60.0
 
 @contextmanager
 def started_cluster(
-    file: ClusterFile, send: Send, report: Reporter | None, patience: float | None
+    file: ClusterFile, announcer: Announcer, patience: float | None
 ) -> Iterator[Executor]:
     """Start a cluster on other hosts; its jobs end with the block, however it ends.
 
@@ -50,15 +49,13 @@ def started_cluster(
                 cluster, client = _start(file, stack)
             page = dashboard(file, client.dashboard_link)
             where = f"scheduler {cluster.scheduler_address}, dashboard {page}"
-            if report is not None:
-                report.say(f"waiting for the first worker of {file.name}; {where}")
-            _wait(client, file, report, patience)
+            announcer.say(f"waiting for the first worker of {file.name}; {where}", doing=True)
+            _wait(client, file, announcer, patience)
             check_versions(client, cluster.scheduler_address)
-            if report is not None:
-                report.say("preparing the workers, which compile at their first run")
+            announcer.say("preparing the workers, which compile at their first run", doing=True)
             memory = memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
-            with prepared(client, send, PrepareWorker(shield=False)):
-                yield OnCluster(client, send, where, memory)
+            with prepared(client, announcer, PrepareWorker(shield=False)):
+                yield OnCluster(client, announcer, where, memory)
         finally:
             with uninterrupted():
                 stack.close()
@@ -91,7 +88,7 @@ def _close(cluster: Any) -> None:
     cluster.close()
 
 
-def _wait(client: Any, file: ClusterFile, report: Reporter | None, patience: float | None) -> None:
+def _wait(client: Any, file: ClusterFile, announcer: Announcer, patience: float | None) -> None:
     """Wait for the first worker; say so if it takes long, for jobs that fail say nothing here."""
     for seconds in (LONG_SECONDS, None):
         if patience is not None:
@@ -104,9 +101,8 @@ def _wait(client: Any, file: ClusterFile, report: Reporter | None, patience: flo
                 raise RunError(
                     f"{file.name}: no worker came within the time budget; resume the run"
                 ) from error
-            if report is not None:
-                logs = file.options.get("log_directory")
-                left = f", and what ended jobs left in {logs}" if logs else ""
-                report.say(f"no worker yet; look at what the queue says{left}")
+            logs = file.options.get("log_directory")
+            left = f", and what ended jobs left in {logs}" if logs else ""
+            announcer.say(f"no worker yet; look at what the queue says{left}")
         else:
             return

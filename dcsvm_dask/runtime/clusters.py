@@ -19,9 +19,10 @@ from typing import Any
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.runtime.announcer import Announcer, loss_message
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.preload import allocation
-from dcsvm_dask.runtime.tasks import TOPIC, Send
+from dcsvm_dask.runtime.tasks import TOPIC
 from dcsvm_dask.runtime.worker import PrepareWorker
 
 CONNECT_SECONDS = 10
@@ -38,7 +39,7 @@ GUARD = (
 def local_cluster(
     workers: int,
     memory_limit: int,
-    send: Send,
+    announcer: Announcer,
     settings: Mapping[str, Any],
 ) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
@@ -79,8 +80,8 @@ def local_cluster(
             raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
         try:
-            with prepared(client, send, PrepareWorker(shield=True, threads=workers)):
-                yield OnCluster(client, send, description, None)
+            with prepared(client, announcer, PrepareWorker(shield=True, threads=workers)):
+                yield OnCluster(client, announcer, description, None)
         except KeyboardInterrupt:
             with uninterrupted():  # a second Ctrl-C would make it longer, not shorter
                 kill_workers(cluster)
@@ -93,6 +94,8 @@ def kill_workers(cluster: Any) -> None:
 
     Asked to leave they would be waited for, several seconds, while their steps go on.
     """
+    # Connections notice it on their own thread, at times when the cluster's silence has ended.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     for nanny in cluster.workers.values():
         nanny.auto_restart = False
         with contextlib.suppress(ProcessLookupError, TypeError):  # gone, or not there yet
@@ -154,13 +157,13 @@ def address_in(file: str) -> str:
 
 
 @contextmanager
-def remote_cluster(address: str, send: Send) -> Iterator[Executor]:
+def remote_cluster(address: str, announcer: Announcer) -> Iterator[Executor]:
     """Attach to a running scheduler; see `connected`."""
     with connected(address) as client:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
-        with prepared(client, send, PrepareWorker(shield=False)):
-            yield OnCluster(client, send, description, memory_of_slots(workers))
+        with prepared(client, announcer, PrepareWorker(shield=False)):
+            yield OnCluster(client, announcer, description, memory_of_slots(workers))
 
 
 @contextmanager
@@ -248,20 +251,27 @@ def refuse_in_child() -> None:
         raise SystemExit(f"dcsvm_dask: {GUARD}")
 
 
-def _tell_of_loss(event: Any, send: Send) -> None:
+def _tell_of_task(message: Any, announcer: Announcer) -> None:
+    """Pass on what a worker says; what this process itself has told comes back, too."""
+    if isinstance(message, dict) and "worker" in message:
+        announcer.send(message)
+
+
+def _tell_of_loss(event: Any, announcer: Announcer) -> None:
     """Pass on that a worker is gone which nobody sent away."""
-    lost = isinstance(event, dict) and event.get("action") == "remove-worker"
-    if lost and not event.get("expected", False):
-        send({"lost": event["worker"], "tasks": sorted(map(str, event["processing-tasks"]))})
+    message = loss_message(event)
+    if message is not None:
+        announcer.send(message)
 
 
 @contextmanager
-def prepared(client: Any, send: Send, plugin: PrepareWorker) -> Iterator[None]:
+def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterator[None]:
     """Prepare the workers of a cluster and pass on what is told there."""
     client.register_plugin(plugin)
-    client.subscribe_topic(TOPIC, lambda event: send(event[1]))
-    client.subscribe_topic("all", lambda event: _tell_of_loss(event[1], send))
+    client.subscribe_topic(TOPIC, lambda event: _tell_of_task(event[1], announcer))
+    client.subscribe_topic("all", lambda event: _tell_of_loss(event[1], announcer))
     try:
+        announcer.attach(client)
         yield
     finally:
         for topic in (TOPIC, "all"):

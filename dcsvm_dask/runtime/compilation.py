@@ -4,16 +4,53 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
-def warm_up() -> None:
-    """Compile, or load from the cache, every compiled function of the package."""
-    from dcsvm_dask import clustering, kernels, solvers
+def warm_up(compiling: Callable[[], None] | None = None, *, linear: bool = False) -> None:
+    """Compile, or load from the cache, every compiled function of the package.
 
-    kernels.warm_up()
-    solvers.warm_up()
-    clustering.warm_up()
+    Parameters
+    ----------
+    compiling : callable, optional
+        Is called once if there is anything to compile, before the first of it.
+    linear : bool, default False
+        Whether what only feature maps and linear machines need is among it.
+    """
+    from dcsvm_dask import clustering, features, kernels, solvers
+
+    with first_compiled(compiling or (lambda: None)):
+        kernels.warm_up()
+        solvers.warm_up()
+        clustering.warm_up()
+        if linear:
+            features.warm_up()
+            solvers.warm_up_linear()
+
+
+@contextmanager
+def first_compiled(tell: Callable[[], None]) -> Iterator[None]:
+    """Have it told, once, that Numba begins to compile inside the block."""
+    from numba.core import event
+
+    class First(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            del event
+            if not self.told:
+                self.told = True
+                tell()
+
+        def on_end(self, event: Any) -> None:
+            """Nothing is told of it."""
+
+    # What comes from the cache is no such event.
+    with event.install_listener("numba:compile", First()):
+        yield
 
 
 def use_own_cache() -> None:

@@ -13,8 +13,9 @@ from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.graphs.graph import Graph
+from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.failures import tasks_failed
-from dcsvm_dask.runtime.tasks import Send, listen, to_dask
+from dcsvm_dask.runtime.tasks import TOPIC, listen, to_dask
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 
@@ -34,8 +35,17 @@ class Executor(Protocol):
     memory: int | None
     """Bytes that a task and the process around it may use; None: checked before."""
 
+    dashboard: str | None
+    """Address of Dask's dashboard, if there is one."""
+
     def side_by_side(self) -> int:
         """Return how many tasks may run at a time."""
+
+    def tell(self, message: Message) -> None:
+        """Tell a message to all who follow the run, here and on the scheduler."""
+
+    def log(self, message: Message) -> None:
+        """Tell a message on the scheduler alone, where there is one."""
 
     def blind(self, run_url: str, data_url: str) -> str:
         """Return what a worker says that does not see a run or its data; empty if all do."""
@@ -49,13 +59,22 @@ class InProcess:
 
     description = "this process"
     memory: int | None = None
+    dashboard: str | None = None
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, announcer: Announcer) -> None:
+        self._announcer = announcer
 
     def side_by_side(self) -> int:
         """Return one."""
         return 1
+
+    def tell(self, message: Message) -> None:
+        """Tell a message here."""
+        self._announcer.send(message)
+        self._announcer.drain()
+
+    def log(self, message: Message) -> None:
+        """Tell nobody."""
 
     def blind(self, run_url: str, data_url: str) -> str:
         """Return nothing: this process has opened both."""
@@ -64,16 +83,19 @@ class InProcess:
 
     def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
         """Run a graph by Dask's synchronous scheduler."""
-        listen(lambda event: self._send({**event, "worker": "in-process"}), self._in_time(deadline))
+        listen(self._hear, self._in_time(deadline))
         try:
             dask_graph, last = to_dask(run_url, digest, graph)
             get_sync(dask_graph.to_dict(), last)
-        except (DcsvmError, OutOfTimeError):
-            raise
-        except Exception as error:
-            raise tasks_failed(error) from error
         finally:
             listen(None)
+
+    def _hear(self, message: Message) -> None:
+        """Take a message of a node; callbacks are called between nodes, not inside of one."""
+        if message["kind"] == "task":
+            self.tell(message)
+        else:
+            self._announcer.send(message)
 
     def _in_time(self, deadline: float | None) -> Callable[[], None]:
         def check() -> None:
@@ -86,15 +108,29 @@ class InProcess:
 class OnCluster:
     """Runs nodes on the workers of a Dask cluster."""
 
-    def __init__(self, client: Any, send: Send, description: str, memory: int | None) -> None:
+    def __init__(
+        self, client: Any, announcer: Announcer, description: str, memory: int | None
+    ) -> None:
         self._client = client
-        self._send = send
+        self._announcer = announcer
         self.description = description
         self.memory = memory
+        self.dashboard: str | None = client.dashboard_link
 
     def side_by_side(self) -> int:
         """Return the threads of the workers that there are now."""
         return max(1, sum(map(int, self._client.nthreads().values())))
+
+    def tell(self, message: Message) -> None:
+        """Tell a message here and on the scheduler, whose dashboard may show it."""
+        self.log(message)
+        self._announcer.send(message)
+        self._announcer.drain()
+
+    def log(self, message: Message) -> None:
+        """Tell a message on the scheduler alone."""
+        message = {"run": self._announcer.run, "time": time.time(), **message}
+        self._client.log_event(TOPIC, message)
 
     def blind(self, run_url: str, data_url: str) -> str:
         """Ask every worker that there is now."""
@@ -115,6 +151,7 @@ class OnCluster:
         finally:
             if not future.done():
                 self._client.cancel([future], force=True)
+        self._announcer.drain()
         if isinstance(error, DcsvmError):
             raise error
         if error is not None:
@@ -130,21 +167,22 @@ class OnCluster:
                 wait([future], timeout=WAIT_SECONDS)
                 return cast("BaseException | None", future.exception())
             except TimeoutError:
+                self._announcer.drain()
                 if deadline is not None and time.time() > deadline:
                     raise OutOfTimeError from None
             if time.monotonic() > look:
                 look = time.monotonic() + LOOK_SECONDS
                 alone = not self._client.nthreads()
                 if alone and not waiting:
-                    self._send({"alone": self.description})
+                    self.tell({"kind": "alone", "where": self.description})
                 waiting = alone
 
 
 @contextmanager
-def in_process(send: Send) -> Iterator[Executor]:
+def in_process(announcer: Announcer) -> Iterator[Executor]:
     """Open an executor inside this process; BLAS gets one thread, as on workers."""
     with threadpool_limits(1):
-        yield InProcess(send)
+        yield InProcess(announcer)
 
 
 def complaint(run_url: str, data_url: str) -> str:

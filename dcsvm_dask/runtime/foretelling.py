@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from collections.abc import Callable
+
+from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import plan
+from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.capacity import kept_bytes
-from dcsvm_dask.runtime.tasks import Send
 from dcsvm_dask.steps.problem import PROBE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import seal
@@ -24,8 +26,8 @@ class Foretelling:
         Tasks that may run at a time.
     memory : int or None
         Bytes that each of them may use; None: no limit.
-    send : callable
-        Takes the event ``{"plan": ...}``.
+    tell : callable
+        Takes the message of kind "plan".
     """
 
     def __init__(
@@ -34,19 +36,20 @@ class Foretelling:
         header: tuple[Settings, Goals, Shape],
         workers: int,
         memory: int | None,
-        send: Send,
+        tell: Callable[[Message], None],
     ) -> None:
         self._run, self._header = run, header
-        self._workers, self._memory, self._send = workers, memory, send
+        self._workers, self._memory, self._tell = workers, memory, tell
         if run.find(PROBE, "commit") is None:
             planned = self._write(TYPICAL)
             if PROBE not in planned["stages"]:
-                send({"plan": planned})
+                tell({"kind": "plan", "plan": planned})
 
     def __call__(self, records: dict[str, Record]) -> None:
         """Take the records of stages that have been committed."""
         if PROBE in records:
-            self._send({"plan": self._write(Measured.of(records[PROBE]))})
+            planned = self._write(Measured.of(records[PROBE]))
+            self._tell({"kind": "plan", "plan": planned})
 
     def _write(self, measured: Measured) -> Record:
         found = plan(*self._header, measured)

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.failures import tasks_failed
-from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.session import open_executor
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -54,7 +54,7 @@ def results(pool: Pool, calls: Iterable[tuple[Call, Any]]) -> Iterator[tuple[Any
 
 
 @contextmanager
-def open_pool(execution: Execution, report: Reporter | None, name: str) -> Iterator[Pool]:
+def open_pool(execution: Execution, announcer: Announcer, name: str) -> Iterator[Pool]:
     """Open a pool where the execution says.
 
     None workers mean this process with a thread for every core (compiled numerics do not hold
@@ -75,7 +75,7 @@ def open_pool(execution: Execution, report: Reporter | None, name: str) -> Itera
             finally:
                 threads_pool.shutdown(wait=True, cancel_futures=True)
         return
-    with open_executor(execution, report):
+    with open_executor(execution, announcer):
         from distributed import default_client
 
         yield _Cluster(default_client(), f"dcsvm_{name}")

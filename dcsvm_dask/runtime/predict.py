@@ -14,9 +14,9 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.readers.source import ArraySource
+from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import open_pool, results
-from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.runtime.session import check_reach
 from dcsvm_dask.steps.batches import Batch, SentRows, StoredRows, open_batches, prepare_rows
 from dcsvm_dask.steps.choice import Choice
@@ -40,7 +40,7 @@ def decision_values(
     ndarray, shape (n,), float64
     """
     rows = open_batches(X, Preparation.read(run), labelled=False)
-    with closing(decided(run, rows, choice, execution, None)) as found:
+    with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [block.values for block, _ in found]
     return np.concatenate(values) if values else np.zeros(0)
 
@@ -67,7 +67,7 @@ def predict_file(
     out: Any,
     choice: Choice,
     execution: Execution,
-    report: Reporter | None = None,
+    announcer: Announcer,
 ) -> dict[str, Any]:
     """Write labels and decision values of rows to a file; see `open_predictions`.
 
@@ -81,7 +81,7 @@ def predict_file(
     rows = open_batches(data, prepared, labelled=False)
     _check_out(run, rows, writer.target)
     n, seconds = 0, 0.0
-    with writer, closing(decided(run, rows, choice, execution, report)) as found:
+    with writer, closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, _ in found:
             writer.append(codes_of(block.values), block.values)
             n += len(block.values)
@@ -90,7 +90,7 @@ def predict_file(
 
 
 def evaluate(
-    run: RunFolder, data: Any, choice: Choice, execution: Execution, report: Reporter | None = None
+    run: RunFolder, data: Any, choice: Choice, execution: Execution, announcer: Announcer
 ) -> dict[str, Any]:
     """Compare predictions with the labels of rows.
 
@@ -104,7 +104,7 @@ def evaluate(
     rows = open_batches(data, prepared, labelled=True)
     scores = Scores(prepared.classes)
     seconds = 0.0
-    with closing(decided(run, rows, choice, execution, report)) as found:
+    with closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, batch in found:
             assert batch.codes is not None
             scores.update(batch.codes, codes_of(block.values))
@@ -118,7 +118,7 @@ def decided(
     rows: StoredRows | SentRows,
     choice: Choice,
     execution: Execution,
-    report: Reporter | None,
+    announcer: Announcer,
 ) -> Generator[tuple[Decided, Batch]]:
     """Yield the decision values of all rows, batch by batch in order."""
     if execution.workers or execution.scheduler is not None or execution.file is not None:
@@ -127,20 +127,19 @@ def decided(
     # Here first: a damaged model is one error in this process, not one in each of many tasks.
     # One row is decided to compile, or to load what was compiled, outside of the time a row takes.
     model = held_model(choice)
-    decide_given(choice, model.support[:1])
-    if report is not None:
-        report.say(
-            f"{choice.mode} prediction by {choice.stage}, {model.n_support} support vectors"
-            + _shortfall(run, choice)
-        )
+    decide_given(choice, model.any_row())
+    announcer.say(
+        f"{choice.mode} prediction by {choice.stage}, {model.n_support} support vectors"
+        + _shortfall(run, choice)
+    )
     calls = ((batch.call(choice), batch) for batch in rows.batches())
     seen, told = 0, time.perf_counter()
-    with open_pool(execution, report, f"predict_{choice.mode}") as pool:
+    with open_pool(execution, announcer, f"predict_{choice.mode}") as pool:
         for found, batch in results(pool, calls):
             seen += batch.n_rows
-            if report is not None and time.perf_counter() - told > REPORT_SECONDS:
+            if time.perf_counter() - told > REPORT_SECONDS:
                 told = time.perf_counter()
-                report.say(f"{seen} rows" + (f" of {rows.n_rows}" if rows.n_rows else ""))
+                announcer.say(f"{seen} rows" + (f" of {rows.n_rows}" if rows.n_rows else ""))
             yield found, batch
 
 
@@ -148,7 +147,9 @@ def _shortfall(run: RunFolder, choice: Choice) -> str:
     """Say so where the exact model is not as exact as the run was asked to be."""
     if choice.mode != "exact":
         return ""
-    violation = run.node(choice.stage, "commit").record["violation"]
+    violation = run.node(choice.stage, "commit").record.get("violation")
+    if violation is None:  # an approximation
+        return ""
     tol = run.header["goals"]["tol"]
     return f"; NOT converged: violation {violation:.2g}, tol {tol:g}" if violation > tol else ""
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime import predict as predicting
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.reporter import Reporter
 from dcsvm_dask.steps import export as exporting
 from dcsvm_dask.steps.choice import Choice, choose_model
 from dcsvm_dask.storage.location import Location
@@ -26,7 +27,8 @@ class Predictor:
     """Prediction, evaluation and export.
 
     Everywhere ``mode`` is "exact", "early" (equation (6) of Hsieh, Si, Dhillon, 2014: the machine
-    of a row's own block) or "naive" (equation (5): the sum of all machines of a level); by default
+    of a row's own block), "naive" (equation (5): the sum of all machines of a level) or "committee"
+    (the Bayesian committee machine of a level that was calibrated; values are log odds); by default
     exact where the exact model is committed and no level is asked for, else early. ``level`` is a
     committed level, by default the lowest. ``precision`` is that of kernel values, "float32" or
     "float64"; their sums are float64 always. ``execution`` says where to compute; by default in
@@ -114,9 +116,8 @@ class Predictor:
             one core for a row, without reading and writing).
         """
         choice = self._choose(mode, level, precision)
-        report = None if quiet else self._reporter()
         return predicting.predict_file(
-            self.folder, data, out, choice, execution or Execution(), report
+            self.folder, data, out, choice, execution or Execution(), self._announcer(quiet=quiet)
         )
 
     def evaluate(
@@ -144,8 +145,9 @@ class Predictor:
             ``ms_per_row``, ``mode``, ``level``.
         """
         choice = self._choose(mode, level, precision)
-        report = None if quiet else self._reporter()
-        return predicting.evaluate(self.folder, data, choice, execution or Execution(), report)
+        return predicting.evaluate(
+            self.folder, data, choice, execution or Execution(), self._announcer(quiet=quiet)
+        )
 
     def export(self, file: Place, *, format: str = "libsvm") -> dict[str, Any]:  # noqa: A002
         """Write the exact model in another program's format.
@@ -198,9 +200,12 @@ class Predictor:
         """
         return predicting.scaled_rows(self.folder, X)
 
-    def _reporter(self) -> Reporter | None:
+    def _announcer(self, *, quiet: bool) -> Announcer:
+        return Announcer(self.folder.place.url, [] if quiet else self._callbacks())
+
+    def _callbacks(self) -> list[Callback]:
         """Who is told of progress; nobody unless a class below says so."""
-        return None
+        return []
 
     def _choose(self, mode: str | None, level: int | None, precision: str) -> Choice:
         return choose_model(self.folder, mode, level, precision)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from dcsvm_dask.errors import DcsvmError, InputError
-from dcsvm_dask.graphs.dcsvm import Goals, Shape, dcsvm
+from dcsvm_dask.graphs.features import KINDS
+from dcsvm_dask.graphs.graph import Outcome
+from dcsvm_dask.graphs.methods import METHODS
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
+from dcsvm_dask.runtime.announcer import INTERRUPTED, Announcer
+from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.capacity import MORE_MEMORY, check_disk, check_memory
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile
@@ -29,10 +35,9 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, in_process
 from dcsvm_dask.runtime.failures import disk_full, is_full
 from dcsvm_dask.runtime.foretelling import Foretelling
-from dcsvm_dask.runtime.reporter import Reporter
-from dcsvm_dask.runtime.tasks import Event, Send
+from dcsvm_dask.runtime.header import begin_message, read_header
+from dcsvm_dask.runtime.journal import Journal
 from dcsvm_dask.steps.choice import reached_model
-from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
@@ -80,103 +85,138 @@ def check_room(execution: Execution, plan: Plan, place: Location, memory: int | 
 
 
 def carry_run(
-    run: RunFolder, lock: FolderLock, execution: Execution, report: Reporter | None
+    run: RunFolder, lock: FolderLock, execution: Execution, callbacks: Sequence[Callback] = ()
 ) -> None:
-    """Carry a run whose lock is held to its end, and leave its state."""
-    settings, goals, shape = read_header(run)
+    """Carry a run whose lock is held to its end, and leave its state.
+
+    Parameters
+    ----------
+    callbacks : sequence of Callback
+        Who follows it.
+    """
     begin = time.time()
-    deadline = None if execution.time_budget is None else begin + execution.time_budget
+    announcer = Announcer(run.place.url, [Journal(run), *callbacks])
     _leave(run, "running")
     try:
-        with open_executor(execution, report) as executor:
-            if executor.memory is not None:
-                check_memory(
-                    make_plan(settings, goals, shape), executor.memory, "the workers' memory limit"
-                )
-            blind = executor.blind(run.place.url, run.header["data"]["url"])
-            if blind:
-                raise InputError(
-                    f"worker {blind}; put the run and its data where every worker sees them"
-                )
+        with open_executor(execution, announcer, linear=is_linear(run)) as executor:
             ready = time.time()
-            if report is not None:
-                report.say(f"running on {executor.description}")
-            memory = executor.memory
-            if memory is None and execution.scheduler is None:
-                memory = execution.memory()
-            workers, send = executor.side_by_side(), _ignore if report is None else report
-            foretelling = Foretelling(run, (settings, goals, shape), workers, memory, send)
-            outcome = carry(
-                run,
-                lambda: dcsvm(settings, goals, shape, early=deadline is not None),
-                executor,
-                deadline,
-                lock.check,
-                foretelling,
-            )
+            try:
+                outcome = _carry(run, lock, execution, executor, begin)
+                ending = how_it_ends(run, outcome, "the time budget was used up")
+            except BaseException as error:
+                _log_end(executor, how_it_breaks_off(run, error))
+                raise
             done = time.time()
+            _log_end(executor, ending)
+    except StopRun as stop:
+        outcome, ending = None, how_it_breaks_off(run, stop)
     except KeyboardInterrupt as error:
-        _leave(run, "interrupted", "stopped from the keyboard")
+        ending = how_it_breaks_off(run, error)
+        _leave(run, ending["state"], ending["message"])
+        announcer.end(**ending)
         raise KeyboardInterrupt(
             f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`"
         ) from error
-    except Exception as error:
-        told: Exception = error
-        if is_full(error) and not isinstance(error, DcsvmError):  # which has told it already
-            told = disk_full(run.place.url, str(error))
+    except (Exception, SystemExit) as error:
+        ending = how_it_breaks_off(run, error)
         with contextlib.suppress(OSError):  # on a full disk nothing can be left
-            _leave(run, "failed", str(told) or type(told).__name__)
-        if told is error:
-            raise
-        raise told from error
+            _leave(run, ending["state"], ending["message"])
+        announcer.end(**ending)
+        if is_full(error) and not isinstance(error, DcsvmError):  # which has told it already
+            raise disk_full(run.place.url, str(error)) from error
+        raise
     if outcome is None:
-        reached = reached_model(run)
-        left = f"{reached} is the model" if reached else "no level is committed yet"
-        _leave(run, "interrupted", f"the time budget was used up; {left}")
+        _leave(run, ending["state"], ending["message"])
     else:
         times = {"start_seconds": ready - begin, "run_seconds": done - ready}
-        _leave(run, "complete", converged=outcome.converged, stage=outcome.stage, times=times)
+        _leave(run, ending["state"], "", outcome.converged, stage=outcome.stage, times=times)
+    announcer.end(**ending)
 
 
-def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:
-    """Return what a run was begun with.
+def _carry(
+    run: RunFolder, lock: FolderLock, execution: Execution, executor: Executor, begin: float
+) -> Outcome | None:
+    """Carry a run on an executor; None where the time budget ended it before its end."""
+    settings, goals, shape = read_header(run)
+    deadline = None if execution.time_budget is None else begin + execution.time_budget
+    if executor.memory is not None:
+        check_memory(
+            make_plan(settings, goals, shape), executor.memory, "the workers' memory limit"
+        )
+    blind = executor.blind(run.place.url, run.header["data"]["url"])
+    if blind:
+        raise InputError(f"worker {blind}; put the run and its data where every worker sees them")
+    memory = executor.memory
+    if memory is None and execution.scheduler is None:
+        memory = execution.memory()
+    workers = executor.side_by_side()
+    executor.tell(begin_message(run, executor, workers, memory))
+    begin_method = METHODS[settings.method].begin
+    return carry(
+        run,
+        lambda: begin_method(settings, replace(goals, early=deadline is not None), shape),
+        executor,
+        deadline,
+        lock.check,
+        Foretelling(run, (settings, goals, shape), workers, memory, executor.tell),
+    )
 
-    Raises
-    ------
-    InputError
-        If its run.json lacks any of it.
-    """
-    try:
-        goals, shape = Goals(**run.header["goals"]), Shape(**run.header["shape"])
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{run.place}: run.json is damaged: {error}") from error
-    whole = (goals.stop_at, goals.max_rounds, shape.n_rows, shape.n_variables, shape.n_bytes)
-    if any(type(value) is not int for value in whole) or type(shape.holdout) is not bool:
-        raise InputError(f"{run.place}: run.json is damaged: {goals}, {shape}")
-    return Settings.from_json(run.header["settings"]), goals, shape
+
+def is_linear(run: RunFolder) -> bool:
+    """Return whether a run makes features and linear machines."""
+    return run.header["settings"].get("method") in KINDS
+
+
+def _log_end(executor: Executor, ending: dict[str, Any]) -> None:
+    """Tell the scheduler's dashboard how the run ends; this process is told when it is written."""
+    with contextlib.suppress(Exception):  # the scheduler may be gone; the run is not
+        executor.log({"kind": "end", **ending})
+
+
+def how_it_ends(run: RunFolder, outcome: Outcome | None, why: str) -> dict[str, Any]:
+    """Return state, message and whether the exact model is reached; no outcome: `why`."""
+    if outcome is not None:
+        return {"state": "complete", "message": "", "converged": outcome.converged}
+    reached = reached_model(run)
+    left = f"{reached} is the model" if reached else "no level is committed yet"
+    return {"state": "interrupted", "message": f"{why}; {left}", "converged": False}
+
+
+def how_it_breaks_off(run: RunFolder, error: BaseException) -> dict[str, Any]:
+    """Return state, message and whether the exact model is reached, of a run that was left."""
+    if isinstance(error, StopRun):
+        return how_it_ends(run, None, " ".join(f"stopped: {error}".split()))
+    if isinstance(error, KeyboardInterrupt):
+        return {"state": "interrupted", "message": INTERRUPTED, "converged": False}
+    told = str(error)
+    if is_full(error) and not isinstance(error, DcsvmError):
+        told = str(disk_full(run.place.url, str(error)))
+    return {"state": "failed", "message": told or type(error).__name__, "converged": False}
 
 
 @contextmanager
-def open_executor(execution: Execution, report: Reporter | None) -> Iterator[Executor]:
-    """Open what the execution asks for."""
-    send: Send = _ignore if report is None else report
+def open_executor(
+    execution: Execution, announcer: Announcer, *, linear: bool = False
+) -> Iterator[Executor]:
+    """Open what the execution asks for; `linear`: for feature maps and linear machines."""
     if execution.scheduler is not None:
-        if report is not None:
-            report.say("preparing the workers, which compile at their first run")
-        with remote_cluster(execution.scheduler, send) as executor:
+        announcer.say("preparing the workers, which compile at their first run", doing=True)
+        with remote_cluster(execution.scheduler, announcer) as executor:
             yield executor
         return
     if execution.file is not None and not execution.is_local:
-        with started_cluster(execution.file, send, report, execution.time_budget) as executor:
+        with started_cluster(execution.file, announcer, execution.time_budget) as executor:
             yield executor
         return
-    if report is not None:
-        report.say("compiling, or loading what was compiled before")
-    warm_up()
+    announcer.say("loading compiled code", doing=True)
+    compiling = "compiling (about half a minute, once)"
+    warm_up(lambda: announcer.say(compiling, doing=True), linear=linear)
     workers = execution.n_workers()
+    if workers:
+        announcer.say(f"starting {workers} local worker(s)", doing=True)
     how = settings(execution.file or ClusterFile("", LOCAL))
     memory = execution.memory()
-    opened = local_cluster(workers, memory, send, how) if workers else in_process(send)
+    opened = local_cluster(workers, memory, announcer, how) if workers else in_process(announcer)
     with opened as executor:
         yield executor
 
@@ -197,10 +237,6 @@ def check_reach(execution: Execution, *places: str) -> None:
                 f"{place}: only this process sees memory://; use workers=0 (--workers 0), "
                 "or a folder or an object store"
             )
-
-
-def _ignore(event: Event) -> None:
-    del event
 
 
 def _leave(

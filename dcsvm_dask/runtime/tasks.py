@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from dask._task_spec import Task, TaskRef
@@ -14,39 +16,47 @@ from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.graphs.graph import Graph, Node
 from dcsvm_dask.runtime.failures import step_failed
 from dcsvm_dask.steps.node import Step, run_node
+from dcsvm_dask.steps.telling import telling
 from dcsvm_dask.storage.run import Record
 
 TOPIC = "dcsvm"
+HERE = "in-process"
 RETRIES = 2
 """How often a step that failed is done again."""
-Event = dict[str, Any]
-"""What happened: a node was done (``stage``, ``layer``, ``node``, ``begin``, ``record``,
-``worker``), a worker was lost (``lost``: its address, ``tasks``: what it was doing), no worker is
-left (``alone``: the cluster), or it is known what the run is likely to take (``plan``)."""
-Send = Callable[[Event], None]
+Send = Callable[[dict[str, Any]], None]
+"""Takes a message; see `dcsvm_dask.runtime.announcer`."""
 
 
 def perform(
     run_url: str, stage: str, layer: str, node: str, step: Step, arguments: Record, *after: str
 ) -> str:
     """Run one node on whatever process this is, and tell who listens."""
+    about = {"run": run_url, "stage": stage, "node": node}
+
+    def tell(facts: Record) -> None:
+        _send({**about, **facts})
+
     del after  # only their order matters
-    if _before is not None:
-        _before()
+    here = _here.get()
+    if here is not None and here.before is not None:
+        here.before()
     begin = time.time()
-    for left in reversed(range(_tries)):
+    for left in reversed(range(1 if here is None else 1 + RETRIES)):
         try:
-            record = run_node(run_url, stage, node, step, arguments)
+            with telling(tell):
+                record = run_node(run_url, stage, node, step, arguments)
             break
-        except DcsvmError:
+        except DcsvmError as error:
+            _send({**about, "kind": "failed", "error": str(error)})
             if not left:
                 raise
         except Exception as error:
+            _send({**about, "kind": "failed", "error": f"{type(error).__name__}: {error}"})
             if not left:
                 raise step_failed(run_url, stage, node, error) from error
     if record["began"] < begin:  # it was committed before: nothing has happened that is new
         return node
-    _send({"stage": stage, "layer": layer, "node": node, "begin": begin, "record": record})
+    _send({**about, "kind": "task", "layer": layer, "record": record})
     return node
 
 
@@ -98,23 +108,30 @@ def _key(layer: str, node: Node) -> str:
     return f"{layer}-{node.name}"
 
 
-_listener: Send | None = None
-_before: Callable[[], None] | None = None
-_tries = 1
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Who listens to nodes that run inside this process."""
+
+    send: Send
+    before: Callable[[], None] | None
+
+
+# Threads may train at a time, each a run of its own.
+_here: ContextVar[_Here | None] = ContextVar("here", default=None)
 
 
 def listen(send: Send | None, before: Callable[[], None] | None = None) -> None:
-    """Set who is told of nodes that run inside this process, and what is called before each.
+    """Set who is told of nodes that run in this thread, and what is called before each.
 
     While somebody listens there is no scheduler that does again what failed, so that is done here.
     """
-    global _listener, _before, _tries
-    _listener, _before, _tries = send, before, 1 if send is None else 1 + RETRIES
+    _here.set(None if send is None else _Here(send, before))
 
 
-def _send(event: Event) -> None:
-    if _listener is not None:
-        _listener(event)
+def _send(message: dict[str, Any]) -> None:
+    here = _here.get()
+    if here is not None:
+        here.send({**message, "worker": HERE})
         return
     from distributed import get_worker
 
@@ -122,4 +139,4 @@ def _send(event: Event) -> None:
         worker = get_worker()
     except ValueError:
         return
-    worker.log_event(TOPIC, {**event, "worker": worker.address})
+    worker.log_event(TOPIC, {**message, "time": time.time(), "worker": worker.address})

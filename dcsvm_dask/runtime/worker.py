@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import uuid
 from typing import Any
 
 from distributed import WorkerPlugin
@@ -23,22 +24,19 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         Threads of a task that runs while no other does; 0: those of the worker.
     """
 
-    name = "dcsvm-prepare"
-
     def __init__(self, *, shield: bool, threads: int = 0) -> None:
+        # Runs that share a scheduler come and go, each with its own.
+        self.name = f"dcsvm-prepare-{uuid.uuid4().hex[:12]}"
         self._shield = shield
         self._threads = threads
-        self._limits: Any = None
 
     def setup(self, worker: Any) -> None:
         """Prepare the process that has just started."""
-        from threadpoolctl import threadpool_limits
-
         warm_up()
         resources.use(
             worker.memory_manager.memory_limit or None, self._threads or worker.state.nthreads
         )
-        self._limits = threadpool_limits(1)
+        _one_blas_thread.take()
         if self._shield:
             with contextlib.suppress(ValueError):  # not the main thread: nothing to shield
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -46,5 +44,28 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
     def teardown(self, worker: Any) -> None:
         """Give a worker of somebody's cluster back as it was."""
         del worker
-        if self._limits is not None:
+        _one_blas_thread.give_back()
+
+
+class _OneBlasThread:
+    """A limit on BLAS threads that holds as long as any run of this process wants it."""
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._limits: Any = None
+
+    def take(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        self._users += 1
+        if self._limits is None:
+            self._limits = threadpool_limits(1)
+
+    def give_back(self) -> None:
+        self._users -= 1
+        if self._users == 0:
             self._limits.restore_original_limits()
+            self._limits = None
+
+
+_one_blas_thread = _OneBlasThread()

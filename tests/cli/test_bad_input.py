@@ -236,6 +236,10 @@ def test_memory_places_need_this_process(home: Path) -> None:
         ("[data]\nsource = 'a'\n", "must have [data], [method], [output]"),
         ("{0}\n[more]\n", "must have [data], [method], [output]"),
         ("data = 1\nmethod = 2\noutput = 3\n", "data must be a table"),
+        (
+            "method = []\n[data]\nsource = 'a'\n[output]\nrun = 'r'\ndata = 'd'\n",
+            "there is no method; give [method] a name",
+        ),
         ("{0}colour = 'red'\n", "[output] colour is unknown; known: run, data"),
         ("{0}data = 3\n", "[output] data = 3 must be of type str"),
         ("{0}", "[output] data is missing"),

@@ -68,21 +68,21 @@ def test_the_demo_s_pipeline_and_its_data_are_in_the_package() -> None:
 
 
 def test_a_pipeline_runs_once_and_then_has_nothing_to_do(file: Path) -> None:
-    run = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
+    [run] = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
     found = run.status()
     assert (found["state"], found["converged"]) == ("complete", True)
     assert any(stage.startswith("score-model") for stage in found["stages"])
-    again = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
+    [again] = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
     assert again.status()["stages"] == found["stages"]
 
 
 def test_another_goal_goes_on_and_other_parameters_are_refused(file: Path) -> None:
     text = file.read_text()
     file.write_text(text.replace("C = 4", "C = 4\nstop_at = 1"))
-    run = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
+    [run] = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
     assert run.status()["model"] == "level-1"
     file.write_text(text)
-    run = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
+    [run] = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
     assert run.status()["model"].startswith("model-")
     file.write_text(text.replace("C = 4", "C = 5"))
     with pytest.raises(InputError, match=r"was begun with other parameters than .*p.toml has now"):
@@ -103,7 +103,7 @@ def test_a_pipeline_that_comes_along_runs(
 ) -> None:
     shared_data("ijcnn1")
     monkeypatch.chdir(tmp_path)
-    run = api.run_pipeline(
+    [run] = api.run_pipeline(
         REPOSITORY / "pipelines" / "ijcnn1.toml", execution=IN_PROCESS, quiet=True
     )
     assert run.status()["objective"] == pytest.approx(-33155.11, rel=1e-6)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -79,10 +78,15 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     X = np.random.default_rng(0).random((60, 3)).astype(np.float32)
     data = ingest((X, X[:, 0] > 0.5), tmp_path / "d.zarr")
     settings, goals, _ = training.settle(data)
-    value = json.loads(json.dumps({"settings": settings.to_json(), "goals": asdict(goals)}))
+    value = json.loads(json.dumps({"settings": settings.to_json(), "goals": goals.to_json()}))
     assert value["settings"]["clusters"] == [9, 3]
     assert value["settings"]["C"] == 2.0
-    assert value["goals"] == {"tol": pytest.approx(0.01), "stop_at": 1, "max_rounds": 9}
+    assert value["goals"] == {
+        "tol": pytest.approx(0.01),
+        "stop_at": 1,
+        "max_rounds": 9,
+        "committee": False,
+    }
 
 
 @pytest.mark.parametrize(

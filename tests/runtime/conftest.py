@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,18 +29,24 @@ SETTINGS = {"gamma": 8.0, "C": 8.0, "clusters": (4, 2), "block_cap": 128, "tol":
 """Two levels, refinement and several conquer rounds of several blocks on 600 rows."""
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _few_rows_a_task() -> Iterator[None]:
+@contextmanager
+def few_rows_a_task() -> Iterator[None]:
     """Let the levels of few rows have several tasks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sizes, "SLOT_ROWS", 128)
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _few_rows_a_task() -> Iterator[None]:
+    with few_rows_a_task():
+        yield
+
+
 # Where the tests run in the background, they and their children were started deaf to SIGINT.
 MAIN = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from dcsvm_dask.graphs import sizes; sizes.SLOT_ROWS = 128; "  # see `_few_rows_a_task`
+    "from dcsvm_dask.graphs import sizes; sizes.SLOT_ROWS = 128; "  # see `few_rows_a_task`
     "from dcsvm_dask.cli import main; main()"
 )
 SECONDS = 300.0
@@ -249,7 +256,8 @@ def settings() -> dict[str, Any]:
 def undisturbed(small: Path, tmp_path_factory: pytest.TempPathFactory) -> api.Run:
     """Give a run of `SETTINGS` on `small` that nothing disturbed; do not change it."""
     place = tmp_path_factory.mktemp("undisturbed") / "run"
-    return api.train(small, place, execution=IN_PROCESS, quiet=True, **SETTINGS)
+    with few_rows_a_task():
+        return api.train(small, place, execution=IN_PROCESS, quiet=True, **SETTINGS)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from dcsvm_dask.errors import InputError
 SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 
 
+@pytest.mark.long
 def test_the_local_preset_trains(
     command: Callable[..., Any], small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
@@ -40,6 +41,7 @@ def test_jobs_of_a_queue_predict(
     assert queue.left() == []
 
 
+@pytest.mark.long
 def test_jobs_of_a_queue_train_and_end_with_the_run(
     queue: Any,
     cache: str,

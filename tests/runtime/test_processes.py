@@ -62,6 +62,7 @@ def check_gone_on(place: Path, before: dict[Any, str], alpha: np.ndarray, look: 
     assert run.folder.damaged() == []
 
 
+@pytest.mark.long
 def test_a_killed_training_with_two_workers_goes_on_to_the_same_model(
     command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
@@ -94,6 +95,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
     check_gone_on(Path(run.url), before, look.alpha(undisturbed), look)
 
 
+@pytest.mark.long
 def test_ctrl_c_while_the_workers_start_is_one_sentence(
     command: Start, small: Path, tmp_path: Path
 ) -> None:

@@ -13,9 +13,11 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import SetSolved
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
-from dcsvm_dask.steps import point
+from dcsvm_dask.steps import point, telling
 from dcsvm_dask.storage.dataset import DataSet
 
 ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
@@ -49,6 +51,32 @@ def alpha_of(run: api.Run) -> np.ndarray:
 def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
     X = data.rows.read(0, ROWS).astype(np.float64)
     return X, np.where(data.read_codes(0, ROWS) == 1, 1.0, -1.0)
+
+
+class Sets(Callback):
+    """Keeps what a run tells of its working sets."""
+
+    def __init__(self) -> None:
+        self.told: list[SetSolved] = []
+
+    def on_set(self, event: SetSolved) -> None:
+        self.told.append(event)
+
+
+def test_working_sets_are_told_of_as_they_are_solved(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.0)
+    sets = Sets()
+    run = train(callbacks=[sets])
+    assert [event.number for event in sets.told] == list(range(1, len(sets.told) + 1))
+    objectives = [event.record["objective"] for event in sets.told]
+    assert len(objectives) > 1
+    assert objectives == sorted(objectives, reverse=True)
+    last, found = sets.told[-1].record, run.status()
+    assert last["violation"] <= last["tol"] < last["start"]
+    assert last["objective"] == pytest.approx(found["objective"], rel=1e-6)
+    assert last["support"] == found["stages"][found["model"]]["support"]
 
 
 @pytest.fixture(params=["at once", "in rounds"])
@@ -99,6 +127,7 @@ def test_with_a_bias_the_answer_is_scikit_learns(
     assert model["bias"] == pytest.approx(float(theirs.intercept_[0]), abs=5e-3)
 
 
+@pytest.mark.long
 def test_neither_workers_nor_a_resume_change_the_answer(
     way: str, train: Callable[..., api.Run]
 ) -> None:

@@ -10,9 +10,12 @@ from dask.core import get_dependencies
 from dask.utils import key_split
 
 from dcsvm_dask.graphs.graph import COMMIT, Stage, many, single
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import TaskDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import in_process
-from dcsvm_dask.runtime.tasks import Event, to_dask
+from dcsvm_dask.runtime.tasks import to_dask
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -104,11 +107,19 @@ def test_a_graph_stays_small_however_much_data_there_is() -> None:
     assert len(pickle.dumps(graph.to_dict())) < 200_000
 
 
+class Tasks(Callback):
+    def __init__(self) -> None:
+        self.events: list[TaskDone] = []
+
+    def on_task(self, event: TaskDone) -> None:
+        self.events.append(event)
+
+
 def test_in_process_nodes_run_once_in_order_and_are_told_of(tmp_path: Any) -> None:
     done.clear()
-    told: list[Event] = []
+    told = Tasks()
     run = RunFolder.create(Location.of(tmp_path / "run"), HEADER)
-    with in_process(told.append) as executor:
+    with in_process(Announcer(run.place.url, [told])) as executor:
         executor.run(run.place.url, run.digest, STAGES, None)
         executor.run(run.place.url, run.digest, STAGES, None)
     order = [name.split("-00")[0] for name in done]
@@ -120,8 +131,8 @@ def test_in_process_nodes_run_once_in_order_and_are_told_of(tmp_path: Any) -> No
         *("level-1/solve",) * 2,
         "level-1/commit",
     ]
-    assert [f"{event['stage']}/{event['node']}" for event in told] == done
-    assert all(event["worker"] == "in-process" for event in told)
+    assert [f"{event.stage}/{event.node}" for event in told.events] == done
+    assert all(event.worker == "in-process" for event in told.events)
 
 
 def test_executions_that_cannot_be_are_refused() -> None:

@@ -26,6 +26,7 @@ def test_a_step_that_fails_once_or_twice_is_done_again(
 
 
 @pytest.mark.parametrize("where", [0, 2])
+@pytest.mark.long
 def test_a_step_that_always_fails_is_named_and_the_run_goes_on_once_it_is_mended(
     where: int, faults: Any, train_on: TrainOn, tmp_path: Path, in_this_process: Any
 ) -> None:
@@ -44,6 +45,7 @@ def test_a_step_that_always_fails_is_named_and_the_run_goes_on_once_it_is_mended
     assert faults.redone() == {("level-1", "solve-0000"): tried}
 
 
+@pytest.mark.long
 def test_a_full_disk_is_told_as_one_and_the_run_goes_on_when_there_is_room(
     faults: Any, train_on: TrainOn, tmp_path: Path
 ) -> None:

@@ -1,11 +1,11 @@
-"""The doors for Python: `ingest`, `train`, `resume`, `open_run`."""
+"""`train`, `plan` and `resume`."""
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import dask
@@ -15,70 +15,37 @@ import zarr
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask import __version__
-from dcsvm_dask.diagnostics.history import history
-from dcsvm_dask.diagnostics.lines import Lines
-from dcsvm_dask.diagnostics.status import status
+from dcsvm_dask.api.run import Run
+from dcsvm_dask.diagnostics.followers import followers
+from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.conquer import rounds_done
-from dcsvm_dask.graphs.dcsvm import Goals, Shape
+from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
-from dcsvm_dask.pipeline.file import Pipeline, read_pipeline
 from dcsvm_dask.pipeline.training import Training, check_goals, shape_of
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.predictor import Predictor
+from dcsvm_dask.runtime.header import read_header
 from dcsvm_dask.runtime.session import (
     available_memory,
     carry_run,
     check_room,
-    read_header,
 )
 from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.steps.probe import probe_rows
-from dcsvm_dask.steps.problem import PROBE
+from dcsvm_dask.steps.problem import PROBE, seen_by
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import Preparation, keep_preparation
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
 
 Place = str | os.PathLike[str] | Location
-
-__all__ = ["Execution", "Run", "ingest", "open_run", "plan", "resume", "run_pipeline", "train"]
-
-
-class Run(Predictor):
-    """A training's folder: what it has reached, and prediction by what it has committed.
-
-    Get one from `train`, `resume` or `open_run`.
-    """
-
-    def __init__(self, folder: RunFolder) -> None:
-        self.folder = folder
-
-    @property
-    def url(self) -> str:
-        """Where the run lives."""
-        return self.folder.place.url
-
-    def status(self) -> dict[str, Any]:
-        """Return where the run stands; see `dcsvm_dask.diagnostics.status.status`."""
-        return status(self.folder)
-
-    def history(self) -> list[dict[str, Any]]:
-        """Return the points that the run has been at; see `dcsvm_dask.diagnostics.history`."""
-        return history(self.status())
-
-    def _reporter(self) -> Lines:
-        return Lines()
-
-    def __repr__(self) -> str:
-        found = self.status()
-        return f"<Run {self.url}: {found['state']}, {found['stage'] or 'nothing committed'}>"
 
 
 def train(
@@ -88,9 +55,12 @@ def train(
     holdout: Place | None = None,
     execution: Execution | None = None,
     quiet: bool = False,
+    report: bool = True,
+    progress: str = "auto",
+    callbacks: Sequence[Callback] = (),
     **parameters: Any,
 ) -> Run:
-    """Train a kernel SVM by divide and conquer, in a new run folder.
+    """Train a kernel SVM by divide and conquer, or another method, in a new run folder.
 
     Parameters
     ----------
@@ -104,7 +74,20 @@ def train(
         Where to run: ``Execution(workers=0)`` inside this process, ``Execution(scheduler=...)``
         on a cluster; by default on a local process for every core.
     quiet : bool, default False
-        Whether to leave out the line for each commit, on standard error.
+        Whether to show nothing of the run's progress.
+    progress : {"auto", "bars", "lines", "json"}, default "auto"
+        How to show it otherwise: a tree with bars, or a line for each commit, on standard error;
+        "json": an object in a line for everything that happens, on standard output, also where it
+        is quiet. "auto": bars where standard error is a terminal, else lines.
+    report : bool, default True
+        Whether to write ``report.html`` into the run's folder at the end, where bokeh is
+        installed.
+    callbacks : sequence of Callback, optional
+        Who else is told of progress; see `dcsvm_dask.Callback`.
+    method : str, default "dcsvm"
+        How to train: "dcsvm", "cascade", "bagging", "nystrom", "fourier", "ltpu", "greedy",
+        "online" or "subsample". The others have no levels, but parameters of their own, which
+        ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
     kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian"}, default "rbf"
     gamma, coef0 : float, default 1.0 and 0.0
         Of the kernel, as scikit-learn has them; gamma > 0.
@@ -137,6 +120,9 @@ def train(
         Violation > 0 at which a level's blocks are solved.
     max_rounds : int, default 1000
         Most conquer rounds, from 1.
+    committee : bool, default False
+        Whether every level's machines are calibrated for prediction by the Bayesian committee
+        machine, by cross-validation in their blocks.
 
     Returns
     -------
@@ -153,6 +139,7 @@ def train(
         After Ctrl-C; `resume` goes on with it.
     """
     training = Training.of(parameters)
+    follow = followers(callbacks, quiet=quiet, progress=progress)
     place = Location.of(run)
     dataset = DataSet.open(data)
     held_out = None if holdout is None else open_holdout(holdout, dataset)
@@ -162,7 +149,7 @@ def train(
     settings = fitted(wanted, goals, shape, training, execution, memory)
     header = {
         "settings": settings.to_json(),
-        "goals": asdict(goals),
+        "goals": goals.to_json(),
         "shape": asdict(shape),
         "data": {"url": dataset.url, "fingerprint": dataset.fingerprint},
         "holdout": None if held_out is None else held_out.url,
@@ -173,10 +160,13 @@ def train(
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header)
         keep_preparation(folder, dataset)
-        report = None if quiet else Lines()
-        if report is not None and settings.block_cap < wanted.block_cap:
-            report.say(f"--block-cap {settings.block_cap} fits the workers' memory")
-        carry_run(folder, lock, execution, report)
+        if settings.block_cap < wanted.block_cap:
+            fits = f"--block-cap {settings.block_cap} fits the workers' memory"
+            Announcer(place.url, follow).say(fits)
+        if goals.committee and not settings.clusters:
+            none = "committee: there are no levels to calibrate; give --levels for some"
+            Announcer(place.url, follow).say(none)
+        carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     return Run(folder)
 
 
@@ -194,7 +184,8 @@ def plan(data: Place, *, execution: Execution | None = None, **parameters: Any) 
     if PROBE not in [stage.name for stage in planned.graph()]:
         return planned
     with threadpool_limits(1):  # as on workers
-        measured = Measured.of(probe_rows(settings, dataset, dataset.rows))
+        seen = seen_by(dataset, settings.method, settings.options, settings.seed)
+        measured = Measured.of(probe_rows(settings, seen, seen.rows))
     measured = replace(measured, process_bytes=TYPICAL.process_bytes)  # this is no worker
     return make_plan(settings, goals, shape, measured)
 
@@ -221,15 +212,21 @@ def resume(
     tol: float | None = None,
     stop_at: int | None = None,
     max_rounds: int | None = None,
+    committee: bool | None = None,
     quiet: bool = False,
+    report: bool = True,
+    progress: str = "auto",
+    callbacks: Sequence[Callback] = (),
 ) -> Run:
     """Go on with a run from what it has committed; other goals may be given."""
+    follow = followers(callbacks, quiet=quiet, progress=progress)
     folder = RunFolder.open(Location.of(run))
     settings, before, shape = read_header(folder)
     goals = Goals(
         tol=before.tol if tol is None else tol,
         stop_at=before.stop_at if stop_at is None else stop_at,
         max_rounds=before.max_rounds if max_rounds is None else max_rounds,
+        committee=before.committee if committee is None else committee,
     )
     check_goals(goals, len(settings.clusters), rounds_done(folder))
     try:
@@ -241,7 +238,8 @@ def resume(
             f"{folder.place}: was begun with other data than {dataset.url} holds now "
             "(the fingerprints differ); train a new run"
         )
-    if shape != shape_of(dataset, folder.header.get("holdout") is not None):
+    seen = seen_by(dataset, settings.method, settings.options, settings.seed)
+    if shape != shape_of(seen, folder.header.get("holdout") is not None):
         raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
     execution = execution or Execution()
     memory = available_memory(execution, folder.place.url, dataset.url)
@@ -249,14 +247,20 @@ def resume(
     with FolderLock(folder.place) as lock:
         keep_preparation(folder, dataset)
         if goals == before and read_state(folder).get("state") == "complete":
-            if not quiet:
-                Lines().say(f"{folder.place} is complete already: nothing to do")
+            done = f"{folder.place} is complete already: nothing to do"
+            Announcer(folder.place.url, follow).say(done)
             return Run(folder)
         refuse_damage(folder)
         if goals != before:
-            folder = folder.with_goals(asdict(goals))
-        carry_run(folder, lock, execution, None if quiet else Lines())
+            folder = folder.with_goals(goals.to_json())
+        carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     return Run(folder)
+
+
+def reported(folder: RunFolder, follow: list[Callback]) -> list[Callback]:
+    """Return who follows a run that ends with a report."""
+    # First, so that the others are still there to tell what keeps it from being written.
+    return [Reporting(folder, follow), *follow]
 
 
 def refuse_damage(folder: RunFolder) -> None:
@@ -273,59 +277,6 @@ def refuse_damage(folder: RunFolder) -> None:
             f"{place}: is damaged: its objects are not those that were committed; "
             f"delete {again} and resume to make it again"
         )
-
-
-def run_pipeline(
-    file: str | os.PathLike[str], *, execution: Execution | None = None, quiet: bool = False
-) -> Run:
-    """Run a pipeline file: take in its data and train, or go on with what was begun.
-
-    Raises
-    ------
-    InputError
-        If the file is not a pipeline, or what lies at its outputs was made otherwise.
-    """
-    pipeline = read_pipeline(Path(file))
-    place = Location.of(pipeline.run)
-    out = Location.of(pipeline.data_out)
-    known = (out / "dataset.json").exists()
-    dataset = DataSet.open(out) if known else ingest(out=out, **pipeline.data)
-    held_out = out / "test" if "test" in dataset.parts else None
-    if not (place / "run.json").exists():
-        return train(
-            out,
-            place,
-            holdout=None if held_out is None else held_out.url,
-            execution=execution,
-            quiet=quiet,
-            **asdict(pipeline.training),
-        )
-    folder = RunFolder.open(place)
-    settings, goals, _ = pipeline.training.settle(dataset)
-    # How large blocks and working sets may be was settled by the memory that there was.
-    begun = folder.header["settings"]
-    settled = ["set_cap"] + (["block_cap"] if pipeline.training.block_cap is None else [])
-    if begun != settings.to_json() | {key: begun.get(key) for key in settled}:
-        raise InputError(
-            f"{place}: was begun with other parameters than {file} has now; "
-            "name another run in [output], or delete that folder"
-        )
-    return resume(place, execution=execution, quiet=quiet, **asdict(goals))
-
-
-def forget(pipeline: Pipeline) -> None:
-    """Delete a pipeline's data set and run, if that is what lies at its outputs."""
-    for place, mark in (
-        (Location.of(pipeline.run), "run.json"),
-        (Location.of(pipeline.data_out), "dataset.json"),
-    ):
-        if (place / mark).exists():
-            place.delete()
-
-
-def open_run(run: Place) -> Run:
-    """Open an existing run for looking at it and for predicting."""
-    return Run(RunFolder.open(Location.of(run)))
 
 
 def open_holdout(holdout: Place, data: DataSet) -> DataSet:

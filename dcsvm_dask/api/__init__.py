@@ -1,0 +1,25 @@
+"""The doors for Python: `ingest`, `train`, `resume`, `open_run`."""
+
+from dcsvm_dask.api.pipelines import forget, run_pipeline
+from dcsvm_dask.api.run import Run, compare, open_run
+from dcsvm_dask.api.training import plan, resume, train
+from dcsvm_dask.runtime.callbacks import Callback, StopRun
+from dcsvm_dask.runtime.events import StageDone
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.storage.ingest import ingest
+
+__all__ = [
+    "Callback",
+    "Execution",
+    "Run",
+    "StageDone",
+    "StopRun",
+    "compare",
+    "forget",
+    "ingest",
+    "open_run",
+    "plan",
+    "resume",
+    "run_pipeline",
+    "train",
+]

@@ -1,0 +1,118 @@
+"""`run_pipeline`: data taken in, then one training after the other, each in its own run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dcsvm_dask.api.run import Run
+from dcsvm_dask.api.training import resume, train
+from dcsvm_dask.errors import DcsvmError, InputError, RunError
+from dcsvm_dask.pipeline.file import Pipeline, Planned, read_pipeline
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import RunFolder
+
+
+def run_pipeline(
+    file: str | os.PathLike[str],
+    *,
+    changes: Sequence[str] = (),
+    execution: Execution | None = None,
+    quiet: bool = False,
+    report: bool = True,
+    progress: str = "auto",
+    callbacks: Sequence[Callback] = (),
+    begin: Callable[[Planned], None] = lambda _: None,
+) -> list[Run]:
+    """Run a pipeline file: take in its data and train, or go on with what was begun.
+
+    Parameters
+    ----------
+    file : str or path
+    changes : sequence of str
+        ``TABLE.KEY=VALUE``, instead of what the file says.
+    execution, quiet, report, progress, callbacks
+        As `train` has them.
+    begin : callable, optional
+        Told before each training which one it is.
+
+    Returns
+    -------
+    list of Run
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file is not a pipeline, or what lies at its outputs was made otherwise; before
+        anything is trained.
+    RunError
+        If a training failed; the others were carried to their end, and the same call goes on.
+    """
+    pipeline = read_pipeline(Path(file), changes)
+    out = Location.of(pipeline.data_out)
+    known = (out / "dataset.json").exists()
+    dataset = DataSet.open(out) if known else ingest(out=out, **pipeline.data)
+    for planned in pipeline.trainings:
+        _refuse_other(planned, dataset, file)
+    how: dict[str, Any] = {
+        "execution": execution,
+        "quiet": quiet,
+        "report": report,
+        "progress": progress,
+        "callbacks": callbacks,
+    }
+    runs, failed = [], list[tuple[str, DcsvmError]]()
+    for planned in pipeline.trainings:
+        begin(planned)
+        try:
+            runs.append(_carry(planned, dataset, how))
+        except DcsvmError as error:
+            if pipeline.folder is None:
+                raise
+            failed.append((planned.name, error))
+    if failed:
+        why = "; ".join(f"{name}: {error}" for name, error in failed)
+        raise RunError(f"{len(failed)} of {len(pipeline.trainings)} trainings failed: {why}")
+    return runs
+
+
+def _carry(planned: Planned, dataset: DataSet, how: dict[str, Any]) -> Run:
+    """Begin a training, or go on with it."""
+    place = Location.of(planned.run)
+    if not (place / "run.json").exists():
+        held_out = f"{dataset.place}/test" if "test" in dataset.parts else None
+        return train(dataset.place, place, holdout=held_out, **how, **planned.training.words())
+    return resume(place, **how, **planned.training.goals.to_json())
+
+
+def _refuse_other(planned: Planned, dataset: DataSet, file: str | os.PathLike[str]) -> None:
+    """Refuse a training that is impossible on its data, or a run that was begun otherwise."""
+    place = Location.of(planned.run)
+    settings, _, _ = planned.training.settle(dataset)
+    if not (place / "run.json").exists():
+        return
+    # How large blocks and working sets may be was settled by the memory that there was.
+    begun = RunFolder.open(place).header["settings"]
+    settled = ["set_cap"] + (["block_cap"] if planned.training.block_cap is None else [])
+    if begun != settings.to_json() | {key: begun.get(key) for key in settled}:
+        raise InputError(
+            f"{place}: was begun with other parameters than {file} has now; "
+            "name another run in [output], or delete that folder"
+        )
+
+
+def forget(pipeline: Pipeline) -> None:
+    """Delete a pipeline's data set and runs, if that is what lies at its outputs."""
+    for place, mark in (
+        *((Location.of(planned.run), "run.json") for planned in pipeline.trainings),
+        (Location.of(pipeline.data_out), "dataset.json"),
+    ):
+        if (place / mark).exists():
+            place.delete()

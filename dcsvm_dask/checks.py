@@ -1,0 +1,22 @@
+"""Checks of the parameters that users give."""
+
+from __future__ import annotations
+
+from dcsvm_dask.errors import InputError
+
+
+def is_a(value: object, kind: type) -> bool:
+    """Whether a value is of a kind; true and false are no numbers to a user."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def check(holds: bool, name: str, value: object, wanted: str) -> None:
+    """Refuse a parameter's value unless something holds.
+
+    Raises
+    ------
+    InputError
+    """
+    if not holds:
+        word = name.replace("_", "-")
+        raise InputError(f"{word}: {value!r:.80} is not possible; it must be {wanted}")

@@ -1,0 +1,250 @@
+"""From the messages of workers to the callbacks of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import (
+    BlocksBegin,
+    BlockSolved,
+    Event,
+    NoWorkers,
+    Planned,
+    RunBegins,
+    RunEnds,
+    Said,
+    SetSolved,
+    StageBegins,
+    StageDone,
+    TaskDone,
+    TaskFailed,
+    WorkerLost,
+)
+from dcsvm_dask.storage.run import Record
+
+Message = dict[str, Any]
+"""What happened, as it goes through Dask: its ``kind``, the ``run``, the ``time``, and what the
+event of that kind holds."""
+
+
+INTERRUPTED = "stopped from the keyboard"
+"""The message of a run that was ended by Ctrl-C."""
+
+
+class Announcer:
+    """Tells callbacks what messages say, once each, in the order of the stages.
+
+    Messages may come twice (a task that ran again), late, or not at all (a worker died after its
+    commit): then what `graph_done` knows from storage is told instead.
+
+    Parameters
+    ----------
+    run : str
+        URL of the run; messages of others are left out.
+    callbacks : sequence of Callback
+    """
+
+    def __init__(self, run: str, callbacks: Sequence[Callback]) -> None:
+        self.run, self._callbacks = run, callbacks
+        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._ahead: list[Record] = []
+        self._begun: str | None = None
+        self._committed: set[str] = set()
+        self._solved: set[tuple[str, int]] = set()
+
+    def send(self, message: Message) -> None:
+        """Take a message, in any thread."""
+        if message.get("run", self.run) == self.run:
+            self._messages.put({"run": self.run, "time": time.time(), **message})
+
+    def drain(self) -> None:
+        """Tell the callbacks what has been sent, in this thread."""
+        while True:
+            try:
+                message = self._messages.get_nowait()
+            except queue.Empty:
+                return
+            getattr(self, "_" + message.pop("kind"))(message)
+
+    def attach(self, client: Any) -> None:
+        """Give the callbacks the Dask client that is connected to the run's scheduler."""
+        for callback in self._callbacks:
+            said = callback.on_client(client)
+            if said:
+                self.say(said)
+
+    def say(self, text: str, *, doing: bool = False) -> None:
+        """Tell a sentence; `doing`: of what the process is at until something else is told."""
+        self.send({"kind": "said", "text": text, "doing": doing})
+        self.drain()
+
+    def end(self, state: str, message: str = "", *, converged: bool = False) -> None:
+        """Tell that the process leaves the run, after all that was sent before."""
+        while not self._messages.empty():
+            # It ends already: what callbacks have against it comes too late.
+            with contextlib.suppress(Exception):
+                self.drain()
+        event = RunEnds(self.run, time.time(), state, message, converged)
+        for callback in self._callbacks:
+            try:
+                callback.on_event(event)
+            except Exception as error:  # noqa: BLE001 (the others are still to be told)
+                warnings.warn(f"{type(callback).__name__}.on_end: {error!r}", stacklevel=2)
+
+    def _tell(self, event: Event) -> None:
+        for callback in self._callbacks:
+            callback.on_event(event)
+
+    def _begin(self, message: Message) -> None:
+        self._tell(RunBegins(**message))
+
+    def _plan(self, message: Message) -> None:
+        self._tell(Planned(**message))
+
+    def _graph(self, message: Message) -> None:
+        """Take the stages that run next."""
+        self._ahead = [dict(stage) for stage in message["stages"]]
+        for stage in self._ahead:
+            # A stage that is done again because its arrays are gone is told again.
+            self._committed.discard(stage["stage"])
+            self._solved = {seen for seen in self._solved if seen[0] != stage["stage"]}
+        self._begin_next(message["time"])
+
+    def _begin_next(self, now: float) -> None:
+        while self._ahead:
+            stage = self._ahead[0]
+            record = stage.pop("record", None)
+            event = StageBegins(self.run, now, **stage)
+            self._begun = event.stage
+            self._tell(event)
+            if record is None:
+                return
+            self._commit(event.stage, record, now, resumed=True)
+
+    def _reach(self, stage: str, now: float) -> None:
+        """Begin a stage whose task is told of, though that of a commit before it was lost.
+
+        Such a commit is told of when its graph has ended.
+        """
+        if stage in [one["stage"] for one in self._ahead[1:]]:
+            while self._ahead[0]["stage"] != stage:
+                del self._ahead[0]
+            self._begin_next(now)
+
+    def _blocks(self, message: Message) -> None:
+        self._reach(message["stage"], message["time"])
+        self._tell(BlocksBegin(**message))
+
+    def _solve(self, message: Message) -> None:
+        self._reach(message["stage"], message["time"])
+        for solved in message.pop("solved"):
+            # Whoever sends a message may still need what is in it.
+            record = {key: value for key, value in solved.items() if key != "block"}
+            block = solved["block"]
+            if (message["stage"], block) in self._solved:
+                continue
+            self._solved.add((message["stage"], block))
+            self._tell(BlockSolved(**message, block=block, record=record))
+
+    def _set(self, message: Message) -> None:
+        self._reach(message["stage"], message["time"])
+        self._tell(SetSolved(**message))
+
+    def _task(self, message: Message) -> None:
+        self._reach(message["stage"], message["time"])
+        event = TaskDone(**message)
+        each = event.record.get("each")
+        if each:
+            solved = [
+                {"block": block, **{key: values[i] for key, values in each.items()}}
+                for i, block in enumerate(event.record["members"])
+            ]
+            about = {key: message[key] for key in ("run", "time", "stage", "node", "worker")}
+            self._solve({**about, "solved": solved})
+        self._tell(event)
+        if event.node == COMMIT:
+            self._commit(event.stage, event.record, event.time, resumed=False)
+
+    def _graph_done(self, message: Message) -> None:
+        """Take the commits of a graph that has ended; most have been told."""
+        for stage, record in message["commits"].items():
+            self._commit(stage, record, message["time"], resumed=False)
+
+    def _commit(self, stage: str, record: Record, now: float, *, resumed: bool) -> None:
+        if stage in self._committed:
+            return
+        self._committed.add(stage)
+        self._tell(StageDone(self.run, now, stage, record, resumed))
+        if self._ahead and self._ahead[0]["stage"] == stage:
+            del self._ahead[0]
+            if not resumed:
+                self._begin_next(now)
+
+    def _failed(self, message: Message) -> None:
+        self._tell(TaskFailed(**message))
+
+    def _lost(self, message: Message) -> None:
+        self._tell(WorkerLost(**message))
+
+    def _alone(self, message: Message) -> None:
+        self._tell(NoWorkers(**message))
+
+    def _said(self, message: Message) -> None:
+        self._tell(Said(**message))
+
+    def _end(self, message: Message) -> None:
+        self._tell(RunEnds(**message))
+
+
+def loss_message(event: Any) -> Message | None:
+    """Return the message that a worker is gone which nobody sent away, from what Dask says.
+
+    Parameters
+    ----------
+    event : object
+        Of Dask's topic "all"; None is returned where it says something else.
+    """
+    lost = isinstance(event, dict) and event.get("action") == "remove-worker"
+    if not lost or event.get("expected", False):
+        return None
+    tasks = sorted(map(str, event["processing-tasks"]))
+    return {"kind": "lost", "worker": event["worker"], "tasks": tasks}
+
+
+def graph_message(
+    graph: Graph, committed: dict[str, Record], done: dict[str, list[str]]
+) -> Message:
+    """Return the message that announces stages.
+
+    Parameters
+    ----------
+    graph : Graph
+    committed : dict
+        Records of the stages that need not run.
+    done : dict
+        Nodes that are committed, of the other stages.
+    """
+    stages = [
+        {
+            "stage": stage.name,
+            "label": stage.label,
+            "layers": {layer.name: len(layer.nodes) for layer in stage.layers},
+            "done": _done(stage, done.get(stage.name, [])),
+            **({"record": committed[stage.name]} if stage.name in committed else {}),
+        }
+        for stage in graph
+    ]
+    return {"kind": "graph", "stages": stages}
+
+
+def _done(stage: Stage, nodes: list[str]) -> dict[str, int]:
+    there = set(nodes)
+    counts = {layer.name: sum(node.name in there for node in layer.nodes) for layer in stage.layers}
+    return {name: count for name, count in counts.items() if count}

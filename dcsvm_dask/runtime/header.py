@@ -1,0 +1,53 @@
+"""What a run was begun with, as its folder says it."""
+
+from __future__ import annotations
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.methods import options_of
+from dcsvm_dask.runtime.announcer import Message
+from dcsvm_dask.runtime.executors import Executor
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.run import RunFolder
+
+
+def begin_message(run: RunFolder, executor: Executor, workers: int, memory: int | None) -> Message:
+    """Return the message that a process begins to carry a run."""
+    settings, goals, shape = (run.header[key] for key in ("settings", "goals", "shape"))
+    shown = ("C", "fit_intercept", "clusters", "block_cap", "seed")
+    return {
+        "kind": "begin",
+        "where": executor.description,
+        "workers": workers,
+        "memory": memory,
+        "dashboard": executor.dashboard,
+        "about": {
+            "data": run.header["data"]["url"],
+            "rows": shape["n_rows"],
+            "kernel": settings["kernel"],
+            **{key: settings[key] for key in shown},
+            **goals,
+        },
+    }
+
+
+def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:
+    """Return what a run was begun with.
+
+    Raises
+    ------
+    InputError
+        If its run.json lacks any of it.
+    """
+    try:
+        goals, shape = Goals(**run.header["goals"]), Shape(**run.header["shape"])
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{run.place}: run.json is damaged: {error}") from error
+    whole = (goals.stop_at, goals.max_rounds, shape.n_rows, shape.n_variables, shape.n_bytes)
+    if any(type(value) is not int for value in whole) or any(
+        type(value) is not bool for value in (shape.holdout, goals.committee)
+    ):
+        raise InputError(f"{run.place}: run.json is damaged: {goals}, {shape}")
+    settings = Settings.from_json(run.header["settings"])
+    options_of(run.header["settings"])  # refuses what it cannot read
+    return settings, goals, shape

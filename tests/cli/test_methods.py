@@ -1,0 +1,136 @@
+"""The methods of training by their names, from the command line and from pipeline files."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dcsvm_dask import api
+from dcsvm_dask.cli import main
+from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.pipeline.file import read_pipeline
+
+PIPELINE = """
+[data]
+source = "{0}"
+[method]
+name = "{1}"
+gamma = 8.0
+{2}
+[output]
+run = "run"
+data = "data.zarr"
+"""
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    csv = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
+    out = tmp_path_factory.mktemp("data") / "d.zarr"
+    how = {"label": "lodgepole_pine", "scale": "minmax", "test_fraction": 0.25}
+    api.ingest(str(csv), out, rows=(0, 400), **how)
+    return out
+
+
+def test_methods_and_their_parameters_are_listed() -> None:
+    listed = invoke("methods").output
+    for name, described in METHODS.items():
+        assert f"{name:<10} {described.about}" in listed
+        shown = invoke("methods", name).output
+        for field in dataclasses.fields(described.options):
+            assert f"-P {field.name}={str(field.default).lower()}" in shown
+            assert field.metadata["about"] in shown
+    assert invoke("methods", "svm").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bagging", "-P", "members=3", "-P", "vote=sign", "-P", "replace=true"),
+        ("cascade", "-P", "leaves=2", "-P", "passes=1"),
+        ("cascade", "-P", "leaves=3", "-P", "arity = 3"),
+        ("subsample", "-P", "fraction=0.5"),
+        ("nystrom", "-P", "rank=20", "-P", "landmarks=random"),
+        ("fourier", "-P", "outputs=40", "-P", "loss=squared_hinge"),
+        ("fourier", "-P", "outputs=128", "-P", "structured=true"),
+        ("greedy", "-P", "basis=20", "-P", "pool=10"),
+        ("online", "-P", "passes=2"),
+        ("ltpu", "-P", "centres=20", "-P", "neighbours=2", "-P", "chunks=2"),
+    ],
+)
+@pytest.mark.long
+def test_every_method_trains_scores_resumes_and_predicts(
+    words: tuple[str, ...], data: Path, tmp_path: Path
+) -> None:
+    run, test = tmp_path / "run", data / "test"
+    how = ("--gamma", 8, "-C", 8, "--holdout", test, "--workers", 0, "--no-report")
+    done = invoke("train", data, "--run", run, "--method", *words, *how)
+    assert done.exit_code == 0, done.output
+    assert "complete" in done.output
+    assert "accuracy" in done.output
+    scored = invoke("evaluate", run, test, "--workers", 0)
+    assert scored.exit_code == 0, scored.output
+    again = invoke("resume", run, "--workers", 0)
+    assert "complete already" in again.output
+    shown = invoke("status", run)
+    assert shown.exit_code == 0, shown.output
+    report = invoke("report", run, "--out", tmp_path / "r.html")
+    assert report.exit_code == 0, report.output
+    page = (tmp_path / "r.html").read_text()
+    assert f"{words[0]}, rbf kernel" in page
+    # Only what divides and conquers has a tree of levels.
+    assert ("The tree" in page) == (words[0] == "subsample")
+    exported = invoke("export", run, tmp_path / "model.txt", "--format", "libsvm")
+    if words[0] in ("cascade", "subsample", "online"):
+        assert exported.exit_code == 0, exported.output
+    else:
+        assert exported.exit_code == 2
+        assert "has no form in other programs" in exported.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--method", "svm"), "method: 'svm' is unknown; known: dcsvm, cascade"),
+        (("--method", "bagging", "-P", "members"), "param: 'members' is not possible"),
+        (("--method", "bagging", "-P", "bags=3"), "bags: there is no such parameter of bagging"),
+        (("--method", "bagging", "-P", "members=many"), "members: 'many' is not possible"),
+        (("-P", "members=3"), "members: there is no such parameter of dcsvm"),
+        (("--method", "bagging", "--levels", "2"), "levels: there is no such parameter of bagging"),
+    ],
+)
+def test_what_a_method_does_not_have_is_refused(
+    words: tuple[str, ...], said: str, data: Path, tmp_path: Path
+) -> None:
+    done = invoke("train", data, "--run", tmp_path / "run", *words)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert not (tmp_path / "run").exists()
+
+
+def test_pipeline_files_name_methods(tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(PIPELINE.format("rows.csv", "bagging", 'members = 3\nvote = "sign"'))
+    training = read_pipeline(file).training
+    assert (training.method, training.gamma) == ("bagging", 8.0)
+    assert training.words()["members"] == 3
+    assert "levels" not in training.words()
+    for wrong, said in (
+        ('name = "bagging"\nleaves = 3', "[method] leaves is unknown; known: name, as, kernel"),
+        ('name = "cascade"\nleaves = "3"', "[method] leaves = '3' must be of type int"),
+        ('name = "cascade"\nleaves = 3', "[method] leaves: 3 is not possible"),
+        ('name = "svm"', "[method] name 'svm' is unknown; known: dcsvm, cascade"),
+    ):
+        text = PIPELINE.format("rows.csv", "x", "").replace('name = "x"', wrong)
+        file.write_text(text)
+        done = invoke("run", file)
+        assert done.exit_code == 2
+        assert said in done.output

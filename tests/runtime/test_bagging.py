@@ -1,0 +1,115 @@
+"""Bagging on real rows: what each machine sees, how they vote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.models.model import decide
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.steps.bag import sample
+from dcsvm_dask.steps.problem import read_problem
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.model import read_model
+
+ROWS, C, GAMMA = 800, 8.0, 8.0
+
+
+@pytest.fixture(scope="module")
+def data(demo_rows: Callable[..., Path]) -> DataSet:
+    return DataSet.open(demo_rows(ROWS))
+
+
+@pytest.fixture
+def bag(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
+    """Return a function that trains a bag."""
+
+    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+        words = {"gamma": GAMMA, "C": C, "tol": 1e-6, "members": 4, "quiet": True, **how}
+        run, execution = tmp_path / name, Execution(workers=workers)
+        return api.train(data.place, run, method="bagging", execution=execution, **words)
+
+    return call
+
+
+def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
+    return data.rows.read(0, ROWS), np.where(data.read_codes(0, ROWS) == 1, 1, -1)
+
+
+@pytest.mark.parametrize("vote", ["mean", "sign"])
+def test_machines_are_scikit_learns_and_vote(
+    vote: str, data: DataSet, bag: Callable[..., api.Run]
+) -> None:
+    run = bag(vote=vote, fit_intercept=True)
+    X, y = rows_of(data)
+    drawn, problem = [], read_problem(run.folder)
+    for number in range(4):
+        index, counts = sample(problem, number, 4, replace=False)
+        drawn.append(np.repeat(problem.rows[index], counts.astype(int)))
+    assert len(np.concatenate(drawn)) == ROWS
+    machines = [SVC(C=C, gamma=GAMMA, tol=1e-7).fit(X[rows], y[rows]) for rows in drawn]
+    values = np.array([machine.decision_function(X) for machine in machines])
+    wanted = (np.sign(values) if vote == "sign" else values).mean(axis=0)
+    # The data set is scaled already; a run would scale rows that it is given once more.
+    model = read_model(run.folder.node("model-bag", "commit"), problem.settings.kernel)
+    np.testing.assert_allclose(decide(model, X, "exact"), wanted, atol=2e-3)
+
+
+def test_with_replacement_each_machine_draws_by_itself(bag: Callable[..., api.Run]) -> None:
+    run = bag(replace=True)
+    problem = read_problem(run.folder)
+    samples = [sample(problem, number, 4, replace=True) for number in range(4)]
+    assert [int(counts.sum()) for _, counts in samples] == [ROWS // 4] * 4
+    assert any(counts.max() > 1 for _, counts in samples)
+    assert len(np.unique(np.concatenate([index for index, _ in samples]))) < ROWS
+
+
+@pytest.mark.long
+def test_one_machine_is_the_exact_one(data: DataSet, bag: Callable[..., api.Run]) -> None:
+    one = bag("one", members=1)
+    exact = api.train(
+        data.place,
+        Path(one.url).parent / "exact",
+        execution=Execution(workers=0),
+        quiet=True,
+        gamma=GAMMA,
+        C=C,
+        tol=1e-6,
+    )
+    rows = data.place.url
+    np.testing.assert_allclose(
+        one.decision_function(rows), exact.decision_function(rows), atol=1e-4, rtol=1e-4
+    )
+    assert one.status()["converged"]
+
+
+@pytest.mark.long
+def test_workers_change_nothing(data: DataSet, bag: Callable[..., api.Run]) -> None:
+    rows = data.place.url
+    here, there = bag("here", members=7), bag("there", workers=2, members=7)
+    assert np.array_equal(here.decision_function(rows), there.decision_function(rows))
+    assert there.status()["stages"]["model-bag"]["members"] == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"members": 0}, "members: 0 is not possible; it must be at least 1"),
+        ({"members": 900}, "bagging: needs 900 distinct rows"),
+        ({"vote": "loud"}, "vote: 'loud' is not possible; it must be one of mean, sign"),
+        ({"replace": 1}, "replace: 1 is not possible; it must be true or false"),
+    ],
+)
+def test_what_is_impossible_is_refused(
+    words: dict[str, Any], said: str, data: DataSet, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=said):
+        api.train(data.place, tmp_path / "run", method="bagging", **words)
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,105 @@
+"""LaSVM and SpSVM as runs on real rows: the exact answer where they go on until it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.svm import SVC
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.solvers import solve_smo
+from dcsvm_dask.storage.dataset import DataSet
+
+ROWS, C, GAMMA = 700, 4.0, 8.0
+
+
+@pytest.fixture(scope="module")
+def data(demo_rows: Callable[..., Path]) -> DataSet:
+    return DataSet.open(demo_rows(ROWS))
+
+
+@pytest.fixture
+def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
+    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+        words = {"gamma": GAMMA, "C": C, "quiet": True, **how}
+        return api.train(data.place, tmp_path / name, execution=Execution(workers=workers), **words)
+
+    return call
+
+
+def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
+    return data.rows.read(0, ROWS), np.where(data.read_codes(0, ROWS) == 1, 1, -1)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_online_passes_reach_the_exact_objective(
+    fit_intercept: bool, train: Callable[..., api.Run]
+) -> None:
+    exact = train("exact", tol=1e-6, fit_intercept=fit_intercept).status()
+    run = train("online", method="online", passes=20, tol=1e-4, fit_intercept=fit_intercept)
+    record = run.status()["stages"]["model-online"]
+    assert record["solved"]
+    assert record["objective"] == pytest.approx(exact["objective"], rel=1e-4)
+    once = train("once", method="online", fit_intercept=fit_intercept).status()
+    assert once["stages"]["model-online"]["objective"] >= exact["objective"]
+
+
+@pytest.mark.long
+def test_online_is_scikit_learns_machine_in_other_programs_form(
+    data: DataSet, train: Callable[..., api.Run]
+) -> None:
+    run = train(method="online", passes=30, tol=1e-5, fit_intercept=True)
+    X, y = rows_of(data)
+    wanted = SVC(C=C, gamma=GAMMA, tol=1e-6).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(run.decision_function(data.place.url), wanted, atol=5e-3)
+    np.testing.assert_allclose(run.to_sklearn().decision_function(X), wanted, atol=5e-3)
+
+
+def test_a_greedy_basis_of_all_rows_has_the_whole_problems_objective(
+    data: DataSet, train: Callable[..., api.Run]
+) -> None:
+    X, y = rows_of(data)
+    run = train(method="greedy", basis=ROWS, least=0.0)
+    record = run.status()["stages"]["model-greedy"]
+    # The squared hinge's dual is the hinge's with a ridge of 1 / (2 C) and no upper bound.
+    K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))
+    ridge = K + np.eye(ROWS) / (2.0 * C)
+    dual = solve_smo(ridge, y.astype(np.float64), 1e6, tol=1e-7)
+    assert record["primal_objective"] == pytest.approx(-dual.objective, rel=1e-5)
+    few = train("few", method="greedy", basis=30).status()["stages"]["model-greedy"]
+    assert few["support"] <= 30
+    assert few["primal_objective"] > record["primal_objective"]
+
+
+@pytest.mark.long
+def test_workers_change_nothing(data: DataSet, train: Callable[..., api.Run]) -> None:
+    for method in ("online", "greedy"):
+        here = train(f"{method}-here", method=method)
+        there = train(f"{method}-there", workers=1, method=method)
+        rows = data.place.url
+        assert np.array_equal(here.decision_function(rows), there.decision_function(rows))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"method": "online", "passes": 0}, "passes: 0 is not possible; it must be at least 1"),
+        ({"method": "online", "samples": 300}, "samples: 300 is not possible"),
+        ({"method": "greedy", "basis": 2.5}, "basis: 2.5 is not possible"),
+        ({"method": "greedy", "least": -1}, "least: -1 is not possible"),
+        ({"method": "greedy", "kernel": "sigmoid"}, "kernel: 'sigmoid' is not possible"),
+    ],
+)
+def test_what_is_impossible_is_refused(
+    words: dict[str, Any], said: str, data: DataSet, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=said):
+        api.train(data.place, tmp_path / "run", **words)
+    assert not (tmp_path / "run").exists()
