@@ -12,6 +12,7 @@ from typing import Any
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
+    Advanced,
     BlocksBegin,
     BlockSolved,
     Event,
@@ -156,6 +157,10 @@ class Announcer:
     def _set(self, message: Message) -> None:
         self._reach(message["stage"], message["time"])
         self._tell(SetSolved(**message))
+
+    def _advance(self, message: Message) -> None:
+        self._reach(message["stage"], message["time"])
+        self._tell(Advanced(**message))
 
     def _task(self, message: Message) -> None:
         self._reach(message["stage"], message["time"])

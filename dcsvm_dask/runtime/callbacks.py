@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.runtime.events import (
+    Advanced,
     BlocksBegin,
     BlockSolved,
     Event,
@@ -41,9 +42,9 @@ class Callback:
     nothing new is begun.
 
     The order is: ``on_client``, ``on_begin``; for each stage ``on_stage``, its ``on_task``,
-    ``on_block`` and ``on_set``, then ``on_commit``, and after it ``on_round`` or ``on_score`` where
-    it is one; ``on_end``. Stages that were committed before a resume are told as well, with
-    ``resumed`` true and without tasks.
+    ``on_block``, ``on_set`` and ``on_advance``, then ``on_commit``, and after it ``on_round`` or
+    ``on_score`` where it is one; ``on_end``. Stages that were committed before a resume are told
+    as well, with ``resumed`` true and without tasks.
     """
 
     def on_client(self, client: Any) -> str | None:  # noqa: ARG002 (for those who override it)
@@ -87,6 +88,9 @@ class Callback:
     def on_set(self, event: SetSolved) -> None:
         """A working set of the whole problem is solved."""
 
+    def on_advance(self, event: Advanced) -> None:
+        """A task that is long by itself says how far it is."""
+
     def on_task(self, event: TaskDone) -> None:
         """A task of a stage is committed."""
 
@@ -116,6 +120,7 @@ METHODS: dict[type[Event], str] = {
     BlocksBegin: "on_blocks",
     BlockSolved: "on_block",
     SetSolved: "on_set",
+    Advanced: "on_advance",
     TaskDone: "on_task",
     StageDone: "on_commit",
     TaskFailed: "on_fault",

@@ -101,6 +101,24 @@ class SetSolved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Advanced(Event):
+    """A task that is long by itself says how far it is; told about once a second."""
+
+    stage: str
+    node: str
+    worker: str
+    share: float
+    """Of its work, in [0, 1]; about that of its time."""
+    done: int
+    total: int
+    """Of what is counted; 0: nobody knows how many there will be."""
+    unit: str
+    """What is counted: ``rows``, ``basis vectors``, ..."""
+    record: Record
+    """Where it stands: ``support``, ``objective``, ``violation``, as far as it knows them."""
+
+
+@dataclass(frozen=True, slots=True)
 class TaskDone(Event):
     """A task is committed."""
 

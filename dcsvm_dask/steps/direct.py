@@ -9,6 +9,7 @@ from dcsvm_dask.solvers import solve_greedy, solve_online
 from dcsvm_dask.steps.level import rows_in_chunks
 from dcsvm_dask.steps.problem import read_problem, shared_out
 from dcsvm_dask.steps.resources import threads
+from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage.model import write_model, write_whole
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -19,6 +20,11 @@ def learn_online(
     """Train by LaSVM; the cache of kernel rows is as large as a block's matrix may be."""
     problem = read_problem(run)
     settings = problem.settings
+    advanced = tell_of_advance()
+
+    def tell(looked: int, about: Record) -> None:
+        advanced(looked, about["rows"], "rows", about)
+
     found = solve_online(
         settings.kernel,
         problem.X.read(0, problem.n),
@@ -30,6 +36,7 @@ def learn_online(
         samples=samples,
         cache_bytes=4 * settings.block_cap**2,
         seed=settings.seed,
+        solved=tell,
     )
     support = np.flatnonzero(found.alpha)
     attempt.write("alpha", shared_out(run, problem, found.alpha)[None, :])

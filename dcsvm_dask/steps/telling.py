@@ -36,6 +36,29 @@ def tell_of_sets() -> Callable[[int, Record], None]:
     return solved
 
 
+def tell_of_advance() -> Callable[..., None]:
+    """Return who is to be told how far a node is; tells once a second, so ask as often as you like.
+
+    Call it with `done`, `total` (0: nobody knows) and `unit`, which say how much of what is done,
+    and a `record` of a few numbers; and with `share`, that of the work, where it is not done /
+    total. See `dcsvm_dask.runtime.events.Advanced`.
+    """
+    listener, told = _listener.get(), time.monotonic()
+
+    def advanced(
+        done: int, total: int, unit: str, record: Record, share: float | None = None
+    ) -> None:
+        nonlocal told
+        if listener is not None and time.monotonic() - told >= EVERY_SECONDS:
+            told = time.monotonic()
+            if share is None:
+                share = done / total if total else 0.0
+            about = {"done": done, "total": total, "unit": unit, "share": share}
+            listener({"kind": "advance", **about, "record": record})
+
+    return advanced
+
+
 class Telling:
     """Tells of a node's blocks as they are solved, about once a second.
 

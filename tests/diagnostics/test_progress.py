@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcsvm_dask.diagnostics.progress.foreseen import correction, rounds_left
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
 from dcsvm_dask.diagnostics.terminal.rows import rows
+from dcsvm_dask.diagnostics.terminal.table import table
 from dcsvm_dask.runtime.events import (
+    Advanced,
     BlocksBegin,
     BlockSolved,
     Planned,
@@ -102,6 +105,12 @@ def runs(draw: st.DrawFn) -> list[Any]:
         for violation in draw(st.lists(st.floats(0.0, 1e3), max_size=3)):
             reached = {"start": 1.0, "violation": violation, "tol": 1e-3}
             events.append(SetSolved(R, draw(SECONDS), name, "solve-0000", "w", 1, reached))
+        for layer in round_layers:
+            node = layer if layer == "commit" else f"{layer}-0000"
+            for share in draw(st.lists(st.floats(0.0, 1.0), max_size=3)):
+                told = (share, int(100 * share), draw(st.sampled_from([0, 100])), "rows", record)
+                events.append(Advanced(R, draw(SECONDS), name, node, "w", *told))
+            events.append(TaskDone(R, draw(SECONDS), name, layer, node, "w", {}))
         events.append(StageDone(R, draw(SECONDS), name, record, draw(st.booleans())))
     return events
 
@@ -152,6 +161,30 @@ def test_a_level_takes_as_long_as_its_blocks_are_large() -> None:
     assert left is not None
     assert 40.0 < left < 55.0
     assert 0.4 < stage.share < 0.6
+
+
+def test_a_long_task_that_tells_how_far_it_is_moves_its_bar() -> None:
+    name = "model-online"
+    progress = begun()
+    planned = {"seconds": 10.0, "times": 1, "layers": {"commit": 1}}
+    progress.on_plan(Planned(R, 0.0, {"stages": {name: planned}}))
+    progress.on_stage(StageBegins(R, 0.0, name, "online", {"commit": 1}, {}))
+    standing = {"support": 1234, "objective": -5678.9}
+    for now, share in ((10.0, 0.25), (30.0, 0.75)):
+        said = (share, int(share * 4000), 4000, "rows", standing)
+        progress.on_advance(Advanced(R, now, name, "commit", "w", *said))
+        assert progress.stages[name].share == pytest.approx(share)
+        row = rows(progress, now)[-1]
+        assert row.share == pytest.approx(share)
+        assert row.count == f"{int(share * 4000):,}/4,000 rows"
+        # The plan was four times too low: the pace so far counts.
+        assert row.left is not None
+        assert row.left > 0.8 * now * (1.0 - share) / share
+    shown = table(progress, 30.0, 80, 20, ascii_only=True).plain
+    assert "support vectors 1,234 | objective -5,679" in shown
+    assert "0:10 left" in shown
+    progress.on_task(TaskDone(R, 40.0, name, "commit", "commit", "w", {}))
+    assert progress.stages[name].share == 1.0
 
 
 def test_what_went_slower_is_likely_to_go_on_so() -> None:

@@ -13,8 +13,11 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
+from dcsvm_dask.steps import telling
 from dcsvm_dask.storage.dataset import DataSet
 
 ROWS, C, GAMMA = 700, 4.0, 8.0
@@ -49,6 +52,34 @@ def test_online_passes_reach_the_exact_objective(
     assert record["objective"] == pytest.approx(exact["objective"], rel=1e-4)
     once = train("once", method="online", fit_intercept=fit_intercept).status()
     assert once["stages"]["model-online"]["objective"] >= exact["objective"]
+
+
+class Advances(Callback):
+    """Keeps what a run tells of how far its tasks are."""
+
+    def __init__(self) -> None:
+        self.told: list[Advanced] = []
+
+    def on_advance(self, event: Advanced) -> None:
+        self.told.append(event)
+
+
+def test_online_tells_how_far_it_is(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.0)
+    advances = Advances()
+    run = train(method="online", callbacks=[advances])
+    shares = [event.share for event in advances.told]
+    assert shares == sorted(shares)
+    assert 0.0 < shares[0] < shares[-1] <= 1.0
+    rows = [event.done for event in advances.told if event.unit == "rows"]
+    assert rows == sorted(rows)
+    assert rows[-1] == ROWS
+    objectives = [event.record["objective"] for event in advances.told]
+    assert objectives == sorted(objectives, reverse=True)
+    found = run.status()["stages"]["model-online"]
+    assert found["objective"] == pytest.approx(objectives[-1], rel=1e-3)
 
 
 @pytest.mark.long

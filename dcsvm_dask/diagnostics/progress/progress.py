@@ -20,6 +20,7 @@ from dcsvm_dask.graphs.graph import COMMIT
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     ROUNDS,
+    Advanced,
     BlocksBegin,
     BlockSolved,
     NoWorkers,
@@ -103,11 +104,17 @@ class Progress(Callback):
         stage.heard = event.time
         stage.solve_set(event.number, event.record)
 
+    def on_advance(self, event: Advanced) -> None:
+        """Take how far a task is."""
+        stage = self.stages[event.stage]
+        stage.heard = event.time
+        stage.advance(event)
+
     def on_task(self, event: TaskDone) -> None:
         """Count it."""
         stage, record = self.stages[event.stage], event.record
         stage.heard = event.time
-        stage.done[event.layer] = stage.done.get(event.layer, 0) + 1
+        stage.end_task(event.layer, event.node)
         if "kernel_values" in record and not adds_up(event.stage, event.node):
             stage.kernel_values += record["kernel_values"]
             stage.busy += record.get("cpu_seconds", 0.0)

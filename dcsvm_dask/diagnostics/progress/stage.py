@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.storage.run import Record
 
 WAITING, RUNNING, DONE = "waiting", "running", "done"
@@ -79,6 +80,8 @@ class StageProgress:
     """Where the last of them led; see `dcsvm_dask.runtime.events.SetSolved`."""
     fallen: float = 0.0
     """How far the violation has come to the tolerance, in [0, 1]; it falls about geometrically."""
+    advanced: dict[str, Advanced] = field(default_factory=dict)
+    """How far tasks under way are that tell of it, by node; the one that told last is last."""
     busy: float = 0.0
     """Processor seconds that they took for it."""
 
@@ -124,7 +127,14 @@ class StageProgress:
         return max(self.solved_share, self.fallen)
 
     def _share_of_tasks(self, layer: str) -> float:
-        return min(1.0, self.done.get(layer, 0) / max(1, self.layers.get(layer, 0)))
+        # Summed exactly: in another order it must not be less.
+        done = math.fsum(
+            told.share for node, told in self.advanced.items() if self._layer_of(node) == layer
+        )
+        return min(1.0, (self.done.get(layer, 0) + done) / max(1, self.layers.get(layer, 0)))
+
+    def _layer_of(self, node: str) -> str:
+        return node if node in self.layers else node.rpartition("-")[0]
 
     def seconds(self, now: float) -> float:
         """Return how long it has taken so far."""
@@ -159,6 +169,16 @@ class StageProgress:
         if start > tol:
             share = math.log(start / max(violation, tol)) / math.log(start / tol)
             self.fallen = max(self.fallen, share)
+
+    def advance(self, event: Advanced) -> None:
+        """Take how far a task is; one that is done again has to catch up first."""
+        before = self.advanced.pop(event.node, event)
+        self.advanced[event.node] = replace(event, share=max(event.share, before.share))
+
+    def end_task(self, layer: str, node: str) -> None:
+        """Count a task that is committed."""
+        self.advanced.pop(node, None)
+        self.done[layer] = self.done.get(layer, 0) + 1
 
     def lose_worker(self, worker: str) -> None:
         """Take that nobody solves what a worker was solving."""

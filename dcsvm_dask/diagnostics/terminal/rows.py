@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dcsvm_dask.diagnostics.numbers import brief, counted
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
 from dcsvm_dask.diagnostics.progress.stage import SOLVE
-from dcsvm_dask.runtime.events import ROUNDS
+from dcsvm_dask.runtime.events import ROUNDS, Advanced
 
 STOPPED = "stopped"
 
@@ -108,7 +108,10 @@ def _of_model(progress: Progress, now: float, scoring: set[str]) -> Iterator[Row
     seconds = None if model.resumed else sum(s.seconds(now) for s in (model, *scores))
     count = "scoring" if model.name in scoring else ""
     share = 1.0 if last.state == DONE else 0.5 * (len(scores) > 0)
-    yield Row("model", _state(progress, last), share, count, seconds, None)
+    left = None
+    if model.state == RUNNING and model.advanced:
+        count, share, left = _count(model), model.share, progress.stage_left(model, now)
+    yield Row("model", _state(progress, last), share, count, seconds, left)
 
 
 def _of(progress: Progress, kind: str) -> list[StageProgress]:
@@ -134,7 +137,16 @@ def _count(stage: StageProgress) -> str:
     if layer == SOLVE and stage.sets:
         return f"set {stage.sets + 1}, violation {brief(stage.reached['violation'])}"
     many = stage.layers.get(layer, 0) > 1
+    if stage.advanced and not many:
+        return how_far(next(reversed(stage.advanced.values())))
     return f"{layer} {stage.done.get(layer, 0)}/{stage.layers[layer]}" if many else layer
+
+
+def how_far(told: Advanced) -> str:
+    """Return how much of what a task has done: 12,800/50,000 rows."""
+    if told.total:
+        return f"{told.done:,}/{told.total:,} {told.unit}"
+    return f"{told.done:,} {told.unit}"
 
 
 def _under_way(stage: StageProgress) -> str:

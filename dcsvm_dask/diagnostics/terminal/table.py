@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dcsvm_dask.diagnostics.colours import GREY, RED, STATES
-from dcsvm_dask.diagnostics.numbers import clock
+from dcsvm_dask.diagnostics.numbers import brief, clock
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress
 from dcsvm_dask.diagnostics.terminal.rows import STOPPED, Row, rows
 from dcsvm_dask.runtime.events import NoWorkers, TaskFailed, WorkerLost
@@ -18,6 +18,8 @@ NAME, SECONDS, LEFT, LONGEST_BAR, SHORTEST_BAR = 9, 7, 13, 60, 6
 COUNTS = (22, 16)
 """Widths of the column that counts blocks and tasks, in wide lines and in narrow ones."""
 WIDE = 76
+STANDING = {"support": "support vectors", "objective": "objective", "violation": "violation"}
+"""What is shown of a task that tells how far it is, and its name there."""
 STYLES = {WAITING: GREY, RUNNING: "bold", DONE: "", STOPPED: RED}
 
 
@@ -90,6 +92,7 @@ def foot(progress: Progress, now: float, width: int, *, ascii_only: bool) -> lis
             values = f"{progress.kernel_values:.3g} kernel values"
             each = f"{values}, {progress.ns_per_kernel_value:.1f} ns each"
         parts.append((each + (f" ({1e9 * measured:.1f} in the probe)" if measured else ""), ""))
+    parts += [(text, "") for text in standing(progress)]
     parts += [(text, RED) for text in faults(progress)]
     if progress.beginning is not None and progress.beginning.dashboard and not progress.ending:
         parts.append((page(progress.beginning.dashboard), GREY))
@@ -103,6 +106,20 @@ def foot(progress: Progress, now: float, width: int, *, ascii_only: bool) -> lis
             lines[-1].append(between, style=GREY)
         lines[-1].append(text, style=style)
     return lines
+
+
+def standing(progress: Progress) -> list[str]:
+    """Return where the task stands that told last how far it is."""
+    told = [
+        event
+        for stage in progress.stages.values()
+        if stage.state == RUNNING and progress.ending is None
+        for event in stage.advanced.values()
+    ]
+    if not told:
+        return []
+    record = max(told, key=lambda event: event.time).record
+    return [f"{name} {brief(record[key])}" for key, name in STANDING.items() if key in record]
 
 
 def faults(progress: Progress) -> Sequence[str]:
