@@ -1,20 +1,18 @@
-"""Methods of one task: LaSVM (Bordes et al. 2005) and SpSVM (Keerthi et al. 2006)."""
+"""Methods of one task: LaSVM (Bordes et al. 2005)."""
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.checks import check
 from dcsvm_dask.graphs.dcsvm import merge_stage, scored
 from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan
-from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.steps import direct
 from dcsvm_dask.steps.node import Step
 from dcsvm_dask.steps.settings import Settings
@@ -70,41 +68,7 @@ class Online(OneTask):
         return cache + 1200 * sizes.support, self.passes * self.samples * sizes.n * sizes.support
 
 
-@dataclass(frozen=True)
-class Greedy(OneTask):
-    """SpSVM."""
-
-    basis: int = option(500, "basis vectors, at most")
-    pool: int = option(59, "candidates at a time, drawn at random")
-    least: float = option(1e-4, "share of the objective that a basis vector has to bring")
-
-    def __post_init__(self) -> None:
-        whole(self, "basis", 1)
-        whole(self, "pool", 1)
-        fits = is_a(self.least, numbers.Real) and is_finite(self.least) and self.least >= 0.0
-        check(fits, "least", self.least, "a number from 0")
-
-    def check_kernel(self, name: str) -> None:
-        """Refuse a kernel that is not positive semi-definite."""
-        check(name != "sigmoid", "kernel", name, "positive semi-definite here")
-
-    @property
-    def step(self) -> Step:
-        """What the task does."""
-        return direct.choose_greedily
-
-    def arguments(self, goals: Goals) -> dict[str, Any]:
-        """Return the step's keyword arguments."""
-        del goals
-        return {"most": self.basis, "pool": self.pool, "least": self.least}
-
-    def takes(self, sizes: Forecast) -> tuple[float, float]:
-        """Return the bytes of the task's largest arrays beside rows, and its kernel values."""
-        columns = 4.0 * sizes.n * (self.basis + self.pool + 1)
-        return columns + 48.0 * self.basis**2, 0.5 * self.pool * sizes.n * self.basis
-
-
-KINDS: dict[str, type[OneTask]] = {"online": Online, "greedy": Greedy}
+KINDS: dict[str, type[OneTask]] = {"online": Online}
 
 
 def one_task(settings: Settings, goals: Goals, shape: Shape) -> Method:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs import bagging, cascade, dcsvm_plan, direct, features, subsample
+from dcsvm_dask.graphs import bagging, cascade, dcsvm_plan, direct, features, greedy, subsample
 from dcsvm_dask.graphs.dcsvm import dcsvm
 from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
@@ -62,9 +62,9 @@ METHODS = {
     ),
     "greedy": Described(
         "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared hinge",
-        direct.Greedy,
-        direct.one_task,
-        direct.lay_out,
+        greedy.Greedy,
+        greedy.greedy,
+        greedy.lay_out,
     ),
     "online": Described(
         "LaSVM (Bordes, Ertekin, Weston, Bottou 2005): rows one by one, and a finish",

@@ -6,6 +6,7 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.greedy import Expansion, grow_basis, solve_greedy
+from dcsvm_dask.solvers.greedy_newton import Newton, RowSums
 from dcsvm_dask.solvers.greedy_rows import BasisRows
 from dcsvm_dask.solvers.linear import solve_linear, solve_linear_chunks
 from dcsvm_dask.solvers.linear_descent import Chunks
@@ -36,6 +37,8 @@ __all__ = [
     "Expansion",
     "Learned",
     "LinearSolution",
+    "Newton",
+    "RowSums",
     "Solution",
     "bias",
     "duality_gap",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.rows import check_rows
-from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.greedy_machine import Everywhere, Machine
 from dcsvm_dask.solvers.greedy_pool import Pool
 from dcsvm_dask.solvers.greedy_rows import BasisRows
@@ -23,8 +24,10 @@ Index = NDArray[np.int64]
 
 # All weights are optimised together whenever the basis has grown by this factor.
 GROWTH = 2.0**0.25
-# A Newton decrement relative to the objective that is nothing; before the end, one that will do.
-_EXACT, _NEAR = 1e-12, 1e-6
+# A Newton decrement relative to the objective that will do before the end.
+_NEAR = 1e-6
+# Gains relative to the objective that rounding makes, by the precision of kernel values.
+_NOTHING = {"float64": 1e-12, "float32": 1e-10}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Expansion:
     objective: float
     objectives: Vector
     """The objective at the start, and after each choice and each optimisation of all weights."""
+    candidates: Index
+    """Those that might have been next."""
     n_iter: int
     """Newton steps."""
     kernel_values: int
@@ -52,8 +57,12 @@ def solve_greedy(
     most: int,
     intercept: bool = False,
     basis: Index | None = None,
+    weights: Vector | None = None,
     tol: float = 1e-4,
+    precision: float = 1e-12,
     pool: int = 59,
+    candidates: Index | None = None,
+    dtype: Any = np.float64,
     seed: int = 0,
     chunk_rows: int = 65536,
     threads: int = 1,
@@ -92,13 +101,24 @@ def solve_greedy(
         With a bias.
     basis : ndarray of int64, optional
         Rows to begin with, without repeats; their weights are optimised first.
+    weights : ndarray, shape (basis,) or with an intercept (1 + basis,), optional
+        Where that begins, the bias first; by default at zero.
     tol : float, default 1e-4
         Stop when a basis vector, on the average since all weights were last optimised, lowered
         the objective by less than this part of it. 0 goes on to `most`, or to where no candidate
         gains anything.
+    precision : float, default 1e-12
+        Newton decrement at the end, relative to the objective.
     pool : int, default 59
         Candidates at a time, drawn at random: the best of 59 is among the best twentieth
         with a probability of 95 %. The worse half of them is exchanged after every choice.
+    candidates : ndarray of int64, optional
+        Rows that are the first of these, at most `pool`, without repeats or rows of the basis:
+        those that an earlier choice left.
+    dtype : float32 or float64, default float64
+        In which kernel values are computed. In float32 that takes a third of the time; where a
+        product of long rows rounds, the basis is as good, and its weights are best for values
+        that are off by 2^-18.
     seed : int, default 0
     chunk_rows : int, default 65536
         Rows that are worked on together.
@@ -127,10 +147,20 @@ def solve_greedy(
     if most < 1 or pool < 1:
         raise InputError(f"most is {most} and pool {pool}: give whole numbers from 1.")
     start = np.empty(0, np.int64) if basis is None else np.asarray(basis, np.int64)
-    if len(np.unique(start)) < len(start) or ((start < 0) | (start >= n)).any():
-        raise InputError(f"basis repeats rows or names some outside of the {n} rows given.")
+    drawn = np.empty(0, np.int64) if candidates is None else np.asarray(candidates, np.int64)
+    named = np.append(start, drawn)
+    if len(np.unique(named)) < len(named) or ((named < 0) | (named >= n)).any():
+        raise InputError(
+            f"basis and candidates repeat rows or name some outside of the {n} rows given."
+        )
+    begin = np.zeros(intercept + len(start)) if weights is None else np.asarray(weights, np.float64)
+    if begin.shape != (intercept + len(start),) or not np.isfinite(begin).all():
+        raise InputError(
+            f"weights: give {intercept + len(start)} finite numbers, one for each row of the basis"
+            f"{' after the bias' if intercept else ''}."
+        )
     most = min(max(most, len(start)), n)
-    pool = min(pool, n)
+    pool = max(min(pool, n), len(drawn))
     chunks = [
         BasisRows(
             kernel,
@@ -141,31 +171,35 @@ def solve_greedy(
             most=most,
             pool=pool,
             intercept=intercept,
+            dtype=dtype,
         )
         for at in range(0, n, chunk_rows)
     ]
 
-    def everywhere(method: str, *arguments: Any) -> list[Any]:
-        results: list[Any] = [None] * len(chunks)
+    with ExitStack() as stack:
+        side_by_side: Callable[..., Iterable[Any]] = map
+        if threads > 1:
+            side_by_side = stack.enter_context(ThreadPoolExecutor(threads)).map
 
-        def call(k: int) -> None:
-            results[k] = getattr(chunks[k], method)(*arguments)
+        def everywhere(method: str, *arguments: Any) -> list[Any]:
+            return list(side_by_side(lambda chunk: getattr(chunk, method)(*arguments), chunks))
 
-        for_each(call, range(len(chunks)), threads)
-        return results
-
-    return grow_basis(
-        everywhere,
-        kernel,
-        n,
-        most=most,
-        intercept=intercept,
-        basis=start,
-        tol=tol,
-        pool=pool,
-        seed=seed,
-        solved=solved,
-    )
+        return grow_basis(
+            everywhere,
+            kernel,
+            n,
+            most=most,
+            intercept=intercept,
+            basis=start,
+            weights=begin,
+            tol=tol,
+            precision=precision,
+            pool=pool,
+            candidates=drawn,
+            nothing=_NOTHING[np.dtype(dtype).name],
+            seed=seed,
+            solved=solved,
+        )
 
 
 def grow_basis(
@@ -176,8 +210,12 @@ def grow_basis(
     most: int,
     intercept: bool,
     basis: Index,
+    weights: Vector,
     tol: float,
+    precision: float,
     pool: int,
+    candidates: Index,
+    nothing: float,
     seed: int,
     solved: Callable[[int, dict[str, Any]], None] | None = None,
 ) -> Expansion:
@@ -188,19 +226,20 @@ def grow_basis(
     """
     machine = Machine(everywhere, kernel, most, intercept)
     if len(basis):
-        machine.extend(basis)
+        machine.extend(basis, weights)
     machine.optimise(_NEAR)
-    candidates = Pool(machine, n, pool, np.random.default_rng(seed))
+    waiting = Pool(machine, n, pool, np.random.default_rng(seed), nothing)
+    waiting.begin(candidates)
     size, before = len(machine.basis), machine.objective
     fitted = True
     while len(machine.basis) < most:
-        place = candidates.best()
+        place = waiting.best()
         if place is None:
             if fitted:
                 break
         else:
-            machine.take(candidates.rows[place], place, candidates.Z[[place]])
-            candidates.taken(place)
+            machine.take(waiting.rows[place], place, waiting.Z[[place]])
+            waiting.taken(place)
             fitted = False
         d = len(machine.basis)
         if place is not None and d < most and d < size * GROWTH:
@@ -213,13 +252,14 @@ def grow_basis(
         if d > size and before - machine.objective <= tol * before * (d - size):
             break
         size, before = d, machine.objective
-    machine.optimise(_EXACT)
+    machine.optimise(precision)
     return Expansion(
         basis=np.array(machine.basis, np.int64),
         beta=machine.weights[machine.offset :].copy(),
         bias=float(machine.weights[0]) if intercept else 0.0,
         objective=machine.objective,
         objectives=np.array(machine.objectives),
+        candidates=waiting.rows[waiting.free],
         n_iter=machine.n_iter,
-        kernel_values=candidates.columns * n,
+        kernel_values=waiting.columns * n,
     )

@@ -61,11 +61,18 @@ class Machine:
         ascending = stack(self.everywhere("rows", chosen[order]))
         return ascending[np.argsort(order)]
 
-    def extend(self, chosen: Index) -> None:
-        """Make rows basis vectors, of weight zero."""
+    def extend(self, chosen: Index, weights: Vector) -> None:
+        """Make rows the basis, with weights (that of a bias first)."""
         Z = self.rows(chosen)
         self.everywhere("extend", Z)
         self._grow(chosen.tolist(), Z)
+        if weights.any():
+            self.everywhere("aim", weights)
+            self.everywhere("move", 1.0)
+            self.weights = weights.copy()
+            loss = float(self.sum("along", 0.0)[0])
+            self.objective = loss + 0.5 * float(weights @ (self.gram @ weights))
+            self.objectives = [self.objective]
 
     def take(self, row: int, place: int, Z: Rows) -> None:
         """Make a candidate a basis vector, with the best weight for it alone."""
@@ -86,7 +93,7 @@ class Machine:
             old = len(self.hessian)
             change[:old, :old] += self.hessian
             self.hessian = change
-            step = -_solve(self.gram + self.hessian, gradient)
+            step = -solve_definite(self.gram + self.hessian, gradient)
             if -(gradient @ step) <= enough * self.objective:
                 break
             self.everywhere("aim", step)
@@ -140,7 +147,7 @@ class Machine:
         self.objective = float(best)
 
 
-def _solve(hessian: NDArray[np.float64], gradient: Vector) -> Vector:
+def solve_definite(hessian: NDArray[np.float64], gradient: Vector) -> Vector:
     """Solve with a matrix that is positive definite but for rounding and repeated rows."""
     diagonal = hessian.diagonal().copy()
     ridge = 1e-14 * float(diagonal.max())

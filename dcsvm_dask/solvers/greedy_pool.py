@@ -14,8 +14,6 @@ from dcsvm_dask.solvers.greedy_machine import Machine, stack
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# Gains below this, relative to the objective, are rounding.
-_NOTHING = 1e-12
 
 
 @dataclass(slots=True)
@@ -26,6 +24,8 @@ class Pool:
     n: int
     size: int
     random: np.random.Generator
+    nothing: float
+    """Gains below this, relative to the objective, are rounding."""
     rows: Index = field(init=False)
     Z: Rows = field(init=False)
     columns: int = 0
@@ -40,14 +40,18 @@ class Pool:
         self.gains = np.zeros(self.size)
         self.Z = None
         self.columns = len(self.machine.basis)
-        self.renew(np.arange(self.size))
+
+    def begin(self, rows: Index) -> None:
+        """Fill the pool: with some rows, and others at random."""
+        self._fill(np.arange(len(rows)), rows)
+        self.renew(np.arange(len(rows), self.size))
 
     def best(self) -> int | None:
         """Return the place of the candidate that gains most, if any gains at all."""
         for again in (True, False):
             self.score()
             place = int(np.argmax(self.gains))
-            if self.gains[place] > _NOTHING * self.machine.objective:
+            if self.gains[place] > self.nothing * self.machine.objective:
                 return place
             if again:
                 self.renew(np.arange(self.size))
@@ -80,7 +84,9 @@ class Pool:
         others = np.flatnonzero(idle)
         drawn = self.random.choice(others, min(len(places), len(others)), replace=False)
         self.free[places[len(drawn) :]] = False
-        places = places[: len(drawn)]
+        self._fill(places[: len(drawn)], drawn)
+
+    def _fill(self, places: Index, drawn: Index) -> None:
         if len(drawn) == 0:
             return
         Z = self.machine.rows(drawn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ class BasisRows:
         bytes of columns are held.
     intercept : bool
         Begin with a column of ones.
+    dtype : float32 or float64, default float64
+        Precision in which kernel values are computed; they are held in float32.
     """
 
     def __init__(
@@ -50,9 +53,11 @@ class BasisRows:
         most: int,
         pool: int,
         intercept: bool,
+        dtype: Any = np.float64,
     ) -> None:
         n = len(y)
         self.kernel, self.X, self.y, self.C, self.first = kernel, X, y, C, first
+        self.dtype = dtype
         self.columns = np.empty((most + intercept, n), np.float32)
         self.candidates = np.zeros((pool, n), np.float32)
         self.count = int(intercept)
@@ -86,25 +91,25 @@ class BasisRows:
         """Return slope and curvature of the loss in every candidate's weight, shape (2, pool)."""
         out = np.zeros((2, len(self.candidates)))
         active, residual = self._residual()
-        for part, columns in _tiles(self.candidates, active):
+        weight = np.where(active, self.C, 0.0)
+        for part, columns in _tiles(self.candidates):
             out[0] -= columns @ residual[part]
-            out[1] += (columns * columns) @ self.C[part]
+            columns *= columns
+            out[1] += columns @ weight[part]
         return out
 
     def aim(self, step: Vector) -> None:
         """Set the direction to that of a step in the weights, shape (basis,)."""
-        everywhere = np.ones(len(self.y), np.bool_)
-        for part, columns in _tiles(self.columns[: self.count], everywhere):
+        for part, columns in _tiles(self.columns[: self.count]):
             self.direction[part] = step @ columns
 
     def along(self, t: float) -> Vector:
         """Return loss, slope and curvature at a distance t in the direction, shape (3,)."""
-        margin = 1.0 - self.y * (self.output + t * self.direction)
-        active = margin > 0.0
-        margin, C = margin[active], self.C[active]
-        u = (self.y * self.direction)[active]
-        weighted = C * margin
-        return np.array([0.5 * (weighted @ margin), -(weighted @ u), (C * u) @ u])
+        u = self.y * self.direction
+        margin = np.maximum(1.0 - self.y * self.output - t * u, 0.0)
+        weighted = self.C * margin
+        curvature = np.where(margin > 0.0, self.C * u, 0.0) @ u
+        return np.array([0.5 * (weighted @ margin), -(weighted @ u), curvature])
 
     def move(self, t: float) -> None:
         """Go a distance t in the direction."""
@@ -113,8 +118,8 @@ class BasisRows:
     def gradient(self) -> Vector:
         """Return the gradient of the loss in the weights, shape (basis,)."""
         out = np.zeros(self.count)
-        active, residual = self._residual()
-        for part, columns in _tiles(self.columns[: self.count], active):
+        residual = self._residual()[1]
+        for part, columns in _tiles(self.columns[: self.count]):
             out -= columns @ residual[part]
         return out
 
@@ -139,9 +144,9 @@ class BasisRows:
         return out
 
     def _kernel_at(self, Z: Rows) -> NDArray[np.float32]:
-        # A value's own rounding to float32 is then its only error, which many weights together
-        # do not notice.
-        columns = kernel_matrix(self.kernel, self.X, Z, tile_dtype=np.float64)
+        # In float64 a value's own rounding to float32 is its only error, which many weights
+        # together do not notice.
+        columns = kernel_matrix(self.kernel, self.X, Z, tile_dtype=self.dtype)
         return np.ascontiguousarray(columns.T)
 
     def _residual(self) -> tuple[NDArray[np.bool_], Vector]:
@@ -151,10 +156,15 @@ class BasisRows:
 
 
 def _tiles(
-    columns: NDArray[np.float32], rows: NDArray[np.bool_]
-) -> Iterator[tuple[Index, NDArray[np.float64]]]:
-    """Yield the numbers of some rows, a tile at a time, with their columns in float64."""
+    columns: NDArray[np.float32], rows: NDArray[np.bool_] | None = None
+) -> Iterator[tuple[Any, NDArray[np.float64]]]:
+    """Yield rows, all or some of them, a tile at a time, with their columns in float64."""
+    if rows is None:
+        for start in range(0, columns.shape[1], _TILE):
+            every = slice(start, start + _TILE)
+            yield every, columns[:, every].astype(np.float64)
+        return
     chosen = np.flatnonzero(rows)
     for start in range(0, len(chosen), _TILE):
         part = chosen[start : start + _TILE]
-        yield part, columns[:, part].astype(np.float64)
+        yield part, np.take(columns, part, axis=1).astype(np.float64)

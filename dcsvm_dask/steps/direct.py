@@ -1,16 +1,14 @@
-"""Machines that one task trains by itself: rows one by one, or a basis chosen greedily."""
+"""Machines that one task trains by itself: rows one by one."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dcsvm_dask.models.model import Model
-from dcsvm_dask.solvers import solve_greedy, solve_online
+from dcsvm_dask.solvers import solve_online
 from dcsvm_dask.steps.level import rows_in_chunks
 from dcsvm_dask.steps.problem import read_problem, shared_out
-from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.telling import tell_of_advance
-from dcsvm_dask.storage.model import write_model, write_whole
+from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 
@@ -58,42 +56,4 @@ def learn_online(
         "iterations": found.n_iter,
         "kernel_values": found.kernel_values,
         **model,
-    }
-
-
-def choose_greedily(
-    run: RunFolder, attempt: Attempt, *, most: int, pool: int, least: float
-) -> Record:
-    """Train by SpSVM."""
-    problem = read_problem(run)
-    settings = problem.settings
-    found = solve_greedy(
-        settings.kernel,
-        problem.X.read(0, problem.n),
-        problem.y,
-        # Its loss is halved: C means what it means to linear machines.
-        2.0 * problem.C,
-        most=most,
-        intercept=settings.fit_intercept,
-        tol=least,
-        pool=pool,
-        seed=settings.seed,
-        chunk_rows=settings.chunk_rows,
-        threads=threads(),
-    )
-    model = Model(
-        settings.kernel,
-        problem.take(found.basis),
-        found.beta,
-        np.array([0, len(found.basis)], dtype=np.int64),
-        np.array([found.bias]),
-    )
-    return {
-        "support": len(found.basis),
-        "bias": found.bias,
-        "primal_objective": found.objective,
-        "solved": True,
-        "iterations": found.n_iter,
-        "kernel_values": found.kernel_values,
-        **write_whole(attempt, model),
     }

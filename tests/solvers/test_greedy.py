@@ -215,7 +215,7 @@ def test_what_cannot_be_used_is_refused() -> None:
     X, y = np.eye(4, dtype=np.float32), np.array([1.0, -1.0, 1.0, -1.0])
     with pytest.raises(InputError, match="most is 0"):
         solve_greedy(Kernel("rbf"), X, y, 1.0, most=0)
-    with pytest.raises(InputError, match="repeats"):
+    with pytest.raises(InputError, match="repeat rows"):
         solve_greedy(Kernel("rbf"), X, y, 1.0, most=2, basis=np.array([1, 1]))
     with pytest.raises(InputError, match="semi-definite"):
         solve_greedy(Kernel("sigmoid"), X, y, 1.0, most=2)

@@ -1,0 +1,244 @@
+"""SpSVM: a basis that grows in rounds, weights by Newton's method over shares of the rows."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.graphs.dcsvm import merge_stage, scored
+from dcsvm_dask.graphs.forecast import READ_PER_SECOND, Forecast, largest
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Layer, Method, Outcome, Stage, many, single
+from dcsvm_dask.graphs.options import Options, option, whole
+from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.steps import greedy as steps
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.run import Record
+
+MODEL = "model-greedy"
+# Basis vectors of the first round, at most; each round after it has twice as many.
+FIRST = 128
+# Newton decrement relative to the objective that ends a round, and the last one; steps of each.
+NEAR, EXACT, MOST_STEPS = 1e-4, 1e-12, 50
+# Steps that are typical, after the one to the weights of the sample.
+STEPS, LAST_STEPS = 1, 4
+# Kernel columns of a task, and values of a tile of rows.
+PART_BYTES, TILE_VALUES = 64 << 20, 1 << 21
+# Of a core: for a score of a candidate at a row, for a product of two columns at a row, for a
+# value of a column in a Newton step.
+SCORE_SECONDS, PRODUCT_SECONDS, COLUMN_SECONDS = 1.5e-9, 5e-11, 4e-9
+# In a choice kernel values are float32.
+CHOICE_VALUE = 0.6
+
+
+@dataclass(frozen=True)
+class Greedy(Options):
+    """The basis, and how it is chosen."""
+
+    basis: int = option(500, "basis vectors, at most")
+    pool: int = option(59, "candidates at a time, drawn at random")
+    least: float = option(1e-4, "share of the objective that a basis vector has to bring")
+
+    def __post_init__(self) -> None:
+        whole(self, "basis", 1)
+        whole(self, "pool", 1)
+        fits = is_a(self.least, numbers.Real) and is_finite(self.least) and self.least >= 0.0
+        check(fits, "least", self.least, "a number from 0")
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to."""
+        return True
+
+    def check_kernel(self, name: str) -> None:
+        """Refuse a kernel that is not positive semi-definite."""
+        check(name != "sigmoid", "kernel", name, "positive semi-definite here")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the basis grows, and how rows are shared."""
+
+    sizes: tuple[int, ...]
+    """Basis vectors after each round."""
+    parts: int
+    """Shares of the rows."""
+    tile: int
+    """Rows that a share works on at a time."""
+
+    @classmethod
+    def of(cls, settings: Settings, shape: Shape) -> Layout:
+        """Return the layout of a run."""
+        n = shape.n_variables
+        sizes = [min(Greedy(**settings.options).basis, n)]
+        while sizes[0] > FIRST:
+            sizes.insert(0, math.ceil(sizes[0] / 2))
+        # A share's sums are of the square of the basis: it has several times as many rows.
+        rows = max(PART_BYTES // (4 * sizes[-1]), 8 * sizes[-1])
+        tile = min(max(TILE_VALUES // sizes[-1], 512), 8192)
+        return cls(tuple(sizes), math.ceil(n / rows), tile)
+
+
+def greedy(settings: Settings, goals: Goals, shape: Shape) -> Method:
+    """Yield rounds until the basis is large enough, or no candidate brings enough.
+
+    The weights of every round but the last are only a start for those of the next.
+    """
+    del goals
+    layout = Layout.of(settings, shape)
+    before, rounds = [merge_stage()], list[str]()
+    stage: str | None = None
+    optimal = False
+    for number, size in enumerate(layout.sizes):
+        grown = grow_stage(settings, layout, number, stage, rounds)
+        record = (yield [*before, grown])[grown.name]
+        before, rounds = [], [*rounds, grown.name]
+        last = record["ended"] or size == layout.sizes[-1]
+        precision = EXACT if last else NEAR
+        stage, optimal = yield from newton(layout, grown.name, record, rounds, precision)
+        if last:
+            break
+    assert stage is not None
+    yield scored(model_stage(stage, optimal), shape)
+    return Outcome(MODEL, optimal)
+
+
+def newton(
+    layout: Layout, stage: str, record: Record, rounds: list[str], precision: float
+) -> Generator[Graph, dict[str, Record], tuple[str, bool]]:
+    """Yield Newton steps over all rows until the weights are optimal; return where that was."""
+    number = len(rounds) - 1
+    for step in range(MOST_STEPS):
+        if is_optimal(record, precision):
+            return stage, True
+        after = newton_stage(layout, number, step, stage, rounds)
+        record = (yield [after])[after.name]
+        stage = after.name
+    return stage, is_optimal(record, precision)
+
+
+def is_optimal(record: Record, precision: float) -> bool:
+    """Return whether a commit says that the weights are optimal."""
+    decrement = record["decrement"]
+    return decrement is not None and decrement <= precision * record["objective"]
+
+
+def grow_stage(
+    settings: Settings, layout: Layout, number: int, previous: str | None, rounds: list[str]
+) -> Stage:
+    """Return the stage in which the basis grows.
+
+    Parameters
+    ----------
+    previous : str or None
+        Where the round before ended.
+    rounds : list of str
+        The rounds before.
+    """
+    name, options = f"grow-{number:03d}", Greedy(**settings.options)
+    choose = single(
+        "choose",
+        steps.choose_basis,
+        keep=Keep.STAGE,
+        previous=previous,
+        number=number,
+        size=layout.sizes[number],
+        pool=options.pool,
+        least=options.least,
+    )
+    columns = many(
+        steps.COLUMNS,
+        steps.make_columns,
+        layout.parts,
+        "part",
+        keep=Keep.RUN,
+        stage=name,
+        parts=layout.parts,
+        tile=layout.tile,
+    )
+    evaluate = evaluation(layout, name, [name, "choose"], previous, [*rounds, name])
+    return Stage(name, (choose, columns, *evaluate), "grow", supersedes=previous)
+
+
+def newton_stage(
+    layout: Layout, number: int, step: int, previous: str, rounds: list[str]
+) -> Stage:
+    """Return the stage of one Newton step over all rows."""
+    name = f"newton-{number:03d}-{step:02d}"
+    layers = evaluation(layout, name, [previous, COMMIT], previous, rounds)
+    return Stage(name, layers, "newton", supersedes=previous)
+
+
+def evaluation(
+    layout: Layout, stage: str, source: list[str], previous: str | None, rounds: list[str]
+) -> tuple[Layer, ...]:
+    """Return the layers that try a step: sums over shares, and what follows from them."""
+    sums = many(
+        steps.SUMS,
+        steps.sum_share,
+        layout.parts,
+        "part",
+        source=source,
+        previous=previous,
+        rounds=rounds,
+        parts=layout.parts,
+        tile=layout.tile,
+    )
+    commit = single(
+        COMMIT,
+        steps.take_step,
+        stage=stage,
+        source=source,
+        previous=previous,
+        parts=layout.parts,
+    )
+    return sums, commit
+
+
+def model_stage(source: str, solved: bool) -> Stage:
+    """Return the stage that writes the model."""
+    layers = (single(COMMIT, steps.commit_greedy, source=source, solved=solved),)
+    return Stage(MODEL, layers, "greedy", supersedes=source)
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take."""
+    del goals
+    settings, n = sizes.settings, sizes.n
+    layout, pool = Layout.of(settings, sizes.shape), Greedy(**settings.options).pool
+    sample = min(n, steps.SAMPLE_ROWS)
+    plans = [StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows)]
+    before, rounds, known = None, list[str](), 0
+    for number, size in enumerate(layout.sizes):
+        grown, new = grow_stage(settings, layout, number, before, rounds), size - known
+        rounds = [*rounds, grown.name]
+        matrices = 48.0 * size**2 + 10.0 * n
+        choosing = 4.0 * sample * (size + pool + 1) + sample * (2.5 * sizes.row + 120.0)
+        summing = layout.tile * 24.0 * size + 32.0 * size**2
+        making = layout.tile * (16.0 * new + 2.0 * sizes.row) + new * sizes.row
+        need = largest(*map(sizes.fixed, (choosing + matrices, matrices, summing, making)))
+        scores = sample * new * pool * SCORE_SECONDS
+        passing = n * size * COLUMN_SECONDS + sizes.shape.n_bytes / READ_PER_SECOND
+        hessian = (n + sample) * PRODUCT_SECONDS * (size**2 - known**2)
+        values = float(n) * new + CHOICE_VALUE * sample * (0.5 * pool * new + known)
+        written = 4.0 * n * new + 8.0 * layout.parts * size**2
+        plans.append(
+            StagePlan(grown, need, values, written, core_seconds=scores + passing + hessian)
+        )
+        step = newton_stage(layout, number, 0, grown.name, rounds)
+        plans.append(
+            StagePlan(
+                step,
+                largest(sizes.fixed(matrices), sizes.fixed(summing)),
+                0.0,
+                8.0 * (layout.parts + 1) * size**2,
+                times=LAST_STEPS if size == layout.sizes[-1] else STEPS,
+                core_seconds=n * size * COLUMN_SECONDS,
+            )
+        )
+        before, known = step.name, size
+    return plans
