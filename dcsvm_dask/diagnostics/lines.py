@@ -114,6 +114,10 @@ def describe(stage: str, record: Record) -> str:
         return f"{record['outputs']} features a row"
     if stage == "features":
         return f"features of {record['rows']} rows in {counted(record['parts'], 'part')}"
+    if stage.startswith(("grow", "newton")):
+        left = record["decrement"]
+        known = "" if left is None else f", Newton decrement {left:.2g}"
+        return f"basis {record['support']}, objective {record['objective']:.6g}{known}"
     if stage.startswith("pass"):
         below = ", ".join(map(str, record["support_by_layer"]))
         return f"{record['nodes']} machines, support vectors {below} from the leaves up"

@@ -23,7 +23,7 @@ MODEL = "model-greedy"
 # Basis vectors of the first round, at most; each round after it has twice as many.
 FIRST = 128
 # Newton decrement relative to the objective that ends a round, and the last one; steps of each.
-NEAR, EXACT, MOST_STEPS = 1e-4, 1e-12, 50
+NEAR, EXACT, MOST_STEPS = 1e-3, 1e-10, 50
 # Steps that are typical, after the one to the weights of the sample.
 STEPS, LAST_STEPS = 1, 4
 # Kernel columns of a task, and values of a tile of rows.
@@ -164,9 +164,7 @@ def grow_stage(
     return Stage(name, (choose, columns, *evaluate), "grow", supersedes=previous)
 
 
-def newton_stage(
-    layout: Layout, number: int, step: int, previous: str, rounds: list[str]
-) -> Stage:
+def newton_stage(layout: Layout, number: int, step: int, previous: str, rounds: list[str]) -> Stage:
     """Return the stage of one Newton step over all rows."""
     name = f"newton-{number:03d}-{step:02d}"
     layers = evaluation(layout, name, [previous, COMMIT], previous, rounds)

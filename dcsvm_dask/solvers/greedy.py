@@ -95,8 +95,8 @@ def solve_greedy(
     C : float or array, shape (n,)
         Weights of the losses, 0 or more.
     most : int
-        Most basis vectors, from 1. 4 n (most + pool) bytes of kernel columns are held, and
-        a few matrices of 8 most^2 bytes.
+        Most basis vectors, from 1. 4 n (most + pool + 128) bytes of kernel columns are held,
+        and a few matrices of 8 most^2 bytes.
     intercept : bool, default False
         With a bias.
     basis : ndarray of int64, optional

@@ -150,7 +150,7 @@ class Machine:
 def solve_definite(hessian: NDArray[np.float64], gradient: Vector) -> Vector:
     """Solve with a matrix that is positive definite but for rounding and repeated rows."""
     diagonal = hessian.diagonal().copy()
-    ridge = 1e-14 * float(diagonal.max())
+    ridge = 1e-14 * float(diagonal.max(initial=0.0))
     while True:
         hessian[np.diag_indices_from(hessian)] = diagonal + ridge
         try:

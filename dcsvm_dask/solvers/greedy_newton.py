@@ -26,7 +26,7 @@ Mask = NDArray[np.bool_]
 FACTORS = 0.75 ** np.arange(16)
 """Parts of a step at which the objective is looked at, the whole of it first."""
 # Of what the best of these parts gains: what the whole step has to gain to be taken.
-_ENOUGH = 0.5
+_ENOUGH = 0.1
 # Gains relative to the objective that are rounding.
 _ROUNDING = 1e-14
 
@@ -42,22 +42,18 @@ class RowSums:
 
     Attributes
     ----------
-    losses : ndarray, shape (16,)
-        The loss at `weights` and `FACTORS` of the step.
-    gradient : ndarray, shape (m,)
-        Of the loss, at the end of the step.
-    change : ndarray, shape (m, m)
-        What the Hessian of the loss, at the end of the step, differs by from the one known, with
-        zeros for what is not known.
+    total : ndarray, shape (16 + m + m^2,)
+        The loss at `weights` and `FACTORS` of the step; its gradient at the end of the step; and
+        what its Hessian there differs by from the one known, with zeros for what is not known.
+        Those of several sets of rows are to be added up.
     """
 
     def __init__(self, weights: Vector, step: Vector, known: int) -> None:
         self._line = np.stack([weights, step], axis=1)
         self._known = known
         size = len(weights)
-        self.losses = np.zeros(len(FACTORS))
-        self.gradient = np.zeros(size)
-        self.change = np.zeros((size, size))
+        self.total = np.zeros(len(FACTORS) + size + size**2)
+        self._losses, self._gradient, self._change = _parts(self.total, size)
 
     def add(self, columns: NDArray[np.float32], y: Vector, C: Vector, before: Mask) -> Mask:
         """Add some rows.
@@ -81,20 +77,20 @@ class RowSums:
         margin, falls = 1.0 - y * output, y * direction
         for i, factor in enumerate(FACTORS):
             left = np.maximum(margin - factor * falls, 0.0)
-            self.losses[i] += 0.5 * float(C @ (left * left))
+            self._losses[i] += 0.5 * float(C @ (left * left))
         left = np.maximum(margin - falls, 0.0)
         active: Mask = left > 0.0
-        self.gradient -= (C * y * left) @ wide
+        self._gradient -= (C * y * left) @ wide
         root, old = np.sqrt(C), self._known
         for sign, rows in ((1.0, active & ~before), (-1.0, before & ~active)):
             if rows.any():
                 known = wide[rows, :old] * root[rows, None]
-                self.change[:old, :old] += sign * (known.T @ known)
-        if old < len(self.gradient):
+                self._change[:old, :old] += sign * (known.T @ known)
+        if old < len(self._gradient):
             every = wide[active] * root[active, None]
             new = every[:, old:].T @ every
-            self.change[old:] += new
-            self.change[:old, old:] += new[:, :old].T
+            self._change[old:] += new
+            self._change[:old, old:] += new[:, :old].T
         return active
 
 
@@ -118,27 +114,22 @@ class Newton:
     taken: bool = False
     """Whether the step before was taken as a whole."""
 
-    def advance(
-        self,
-        gram: NDArray[np.float64],
-        losses: Vector,
-        gradient: Vector,
-        change: NDArray[np.float64],
-    ) -> Newton:
+    def advance(self, gram: NDArray[np.float64], total: Vector) -> Newton:
         """Take the step or, where that gains too little, try a part of it.
 
         Parameters
         ----------
         gram : ndarray, shape (m, m)
             The kernel matrix of the basis, with zeros for the bias.
-        losses, gradient, change : ndarray
-            Those of `RowSums`, over all rows.
+        total : ndarray, shape (16 + m + m^2,)
+            That of `RowSums`, over all rows.
 
         Raises
         ------
         InputError
             If the kernel has values that are not finite.
         """
+        losses, gradient, change = _parts(total, len(self.weights))
         if not (np.isfinite(losses).all() and np.isfinite(gradient).all()):
             raise InputError("the kernel has values that are not finite: see the data.")
         hessian = change.copy()
@@ -164,3 +155,9 @@ class Newton:
         step = -solve_definite(gram + hessian, slope)
         decrement = max(0.0, -float(slope @ step))
         return Newton(weights, step, float(values[0]), hessian, decrement, taken=True)
+
+
+def _parts(total: Vector, size: int) -> tuple[Vector, Vector, NDArray[np.float64]]:
+    """Return losses, gradient and change of the Hessian as views of what `RowSums` adds up."""
+    losses, gradient, change = np.split(total, np.cumsum([len(FACTORS), size]))
+    return losses, gradient, change.reshape(size, size)

@@ -14,6 +14,8 @@ from dcsvm_dask.solvers.greedy_machine import Machine, stack
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
+STOCK = 128
+"""Rows whose columns are made at a time: of few it takes half as much longer."""
 
 
 @dataclass(slots=True)
@@ -33,17 +35,24 @@ class Pool:
     free: NDArray[np.bool_] = field(init=False)
     """Places whose row may be chosen."""
     gains: Vector = field(init=False)
+    stock: Index = field(init=False)
+    """Rows whose columns are made, but that are not candidates yet from place `used` on."""
+    stock_rows: Rows = field(init=False)
+    used: int = 0
 
     def __post_init__(self) -> None:
         self.rows = np.full(self.size, -1, np.int64)
         self.free = np.zeros(self.size, np.bool_)
         self.gains = np.zeros(self.size)
         self.Z = None
+        self.stock = np.empty(0, np.int64)
         self.columns = len(self.machine.basis)
 
     def begin(self, rows: Index) -> None:
         """Fill the pool: with some rows, and others at random."""
-        self._fill(np.arange(len(rows)), rows)
+        if len(rows):
+            self._stock(rows)
+            self._fill(np.arange(len(rows)))
         self.renew(np.arange(len(rows), self.size))
 
     def best(self) -> int | None:
@@ -78,25 +87,40 @@ class Pool:
 
     def renew(self, places: Index) -> None:
         """Put other rows into some places, at random from those that are not in use."""
-        idle = np.ones(self.n, np.bool_)
-        idle[self.machine.basis] = False
-        idle[self.rows[self.free]] = False
-        others = np.flatnonzero(idle)
-        drawn = self.random.choice(others, min(len(places), len(others)), replace=False)
-        self.free[places[len(drawn) :]] = False
-        self._fill(places[: len(drawn)], drawn)
+        while len(places):
+            if self.used == len(self.stock):
+                idle = np.ones(self.n, np.bool_)
+                idle[self.machine.basis] = False
+                idle[self.rows[self.free]] = False
+                others = np.flatnonzero(idle)
+                count = min(max(STOCK, len(places)), len(others))
+                self._stock(self.random.choice(others, count, replace=False))
+            count = min(len(places), len(self.stock) - self.used)
+            if count == 0:
+                self.free[places] = False
+                return
+            self._fill(places[:count])
+            places = places[count:]
 
-    def _fill(self, places: Index, drawn: Index) -> None:
-        if len(drawn) == 0:
-            return
-        Z = self.machine.rows(drawn)
-        self.machine.everywhere("offer", places, Z)
-        self.columns += len(drawn)
-        self.rows[places] = drawn
+    def _stock(self, rows: Index) -> None:
+        """Make the columns of rows that become candidates in turn."""
+        self.stock, self.used = rows, 0
+        if len(rows):
+            self.stock_rows = self.machine.rows(rows)
+            self.machine.everywhere("stock", self.stock_rows)
+            self.columns += len(rows)
+
+    def _fill(self, places: Index) -> None:
+        """Make the next rows in stock candidates, in some places of the pool."""
+        chosen = slice(self.used, self.used + len(places))
+        self.used += len(places)
+        Z = self.stock_rows[chosen]
+        self.machine.everywhere("offer", places, chosen)
+        self.rows[places] = self.stock[chosen]
         self.free[places] = True
         if self.Z is None:
             # Fewer rows than places: those left over are never free, but have to be there.
-            self.Z = Z[np.resize(np.arange(len(drawn)), self.size)]
+            self.Z = Z[np.resize(np.arange(len(places)), self.size)]
         else:
             keep = np.arange(self.size)
             keep[places] = self.size + np.arange(len(places))

@@ -35,7 +35,7 @@ class BasisRows:
         The number of the first of these rows among all rows.
     most, pool : int
         Most basis vectors, and candidates at a time: with an intercept 4 n (most + pool + 1)
-        bytes of columns are held.
+        bytes of columns are held, and those in stock.
     intercept : bool
         Begin with a column of ones.
     dtype : float32 or float64, default float64
@@ -63,6 +63,7 @@ class BasisRows:
         self.count = int(intercept)
         self.columns[: self.count] = 1.0
         self.output, self.direction = np.zeros(n), np.zeros(n)
+        self._stock = self.candidates[:0]
         self._known = 0
         self._active = np.zeros(n, np.bool_)
 
@@ -71,9 +72,13 @@ class BasisRows:
         low, high = np.searchsorted(chosen, (self.first, self.first + len(self.y)))
         return self.X[chosen[low:high] - self.first]
 
-    def offer(self, places: Index, Z: Rows) -> None:
-        """Make rows Z candidates, in the given places of the pool."""
-        self.candidates[places] = self._kernel_at(Z)
+    def stock(self, Z: Rows) -> None:
+        """Make the columns of rows Z, which are to be candidates."""
+        self._stock = self._kernel_at(Z)
+
+    def offer(self, places: Index, chosen: slice) -> None:
+        """Make some of the rows in stock candidates, in the given places of the pool."""
+        self.candidates[places] = self._stock[chosen]
 
     def extend(self, Z: Rows) -> None:
         """Make rows Z basis vectors, of weight zero."""
@@ -91,11 +96,14 @@ class BasisRows:
         """Return slope and curvature of the loss in every candidate's weight, shape (2, pool)."""
         out = np.zeros((2, len(self.candidates)))
         active, residual = self._residual()
-        weight = np.where(active, self.C, 0.0)
-        for part, columns in _tiles(self.candidates):
+        # As exact as the candidates' kernel values.
+        residual = residual.astype(self.dtype)
+        weight = np.where(active, self.C, 0.0).astype(self.dtype)
+        for start in range(0, len(weight), _TILE):
+            part = slice(start, start + _TILE)
+            columns = self.candidates[:, part].astype(self.dtype, copy=False)
             out[0] -= columns @ residual[part]
-            columns *= columns
-            out[1] += columns @ weight[part]
+            out[1] += (columns * columns) @ weight[part]
         return out
 
     def aim(self, step: Vector) -> None:
@@ -147,7 +155,11 @@ class BasisRows:
         # In float64 a value's own rounding to float32 is its only error, which many weights
         # together do not notice.
         columns = kernel_matrix(self.kernel, self.X, Z, tile_dtype=self.dtype)
-        return np.ascontiguousarray(columns.T)
+        out = np.empty(columns.shape[::-1], np.float32)
+        for start in range(0, len(columns), _TILE):  # what is read and written stays in cache
+            part = slice(start, start + _TILE)
+            out[:, part] = columns[part].T
+        return out
 
     def _residual(self) -> tuple[NDArray[np.bool_], Vector]:
         margin = 1.0 - self.y * self.output

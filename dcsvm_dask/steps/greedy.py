@@ -48,8 +48,8 @@ def choose_basis(
 ) -> Record:
     """Let the basis grow on a sample of the rows, at random, whose losses stand for all.
 
-    Writes the ``basis`` and the ``candidates`` left, the ``weights`` that are the best so far, the
-    ``step`` from there to those that are the best for the sample, and the rows ``Z`` of the basis.
+    Writes the ``basis``, its rows ``Z`` and the ``candidates`` left; as a ``line`` the weights that
+    are the best so far, and the step from there to those that are the best for the sample.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def choose_basis(
     if previous is not None:
         before = run.node(previous, "commit")
         basis, candidates = before.read("basis"), before.read("candidates")
-        weights = before.read("weights")
+        weights = before.read("line")[0]
         objective = before.record["objective"]
     rng = np.random.default_rng([settings.seed, 9700, number])
     index, C = _sample(problem, np.concatenate([basis, candidates]), rng)
@@ -98,8 +98,8 @@ def choose_basis(
     start[: len(weights)] = weights
     attempt.write("basis", index[found.basis])
     attempt.write("candidates", index[found.candidates])
-    attempt.write("weights", start)
-    attempt.write("step", np.append([found.bias] * offset, found.beta) - start)
+    end = np.append([found.bias] * offset, found.beta)
+    attempt.write("line", np.stack([start, end - start]))
     _write_basis_rows(attempt, X[found.basis])
     return {
         "rows": len(index),
@@ -172,6 +172,8 @@ def sum_share(
 ) -> Record:
     """Write the `RowSums` of a share of the rows at the end of the step to be tried.
 
+    Writes ``total``, and which rows are ``active``, a bit each.
+
     Parameters
     ----------
     source : list of str
@@ -190,7 +192,8 @@ def sum_share(
         known = offset + last.record["support"]
         bits = last.read("active", slice(start // 8, -(-stop // 8)))
         before = np.unpackbits(bits)[start % 8 :][: stop - start].astype(np.bool_)
-    sums = RowSums(at.read("weights"), at.read("step"), known)
+    weights, step = at.read("line")
+    sums = RowSums(weights, step, known)
     active = np.empty(stop - start, np.bool_)
     nodes = [run.node(stage, f"{COLUMNS}-{part:04d}") for stage in rounds]
     for low, columns in _tiles(nodes, stop - start, tile, offset):
@@ -198,10 +201,8 @@ def sum_share(
         index = np.arange(start + low, start + low + len(columns))
         y, C = problem.labels(index), _HALVED * problem.bounds(index)
         active[mine] = sums.add(columns, y, C, before[mine])
-    attempt.write("losses", sums.losses)
-    attempt.write("gradient", sums.gradient)
-    attempt.write("change", sums.change)
-    attempt.write("active", active)
+    attempt.write("total", sums.total)
+    attempt.write("active", np.packbits(active))
     return {"rows": stop - start, "active": int(np.count_nonzero(active))}
 
 
@@ -227,33 +228,29 @@ def take_step(
 ) -> Record:
     """Take the step or a part of it, by the sums of all shares; write where that leads.
 
-    Writes ``weights``, the ``step`` that is next, the ``hessian`` of the loss and which rows it was
-    summed over (``active``, a bit each), and again ``basis``, ``candidates`` and ``Z``.
+    Writes the ``line`` of the weights and the step that is next, the ``hessian`` of the loss and
+    which rows it was summed over (``active``), and again ``basis``, ``candidates`` and ``Z``.
     """
     problem = read_problem(run)
     kernel, offset = problem.settings.kernel, int(problem.settings.fit_intercept)
     at = run.node(*source)
-    weights, Z = at.read("weights"), _basis_rows(at)
+    (weights, step), Z = at.read("line"), _basis_rows(at)
     size, record = len(weights), at.record
     hessian = np.zeros((0, 0)) if previous is None else run.node(previous, "commit").read("hessian")
     gram = np.zeros((size, size))
     if size > offset:
         gram[offset:, offset:] = kernel_matrix(kernel, Z, dtype=np.float64)
-    losses, gradient, change = 0.0, np.zeros(size), np.zeros((size, size))
-    active = []
-    for part in range(parts):
-        node = run.node(stage, f"{SUMS}-{part:04d}")
-        losses = losses + node.read("losses")
-        gradient += node.read("gradient")
-        change += node.read("change")
-        active.append(node.read("active"))
+    nodes = [run.node(stage, f"{SUMS}-{part:04d}") for part in range(parts)]
+    total = nodes[0].read("total")
+    for node in nodes[1:]:
+        total += node.read("total")
     decrement = np.inf if record["decrement"] is None else record["decrement"]
-    point = Newton(weights, at.read("step"), record["objective"], hessian, decrement)
-    found = point.advance(gram, losses, gradient, change)
+    point = Newton(weights, step, record["objective"], hessian, decrement)
+    found = point.advance(gram, total)
+    active = [np.unpackbits(node.read("active"), count=node.record["rows"]) for node in nodes]
     for name in ("basis", "candidates"):
         attempt.write(name, at.read(name))
-    attempt.write("weights", found.weights)
-    attempt.write("step", found.step)
+    attempt.write("line", np.stack([found.weights, found.step]))
     attempt.write("hessian", found.hessian)
     attempt.write("active", np.packbits(np.concatenate(active)))
     _write_basis_rows(attempt, Z)
@@ -263,14 +260,14 @@ def take_step(
         "objective": found.objective,
         "decrement": found.decrement if np.isfinite(found.decrement) else None,
         "newton_steps": record["newton_steps"] + found.taken,
-        "rows_in_margin": sum(int(np.count_nonzero(rows)) for rows in active),
+        "rows_in_margin": sum(node.record["active"] for node in nodes),
     }
 
 
 def commit_greedy(run: RunFolder, attempt: Attempt, *, source: str, solved: bool) -> Record:
     """Write the model of where Newton's method ended."""
     problem, at = read_problem(run), run.node(source, "commit")
-    settings, weights = problem.settings, at.read("weights")
+    settings, weights = problem.settings, at.read("line")[0]
     beta = weights[int(settings.fit_intercept) :]
     bias = float(weights[0]) if settings.fit_intercept else 0.0
     model = Model(

@@ -207,10 +207,13 @@ class Progress(Callback):
         last = max(passed, default=-1)
         chains = {stage.kind for stage in begun} & {*ROUNDS}
         names = {stage.name for stage in begun}
+        planned = list(self.plan.get("stages", ()))
+        latest = max((i for i, name in enumerate(planned) if name in names), default=0)
         waiting = [
             stage
             for stage in self.stages.values()
             if stage.name not in names
+            and (stage.kind in IN_TURN or stage.name not in planned[:latest])
             and stage.kind not in chains
             and (stage.kind not in IN_TURN or IN_TURN.index(stage.kind) >= last)
         ]

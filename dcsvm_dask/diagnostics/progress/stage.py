@@ -12,7 +12,15 @@ WAITING, RUNNING, DONE = "waiting", "running", "done"
 SOLVE = "solve"
 OF_BLOCKS = ("each", "members", "block_rows", "biases")
 """What a task's record says of single blocks."""
-WEIGHTS = {"cluster": 0.3, "assign": 0.5, "scope": 0.1, "order": 0.1, SOLVE: 6.0, "commit": 0.1}
+WEIGHTS = {
+    "cluster": 0.3,
+    "assign": 0.5,
+    "scope": 0.1,
+    "order": 0.1,
+    "choose": 4.0,
+    SOLVE: 6.0,
+    "commit": 0.1,
+}
 """What the layers of a stage usually take, as shares of each other; 1 where none is named."""
 SMALL_BLOCK = 300
 """Rows of a block that takes as long for what does not depend on its rows as for what does."""
