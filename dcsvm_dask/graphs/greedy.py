@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.graphs.dcsvm import merge_stage, scored
-from dcsvm_dask.graphs.forecast import READ_PER_SECOND, Forecast, largest
+from dcsvm_dask.graphs.forecast import Forecast, largest
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Layer, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.solvers.greedy_pool import STOCK
 from dcsvm_dask.steps import greedy as steps
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Record
@@ -23,16 +24,17 @@ MODEL = "model-greedy"
 # Basis vectors of the first round, at most; each round after it has twice as many.
 FIRST = 128
 # Newton decrement relative to the objective that ends a round, and the last one; steps of each.
-NEAR, EXACT, MOST_STEPS = 1e-3, 1e-10, 50
-# Steps that are typical, after the one to the weights of the sample.
-STEPS, LAST_STEPS = 1, 4
+NEAR, EXACT, MOST_STEPS = 1e-3, 1e-9, 50
+# Steps that are typical of a round and of the last one, after that to the sample's weights; where
+# the sample is all rows one will do.
+STEPS, LAST_STEPS = 2, 7
 # Kernel columns of a task, and values of a tile of rows.
 PART_BYTES, TILE_VALUES = 64 << 20, 1 << 21
-# Of a core: for a score of a candidate at a row, for a product of two columns at a row, for a
-# value of a column in a Newton step.
-SCORE_SECONDS, PRODUCT_SECONDS, COLUMN_SECONDS = 1.5e-9, 5e-11, 4e-9
-# In a choice kernel values are float32.
-CHOICE_VALUE = 0.6
+# Of a core: in a choice, for a score of a candidate at a row, and for a basis vector at a row.
+SCORE_SECONDS, SEARCH_SECONDS = 1e-9, 1e-7
+# Of a core: for a product of two columns at a row; for a value of a column, to make it in float64
+# beside what a kernel value takes otherwise, and in every Newton step.
+PRODUCT_SECONDS, EXACT_SECONDS, COLUMN_SECONDS = 5e-11, 6e-9, 1.1e-8
 
 
 @dataclass(frozen=True)
@@ -209,33 +211,34 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     settings, n = sizes.settings, sizes.n
     layout, pool = Layout.of(settings, sizes.shape), Greedy(**settings.options).pool
     sample = min(n, steps.SAMPLE_ROWS)
+    few, many = (1, 1) if sample == n else (STEPS, LAST_STEPS)
     plans = [StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows)]
     before, rounds, known = None, list[str](), 0
     for number, size in enumerate(layout.sizes):
         grown, new = grow_stage(settings, layout, number, before, rounds), size - known
         rounds = [*rounds, grown.name]
         matrices = 48.0 * size**2 + 10.0 * n
-        choosing = 4.0 * sample * (size + pool + 1) + sample * (2.5 * sizes.row + 120.0)
+        choosing = sample * (4.0 * (size + pool + STOCK + 1) + 3.0 * sizes.row + 150.0)
+        choosing += 16.0 * STOCK * min(sample, steps.CHUNK_ROWS)  # columns while they are made
         summing = layout.tile * 24.0 * size + 32.0 * size**2
         making = layout.tile * (16.0 * new + 2.0 * sizes.row) + new * sizes.row
-        need = largest(*map(sizes.fixed, (choosing + matrices, matrices, summing, making)))
-        scores = sample * new * pool * SCORE_SECONDS
-        passing = n * size * COLUMN_SECONDS + sizes.shape.n_bytes / READ_PER_SECOND
-        hessian = (n + sample) * PRODUCT_SECONDS * (size**2 - known**2)
-        values = float(n) * new + CHOICE_VALUE * sample * (0.5 * pool * new + known)
+        need = largest(*map(sizes.fixed, (choosing + matrices, summing, making)))
+        candidates = pool + 0.5 * pool * new
+        passing = n * size * COLUMN_SECONDS
+        busy = sample * new * (pool * SCORE_SECONDS + SEARCH_SECONDS)
+        busy += (n + sample) * new * size * PRODUCT_SECONDS + n * new * EXACT_SECONDS
+        values = float(n) * new + sample * (candidates + known)
         written = 4.0 * n * new + 8.0 * layout.parts * size**2
-        plans.append(
-            StagePlan(grown, need, values, written, core_seconds=scores + passing + hessian)
-        )
+        plans.append(StagePlan(grown, need, values, written, core_seconds=busy + passing))
         step = newton_stage(layout, number, 0, grown.name, rounds)
         plans.append(
             StagePlan(
                 step,
-                largest(sizes.fixed(matrices), sizes.fixed(summing)),
+                sizes.fixed(max(matrices, summing)),
                 0.0,
                 8.0 * (layout.parts + 1) * size**2,
-                times=LAST_STEPS if size == layout.sizes[-1] else STEPS,
-                core_seconds=n * size * COLUMN_SECONDS,
+                times=many if size == layout.sizes[-1] else few,
+                core_seconds=passing,
             )
         )
         before, known = step.name, size

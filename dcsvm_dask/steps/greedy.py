@@ -28,8 +28,8 @@ COLUMNS, SUMS = "columns", "sums"
 
 SAMPLE_ROWS = 65536
 """Rows on which candidates are scored, at most."""
-# Of the sample, at a time.
-_CHUNK_ROWS = 16384
+CHUNK_ROWS = 16384
+"""Of the sample, at a time."""
 # Newton decrement, relative to the objective, that will do on the sample.
 _NEAR = 1e-6
 # Its loss is halved: C means what it means to linear machines.
@@ -90,7 +90,7 @@ def choose_basis(
         candidates=np.searchsorted(index, candidates),
         dtype=np.float32,
         seed=int(rng.integers(1 << 31)),
-        chunk_rows=_CHUNK_ROWS,
+        chunk_rows=CHUNK_ROWS,
         threads=threads(),
         solved=tell,
     )
