@@ -14,7 +14,7 @@ from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.sizes import level_slots
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.steps import bag
 from dcsvm_dask.steps.settings import Settings
@@ -99,6 +99,6 @@ def lay_out_bag(sizes: Forecast, goals: Goals, options: Bagging) -> list[StagePl
     written = sizes.support * (sizes.row + 16)
     stage = bag_stage(options, goals, sizes.shape)
     return [
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        merging_plan(sizes),
         StagePlan(stage, need, sizes.n * rows, 2 * written),
     ]

@@ -14,7 +14,7 @@ from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Method, Node, Stage, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.sizes import row_parts
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps import cascade as steps
@@ -187,7 +187,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     stage = pass_stage(settings, goals, 0, None)
     times = options.passes or PASSES
     plans = [
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        merging_plan(sizes),
         StagePlan(stage, need, values, 8.0 * n, times=times),
     ]
     if options.passes != 1:

@@ -76,11 +76,11 @@ def error_section(found: Table, names: list[str]) -> Section:
     name, title = "objective", "Time and objective"
     made = draw.error(found, names, log=_far_apart(found)) if n_rows(found) else None
     if made is None:
-        return Section(name, title, "No exact model is known to compare objectives with.")
+        return Section(name, title, "No model's objective is known to compare with.")
     left_out = [one for one in names if one not in set(found["run"])]
-    lead = "(f − best f) / |best f|, the best among the exact models of the same problem."
+    lead = "(f − best f) / |best f|, the best among the models of the same problem."
     if left_out:
-        lead += f" No exact model is known of the problem of {', '.join(left_out)}."
+        lead += f" No objective is known of the problem of {', '.join(left_out)}."
     caption = (
         "Lower and further left is better. Open triangles are upper limits: of estimates that "
         "cannot be told from the best, two standard errors; of the best itself, its duality gap."
