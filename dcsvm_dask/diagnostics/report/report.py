@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dcsvm_dask.diagnostics.report.about import command
-from dcsvm_dask.diagnostics.report.comparison import accuracies, comparison, errors, names
+from dcsvm_dask.diagnostics.report.comparison import accuracies, comparison, errors, names, tests
 from dcsvm_dask.diagnostics.report.page import page, require
 from dcsvm_dask.diagnostics.report.plane import plane
 from dcsvm_dask.diagnostics.report.records import Records, read_records
@@ -103,6 +103,7 @@ def compare(runs: list[RunFolder]) -> tuple[str, dict[str, Table]]:
         "comparison": comparison(records),
         "accuracies": accuracies(records),
         "errors": errors(records),
+        "tests": tests(records),
     }
     from dcsvm_dask.diagnostics.report.sections import compare as sections
 
@@ -120,6 +121,7 @@ def compare(runs: list[RunFolder]) -> tuple[str, dict[str, Table]]:
             sections.table_section(found["comparison"]),
             sections.accuracy_section(found["accuracies"], called),
             sections.error_section(found["errors"], called),
+            *sections.test_sections(found["tests"]),
         ],
         tables=found,
     )

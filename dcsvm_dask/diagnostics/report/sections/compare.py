@@ -90,6 +90,28 @@ def error_section(found: Table, names: list[str]) -> Section:
     )
 
 
+def test_sections(found: Table) -> list[Section]:
+    """Return the section of what was tested, if anything was."""
+    if not n_rows(found):
+        return []
+    headers = ["run", "level", "mode", "accuracy", "balanced accuracy", "rows", "ms a row"]
+    lines = [
+        [
+            row["run"],
+            text.whole(row["level"]) if row["level"] else "",
+            row["mode"],
+            text.percent(row["accuracy"]),
+            text.percent(row["balanced_accuracy"]),
+            text.whole(row["rows"]),
+            text.number(row["ms_per_row"], 3),
+        ]
+        for row in rows_of(found)
+    ]
+    words = [True, False, True] + [False] * 4
+    lead = "Each way to predict, on all rows held out; the time is that of one core for a row."
+    return [Section("tests", "Tests", lead, [Grid("Tests", headers, lines, words, table="tests")])]
+
+
 def _far_apart(found: Table) -> bool:
     times = [time for time in found["time"] if time > 0]
     return bool(times) and max(times) > FAR_APART * min(times)
