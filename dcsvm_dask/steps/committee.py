@@ -59,7 +59,7 @@ def calibrate_slot(
         weights[: len(mine)] *= len(index) / max(1, len(mine))
         weights[len(mine) :] *= (problem.n - len(index)) / max(1, len(others))
         values_told = np.concatenate([decided, elsewhere])
-        fitted.append(fit_sigmoid(values_told, problem.labels(told) > 0, weights))
+        fitted.append(fit_member(problem, values_told, problem.labels(told) > 0, weights))
         rows += len(mine)
         values += computed + of_product
     found = np.array(fitted, dtype=np.float64).reshape(len(blocks), 2)
@@ -101,7 +101,21 @@ def calibrate_unseen(
         problem.labels(support) * alpha[alpha > 0.0],
     )
     weights = problem.weights[asked].astype(np.float64)
-    return fit_sigmoid(values, problem.labels(asked) > 0, weights), computed
+    return fit_member(problem, values, problem.labels(asked) > 0, weights), computed
+
+
+def fit_member(
+    problem: Problem, values: Vector, positive: NDArray[np.bool_], weights: Vector
+) -> tuple[float, float]:
+    """Fit a member's sigmoid; see `fit_sigmoid`.
+
+    The odds are brought from those of the classes in the sample to those in all rows: in a sum
+    over many members, all asked about the same rows, the sample's error would add up. A machine
+    that tells nothing then says just what is known without it.
+    """
+    slope, intercept = fit_sigmoid(values, positive, weights)
+    _, of_sample = fit_sigmoid(np.zeros(len(values)), positive, weights)
+    return slope, intercept - of_sample + prior_odds(problem)
 
 
 def prior_odds(problem: Problem) -> float:

@@ -9,6 +9,8 @@ from dcsvm_dask.diagnostics.report.history import history
 from dcsvm_dask.diagnostics.report.predictions import predictions
 from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, rows_of, table
+from dcsvm_dask.diagnostics.report.trials import COLUMNS as TRIALS
+from dcsvm_dask.diagnostics.report.trials import trials
 
 PROBLEM = ("kernel", "C", "fit_intercept")
 
@@ -125,3 +127,13 @@ def errors(runs: list[Records]) -> Table:
                 about |= {"gap": row["gap"] / abs(lowest) if exact else None}
                 rows.append({"run": name, **about, "error": error, "standard_error": spread})
     return table(("run", "stage", "level", "time", "error", "standard_error", "gap"), rows)
+
+
+def tests(runs: list[Records]) -> Table:
+    """Return the tests of all runs: a row for each way to predict that was tested before."""
+    rows = [
+        {"run": name, **row}
+        for name, records in zip(names(runs), runs, strict=True)
+        for row in rows_of(trials(records.run))
+    ]
+    return table(("run", *TRIALS), rows)

@@ -90,6 +90,53 @@ def error_section(found: Table, names: list[str]) -> Section:
     )
 
 
+def support_sections(found: Table) -> list[Section]:
+    """Return the section of support vectors, if there is an exact model to compare with."""
+    if not n_rows(found):
+        return []
+    headers = ["run", "stage", "time", "support vectors", "precision", "recall"]
+    lines = [
+        [
+            row["run"],
+            row["stage"],
+            text.seconds(row["time"]),
+            text.whole(row["n_support"]),
+            text.percent(row["precision"]),
+            text.percent(row["recall"]),
+        ]
+        for row in rows_of(found)
+    ]
+    words = [True, True] + [False] * 4
+    lead = (
+        "Rows of the data set that are support vectors at a level or in a model, against those of "
+        "the best exact model of the same problem."
+    )
+    grid = Grid("Support vectors", headers, lines, words, table="support")
+    return [Section("support", "Support vectors", lead, [grid])]
+
+
+def test_sections(found: Table) -> list[Section]:
+    """Return the section of what was tested, if anything was."""
+    if not n_rows(found):
+        return []
+    headers = ["run", "level", "mode", "accuracy", "balanced accuracy", "rows", "ms a row"]
+    lines = [
+        [
+            row["run"],
+            text.whole(row["level"]) if row["level"] else "",
+            row["mode"],
+            text.percent(row["accuracy"]),
+            text.percent(row["balanced_accuracy"]),
+            text.whole(row["rows"]),
+            text.number(row["ms_per_row"], 3),
+        ]
+        for row in rows_of(found)
+    ]
+    words = [True, False, True] + [False] * 4
+    lead = "Each way to predict, on all rows held out; the time is that of one core for a row."
+    return [Section("tests", "Tests", lead, [Grid("Tests", headers, lines, words, table="tests")])]
+
+
 def _far_apart(found: Table) -> bool:
     times = [time for time in found["time"] if time > 0]
     return bool(times) and max(times) > FAR_APART * min(times)
