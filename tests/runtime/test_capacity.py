@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.features import Fourier
 from dcsvm_dask.graphs.methods import METHODS
 from dcsvm_dask.graphs.plan import plan
 from dcsvm_dask.runtime.capacity import (
@@ -80,7 +81,7 @@ def test_what_does_not_fit_names_what_bounds_its_memory(
 
 
 def test_chunks_make_approximations_fit() -> None:
-    own = METHODS["fourier"].options(outputs=1000, chunks=8).to_json()
+    own = Fourier(outputs=1000, chunks=8).to_json()
     settings = replace(SETTINGS, clusters=(), method="fourier", options=own)
     check_memory(plan(settings, GOALS, COVTYPE), 2 << 30)
 
