@@ -12,7 +12,7 @@ from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, single
 from dcsvm_dask.graphs.options import Options, option, whole
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.steps import direct
 from dcsvm_dask.steps.node import Step
 from dcsvm_dask.steps.settings import Settings
@@ -92,6 +92,6 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     need = sizes.fixed(held + 2.0 * sizes.shape.n_bytes + 60.0 * sizes.n)
     written = sizes.support * (sizes.row + 8)
     return [
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        merging_plan(sizes),
         StagePlan(task_stage(sizes.settings, goals), need, values, written),
     ]

@@ -13,7 +13,7 @@ from dcsvm_dask.graphs.forecast import Forecast, largest
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Layer, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.solvers.greedy_pool import STOCK
 from dcsvm_dask.steps import greedy as steps
@@ -212,7 +212,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     layout, pool = Layout.of(settings, sizes.shape), Greedy(**settings.options).pool
     sample = min(n, steps.SAMPLE_ROWS)
     few, many = (1, 1) if sample == n else (STEPS, LAST_STEPS)
-    plans = [StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows)]
+    relief, plans = "lower -P basis", [merging_plan(sizes)]
     before, rounds, known = None, list[str](), 0
     for number, size in enumerate(layout.sizes):
         grown, new = grow_stage(settings, layout, number, before, rounds), size - known
@@ -229,7 +229,8 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         busy += (n + sample) * new * size * PRODUCT_SECONDS + n * new * EXACT_SECONDS
         values = float(n) * new + sample * (candidates + known)
         written = 4.0 * n * new + 8.0 * layout.parts * size**2
-        plans.append(StagePlan(grown, need, values, written, core_seconds=busy + passing))
+        busy += passing
+        plans.append(StagePlan(grown, need, values, written, core_seconds=busy, relief=relief))
         step = newton_stage(layout, number, 0, grown.name, rounds)
         plans.append(
             StagePlan(
@@ -239,6 +240,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
                 8.0 * (layout.parts + 1) * size**2,
                 times=many if size == layout.sizes[-1] else few,
                 core_seconds=passing,
+                relief=relief,
             )
         )
         before, known = step.name, size

@@ -1,4 +1,4 @@
-"""LaSVM and SpSVM as runs on real rows: the exact answer where they go on until it."""
+"""LaSVM as runs on real rows: the exact answer where it goes on until it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
@@ -16,7 +15,6 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.steps import telling
 from dcsvm_dask.storage.dataset import DataSet
 
@@ -93,29 +91,11 @@ def test_online_is_scikit_learns_machine_in_other_programs_form(
     np.testing.assert_allclose(run.to_sklearn().decision_function(X), wanted, atol=5e-3)
 
 
-def test_a_greedy_basis_of_all_rows_has_the_whole_problems_objective(
-    data: DataSet, train: Callable[..., api.Run]
-) -> None:
-    X, y = rows_of(data)
-    run = train(method="greedy", basis=ROWS, least=0.0)
-    record = run.status()["stages"]["model-greedy"]
-    # The squared hinge's dual is the hinge's with a ridge of 1 / (2 C) and no upper bound.
-    K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))
-    ridge = K + np.eye(ROWS) / (2.0 * C)
-    dual = solve_smo(ridge, y.astype(np.float64), 1e6, tol=1e-7)
-    assert record["primal_objective"] == pytest.approx(-dual.objective, rel=1e-5)
-    few = train("few", method="greedy", basis=30).status()["stages"]["model-greedy"]
-    assert few["support"] <= 30
-    assert few["primal_objective"] > record["primal_objective"]
-
-
 @pytest.mark.long
 def test_workers_change_nothing(data: DataSet, train: Callable[..., api.Run]) -> None:
-    for method in ("online", "greedy"):
-        here = train(f"{method}-here", method=method)
-        there = train(f"{method}-there", workers=1, method=method)
-        rows = data.place.url
-        assert np.array_equal(here.decision_function(rows), there.decision_function(rows))
+    here, there = train("here", method="online"), train("there", workers=1, method="online")
+    rows = data.place.url
+    assert np.array_equal(here.decision_function(rows), there.decision_function(rows))
 
 
 @pytest.mark.parametrize(
@@ -123,9 +103,6 @@ def test_workers_change_nothing(data: DataSet, train: Callable[..., api.Run]) ->
     [
         ({"method": "online", "passes": 0}, "passes: 0 is not possible; it must be at least 1"),
         ({"method": "online", "samples": 300}, "samples: 300 is not possible"),
-        ({"method": "greedy", "basis": 2.5}, "basis: 2.5 is not possible"),
-        ({"method": "greedy", "least": -1}, "least: -1 is not possible"),
-        ({"method": "greedy", "kernel": "sigmoid"}, "kernel: 'sigmoid' is not possible"),
     ],
 )
 def test_what_is_impossible_is_refused(

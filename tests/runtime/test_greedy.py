@@ -20,6 +20,7 @@ from dcsvm_dask.graphs.plan import plan
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.capacity import check_memory
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
@@ -209,6 +210,8 @@ def test_memory_of_a_task_is_bounded_however_many_rows_there_are(
         found = [s.need.most for s in planned.stages if s.stage.name != "arrange"]
         return max(found)
 
+    with pytest.raises(InputError, match="or lower -P basis, or train on fewer rows"):
+        check_memory(plan(settings, goals, Shape(10**6, 10**6, 216 * 10**6)), 250 << 20)
     few, many = largest(10**6), largest(10**7)
     assert many - few <= 16 * 9 * 10**6  # a few bytes a row, and none of them for the basis
 
