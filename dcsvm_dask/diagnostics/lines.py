@@ -114,7 +114,7 @@ def describe(stage: str, record: Record) -> str:
         return f"{record['outputs']} features a row"
     if stage == "features":
         return f"features of {record['rows']} rows in {counted(record['parts'], 'part')}"
-    if stage.startswith(("grow", "newton")):
+    if stage.startswith(("grow", "fit")):
         left = record["decrement"]
         known = "" if left is None else f", Newton decrement {left:.2g}"
         return f"basis {record['support']}, objective {record['objective']:.6g}{known}"

@@ -26,7 +26,7 @@ FIRST = 128
 # Newton decrement relative to the objective that ends a round, and the last one; steps of each.
 NEAR, EXACT, MOST_STEPS = 1e-3, 1e-9, 50
 # Steps that are typical of a round and of the last one, after that to the sample's weights; where
-# the sample is all rows one will do.
+# the sample is all rows there is hardly any.
 STEPS, LAST_STEPS = 2, 7
 # Kernel columns of a task, and values of a tile of rows.
 PART_BYTES, TILE_VALUES = 64 << 20, 1 << 21
@@ -101,7 +101,7 @@ def greedy(settings: Settings, goals: Goals, shape: Shape) -> Method:
         before, rounds = [], [*rounds, grown.name]
         last = record["ended"] or size == layout.sizes[-1]
         precision = EXACT if last else NEAR
-        stage, optimal = yield from newton(layout, grown.name, record, rounds, precision)
+        stage, optimal = yield from fit(layout, grown.name, record, rounds, precision)
         if last:
             break
     assert stage is not None
@@ -109,7 +109,7 @@ def greedy(settings: Settings, goals: Goals, shape: Shape) -> Method:
     return Outcome(MODEL, optimal)
 
 
-def newton(
+def fit(
     layout: Layout, stage: str, record: Record, rounds: list[str], precision: float
 ) -> Generator[Graph, dict[str, Record], tuple[str, bool]]:
     """Yield Newton steps over all rows until the weights are optimal; return where that was."""
@@ -117,7 +117,7 @@ def newton(
     for step in range(MOST_STEPS):
         if is_optimal(record, precision):
             return stage, True
-        after = newton_stage(layout, number, step, stage, rounds)
+        after = fit_stage(layout, number, step, stage, rounds)
         record = (yield [after])[after.name]
         stage = after.name
     return stage, is_optimal(record, precision)
@@ -141,7 +141,7 @@ def grow_stage(
     rounds : list of str
         The rounds before.
     """
-    name, options = f"grow-{number:03d}", Greedy(**settings.options)
+    name, options = f"grow-{number:02d}", Greedy(**settings.options)
     choose = single(
         "choose",
         steps.choose_basis,
@@ -166,11 +166,11 @@ def grow_stage(
     return Stage(name, (choose, columns, *evaluate), "grow", supersedes=previous)
 
 
-def newton_stage(layout: Layout, number: int, step: int, previous: str, rounds: list[str]) -> Stage:
+def fit_stage(layout: Layout, number: int, step: int, previous: str, rounds: list[str]) -> Stage:
     """Return the stage of one Newton step over all rows."""
-    name = f"newton-{number:03d}-{step:02d}"
+    name = f"fit-{number:02d}-{step:02d}"
     layers = evaluation(layout, name, [previous, COMMIT], previous, rounds)
-    return Stage(name, layers, "newton", supersedes=previous)
+    return Stage(name, layers, "fit", supersedes=previous)
 
 
 def evaluation(
@@ -211,7 +211,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     settings, n = sizes.settings, sizes.n
     layout, pool = Layout.of(settings, sizes.shape), Greedy(**settings.options).pool
     sample = min(n, steps.SAMPLE_ROWS)
-    few, many = (1, 1) if sample == n else (STEPS, LAST_STEPS)
+    few, many = (0, 1) if sample == n else (STEPS, LAST_STEPS)
     relief, plans = "lower -P basis", [merging_plan(sizes)]
     before, rounds, known = None, list[str](), 0
     for number, size in enumerate(layout.sizes):
@@ -231,17 +231,14 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         written = 4.0 * n * new + 8.0 * layout.parts * size**2
         busy += passing
         plans.append(StagePlan(grown, need, values, written, core_seconds=busy, relief=relief))
-        step = newton_stage(layout, number, 0, grown.name, rounds)
-        plans.append(
-            StagePlan(
-                step,
-                sizes.fixed(max(matrices, summing)),
-                0.0,
-                8.0 * (layout.parts + 1) * size**2,
-                times=many if size == layout.sizes[-1] else few,
-                core_seconds=passing,
-                relief=relief,
-            )
-        )
-        before, known = step.name, size
+        before = grown.name
+        for step in range(many if size == layout.sizes[-1] else few):
+            stepped = fit_stage(layout, number, step, before, rounds)
+            before = stepped.name
+            held, summed = sizes.fixed(max(matrices, summing)), 8.0 * layout.parts * size**2
+            plans.append(StagePlan(stepped, held, 0.0, summed, core_seconds=passing, relief=relief))
+        known = size
+    assert before is not None
+    model = sizes.fixed(2.0 * known * sizes.row)
+    plans.append(StagePlan(model_stage(before, True), model, 0.0, known * (sizes.row + 8.0)))
     return plans

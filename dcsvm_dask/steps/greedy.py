@@ -73,7 +73,8 @@ def choose_basis(
     advanced = tell_of_advance()
 
     def tell(chosen: int, about: Record) -> None:
-        advanced(chosen, size, "basis vectors", about)
+        done = (chosen - len(basis)) / max(1, size - len(basis))
+        advanced(chosen, size, "basis vectors", about, share=done)
 
     found = solve_greedy(
         settings.kernel,

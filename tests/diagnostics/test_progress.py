@@ -212,3 +212,20 @@ def test_rounds_are_foretold_by_how_their_violation_falls() -> None:
     assert rounds_left(chain(1.0, 1e-4), 2) == 1
     under_way = [*chain(1.0, 0.1), StageProgress("conquer-002", state=RUNNING)]
     assert rounds_left(under_way, 2) == 1
+
+
+def test_steps_that_were_foretold_and_not_needed_are_gone() -> None:
+    progress, layers = begun(), {"sums": 2, "commit": 1}
+    names = ("grow-00", "fit-00-00", "fit-00-01", "grow-01", "fit-01-00", "model-greedy")
+    one = {"layers": layers, "seconds": 10.0, "times": 1}
+    progress.on_plan(Planned(R, 0.0, {"stages": dict.fromkeys(names, one)}))
+    for name in ("grow-00", "fit-00-00"):
+        progress.on_stage(StageBegins(R, 1.0, name, "x", layers, {}))
+        progress.on_commit(StageDone(R, 11.0, name, {}, resumed=False))
+    assert progress.left(11.0) == pytest.approx(40.0)
+    progress.on_stage(StageBegins(R, 11.0, "grow-01", "x", layers, {}))
+    assert list(progress.stages) == [name for name in names if name != "fit-00-01"]
+    assert progress.left(11.0) == pytest.approx(30.0)
+    progress.on_commit(StageDone(R, 21.0, "grow-01", {}, resumed=False))
+    progress.on_stage(StageBegins(R, 21.0, "model-greedy", "x", {"commit": 1}, {}))
+    assert "fit-01-00" not in progress.stages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dcsvm_dask import api
+from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs import greedy as graph
 from dcsvm_dask.graphs.goals import Goals, Shape
@@ -30,7 +32,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 
 ROWS, C, GAMMA, BASIS = 1500, 4.0, 8.0, 24
-ROUNDS = ["grow-000", "grow-001", "grow-002"]
+ROUNDS = ["grow-00", "grow-01", "grow-02"]
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +159,7 @@ class StopAfter(Callback):
             raise api.StopRun("enough")
 
 
-@pytest.mark.parametrize("stage", ["grow-000", "grow-001", "newton-002-00"])
+@pytest.mark.parametrize("stage", ["grow-00", "grow-01", "fit-02-00"])
 def test_a_resume_ends_with_the_same_bits(
     stage: str, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +184,16 @@ def test_it_ends_where_a_basis_vector_brings_too_little(train: Callable[..., api
     run = train(least=0.05, basis=200)
     assert run.status()["stages"]["model-greedy"]["support"] < 50
     assert run.status()["converged"]
+
+
+def test_every_commit_says_how_large_the_basis_is_and_the_objective(
+    train: Callable[..., api.Run],
+) -> None:
+    stream = StringIO()
+    stages = train(callbacks=[Lines(stream)]).status()["stages"]
+    told = stream.getvalue()
+    for name, size in zip(ROUNDS, (6, 12, 24), strict=True):
+        assert f"basis {size}, objective {stages[name]['objective']:.6g}, Newton" in told
 
 
 def test_rows_without_a_difference_have_no_basis(tmp_path: Path) -> None:

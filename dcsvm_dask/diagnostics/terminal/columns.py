@@ -42,7 +42,7 @@ NEEDLESS = ("error", "time", "violation", "gap", "accuracy")
 
 def is_point(stage: str) -> bool:
     """Whether a stage's commit measures the whole problem."""
-    return stage.split("-")[0] in ("level", "look", "grow", "newton", *ROUNDS)
+    return stage.split("-")[0] in ("level", "look", "grow", "fit", *ROUNDS)
 
 
 def figures(seconds: float, stage: str, record: Record, accuracy: float | None) -> dict[str, str]:
