@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage
 from dcsvm_dask.runtime.announcer import Message, graph_message
 from dcsvm_dask.runtime.executors import Executor, OutOfTimeError
 from dcsvm_dask.storage.run import Record, RunFolder
+
+# Nodes whose arrays are deleted at a time.
+DELETERS = 8
 
 
 def carry(
@@ -82,9 +86,9 @@ def tidy(run: RunFolder, stage: Stage) -> None:
     kept = {
         node.name for layer in stage.layers if layer.keep is not Keep.STAGE for node in layer.nodes
     }
-    for name in run.nodes(stage.name):
-        if name not in kept:
-            run.release(stage.name, name)
+    gone = [name for name in run.nodes(stage.name) if name not in kept]
+    with ThreadPoolExecutor(DELETERS) as pool:  # the next stage waits for it
+        list(pool.map(lambda name: run.release(stage.name, name), gone))
     if stage.supersedes is not None:
         run.release(stage.supersedes, COMMIT)
 

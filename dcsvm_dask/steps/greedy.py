@@ -18,6 +18,7 @@ from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.shares import share
 from dcsvm_dask.steps.telling import tell_of_advance
+from dcsvm_dask.storage.arrays import create_array, open_array, read_rows
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.rows import open_rows, write_rows
@@ -146,17 +147,16 @@ def make_columns(
     Z = _basis_rows(chosen)[chosen.record["known"] :]
     count = int(Z.shape[0])
     if count:
-        blocks = (
-            kernel_matrix(
-                problem.settings.kernel,
-                problem.X.read(at, min(at + tile, stop)),
-                Z,
-                # Rounding to float32 is then the only error, which many weights do not notice.
-                tile_dtype=np.float64,
-            )
-            for at in range(start, stop, tile)
-        )
-        write_rows(attempt.place / "K", blocks, n_features=count, sparse=False, chunk_rows=tile)
+        place = attempt.place / "K"
+        form = (stop - start, count), np.float32, (tile, count)
+        # Every Newton step reads them: unpacking would take longer than all else that it does,
+        # but for what comes over a network.
+        columns = create_array(place, *form, packed=place.is_remote)
+        for at in range(start, stop, tile):
+            X = problem.X.read(at, min(at + tile, stop))
+            # Rounding to float32 is then the only error, which many weights do not notice.
+            K = kernel_matrix(problem.settings.kernel, X, Z, tile_dtype=np.float64)
+            columns[at - start : at - start + len(K)] = K
     return {"columns": count, "kernel_values": count * (stop - start)}
 
 
@@ -211,11 +211,12 @@ def _tiles(
     nodes: list[Committed], count: int, tile: int, offset: int
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Yield the stored columns of a share, some rows at a time, after ones for a bias."""
-    stored = [open_rows(node.place / "K") for node in nodes if node.record["columns"]]
+    places = [node.place / "K" for node in nodes if node.record["columns"]]
+    stored = [(open_array(place), place) for place in places]
     for low in range(0, count, tile):
         high = min(low + tile, count)
         ones = np.ones((high - low, offset), np.float32)
-        yield low, np.concatenate([ones, *(rows.read(low, high) for rows in stored)], axis=1)
+        yield low, np.concatenate([ones, *(read_rows(*of, low, high) for of in stored)], axis=1)
 
 
 def take_step(
