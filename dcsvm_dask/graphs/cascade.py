@@ -171,25 +171,34 @@ def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> S
 
 
 def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
-    """Return the stages with what they take; passes stand for one."""
+    """Return the stages with what they take; the passes after the first stand for one."""
     settings, options = sizes.settings, Cascade(**sizes.settings.options)
     if options.decide != "top":
         return lay_out_bag(sizes, goals, options.bottom)
     n, support = sizes.n, sizes.support
     leaf, top = n / options.leaves, min(float(n), 1.5 * support)
     need = largest(sizes.solving(leaf, leaf + support), sizes.solving(top, n))
-    values = 0.0
-    for height in range(options.depth + 1):
-        # Of all rows at the leaves, layer by layer fewer go up.
-        rows = n + (top - n) * height / max(1, options.depth)
-        mine = rows / options.arity ** (options.depth - height)
-        values += rows * mine * (1.0 if mine <= settings.block_cap else ABOVE_CAP)
-    stage = pass_stage(settings, goals, 0, None)
-    times = options.passes or PASSES
-    plans = [
-        merging_plan(sizes),
-        StagePlan(stage, need, values, 8.0 * n, times=times),
+
+    def values(each: list[float]) -> float:
+        """Return the kernel values of nodes of so many rows each, by layer from the leaves up."""
+        nodes = [int(options.arity ** (options.depth - height)) for height in range(len(each))]
+        return sum(
+            count * rows**2 * (1.0 if rows <= settings.block_cap else ABOVE_CAP)
+            for count, rows in zip(nodes, each, strict=True)
+        )
+
+    # Of all rows at the leaves, layer by layer fewer go up.
+    up = [
+        (n + (top - n) * height / max(1, options.depth)) / options.arity ** (options.depth - height)
+        for height in range(options.depth + 1)
     ]
+    stage, times = pass_stage(settings, goals, 0, None), options.passes or PASSES
+    plans = [merging_plan(sizes), StagePlan(stage, need, values(up), 8.0 * n)]
+    if times > 1:
+        # Every leaf takes the support vectors of the last top, and keeps most of them.
+        again = [leaf + support, *[top] * options.depth]
+        stage = pass_stage(settings, goals, 1, "look-000")
+        plans.append(StagePlan(stage, need, values(again), 8.0 * n, times=times - 1))
     if options.passes != 1:
         look = look_stage(settings, goals, sizes.shape, 0)
         scratch = NEAR_PAIRS * n * support
