@@ -34,7 +34,7 @@ PART_BYTES, TILE_VALUES = 64 << 20, 1 << 21
 SCORE_SECONDS, SEARCH_SECONDS = 1e-9, 1e-7
 # Of a core: for a product of two columns at a row; for a value of a column, to make it in float64
 # beside what a kernel value takes otherwise, and in every Newton step.
-PRODUCT_SECONDS, EXACT_SECONDS, COLUMN_SECONDS = 5e-11, 6e-9, 1.1e-8
+PRODUCT_SECONDS, EXACT_SECONDS, COLUMN_SECONDS = 5e-11, 9e-9, 5e-9
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,40 @@ def test_it_stops_where_more_gains_too_little_and_goes_on_from_there(
     assert last.objective < more.objective
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+def test_it_goes_on_at_the_weights_and_with_the_candidates_of_before(
+    intercept: bool, problem: Callable[[str], Any]
+) -> None:
+    X, y = problem("a9a")
+    X, y = X[:900], y[:900]
+
+    def run(most: int, **how: Any) -> Any:
+        kernel = Kernel("rbf", GAMMA)
+        return solve_greedy(kernel, X, y, 4.0, most=most, tol=0.0, intercept=intercept, **how)
+
+    first = run(20)
+    weights = np.append([first.bias] * intercept, first.beta)
+    again = run(20, basis=first.basis, weights=weights)
+    assert again.objectives[0] == pytest.approx(first.objective, rel=1e-9)
+    assert again.n_iter <= 1
+    np.testing.assert_allclose(again.beta, first.beta, rtol=1e-6, atol=1e-9)
+    assert len(first.candidates) == 59
+    how = {"basis": first.basis, "weights": weights, "candidates": first.candidates}
+    more = run(21, pool=59, **how)
+    assert more.basis[20] in first.candidates
+    assert more.objective < first.objective
+
+
+def test_float32_chooses_as_well(problem: Callable[[str], Any]) -> None:
+    X, y = problem("a9a")
+    X, y, kernel = X[:2000], y[:2000], Kernel("rbf", GAMMA)
+    exact = solve_greedy(kernel, X, y, 4.0, most=40, tol=0.0)
+    rough = solve_greedy(kernel, X, y, 4.0, most=40, tol=0.0, dtype=np.float32)
+    refined = solve_greedy(kernel, X, y, 4.0, most=40, basis=rough.basis)
+    assert refined.objective == pytest.approx(exact.objective, rel=1e-2)
+    assert rough.objective == pytest.approx(refined.objective, rel=1e-4)
+
+
 def test_rows_that_add_nothing_are_not_chosen() -> None:
     rng = np.random.default_rng(0)
     distinct = rng.standard_normal((12, 3)).astype(np.float32)
@@ -217,6 +251,12 @@ def test_what_cannot_be_used_is_refused() -> None:
         solve_greedy(Kernel("rbf"), X, y, 1.0, most=0)
     with pytest.raises(InputError, match="repeat rows"):
         solve_greedy(Kernel("rbf"), X, y, 1.0, most=2, basis=np.array([1, 1]))
+    with pytest.raises(InputError, match="give 1 finite numbers"):
+        solve_greedy(Kernel("rbf"), X, y, 1.0, most=2, basis=np.array([1]), weights=np.ones(2))
+    with pytest.raises(InputError, match="repeat rows"):
+        solve_greedy(
+            Kernel("rbf"), X, y, 1.0, most=2, basis=np.array([1]), candidates=np.array([1])
+        )
     with pytest.raises(InputError, match="semi-definite"):
         solve_greedy(Kernel("sigmoid"), X, y, 1.0, most=2)
     X[2, 1] = np.nan
