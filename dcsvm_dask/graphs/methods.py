@@ -14,6 +14,7 @@ from dcsvm_dask.graphs import (
     direct,
     features,
     greedy,
+    greedy_plan,
     reference,
     subsample,
 )
@@ -73,7 +74,7 @@ METHODS = {
         "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared hinge",
         greedy.Greedy,
         greedy.greedy,
-        greedy.lay_out,
+        greedy_plan.lay_out,
     ),
     "online": Described(
         "LaSVM (Bordes, Ertekin, Weston, Bottou 2005): rows one by one, and a finish",
