@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from mmap import mmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ Index = NDArray[np.int64]
 BATCH = 256
 _LEAST_CACHED = 4
 # Kernel rows made together when one is missing: of those that violate most, which come next.
-_FETCHED = 128
+_FETCHED = 16
 # Bytes of a working set of the finish for each of its kernel values in float32; see `solve_smo`.
 _SOLVING = 4 * 1.57
 # Share of the tolerance that a product of the finish may lose by leaving out far pairs.
@@ -232,7 +233,8 @@ class OnlineExpansion:
         cached = min(capacity, max(_LEAST_CACHED, self.cache_bytes // (4 * capacity)))
         if len(self._buffer) < cached * capacity:  # not yet made, or too small for the fewest rows
             before, size = self._buffer, max(cached * capacity, self.cache_bytes // 4)
-            self._buffer = np.zeros(size, np.float32)  # taken from memory as it is written to
+            # Not from the allocator, which may keep it later, or write zeros into all of it now.
+            self._buffer = np.frombuffer(mmap(-1, 4 * size), np.float32)
             self._buffer[: len(before)] = before
         none = np.full(capacity, -1, np.int64)
         # Kernel values of a batch; those at slots that are not in use are never looked at.
