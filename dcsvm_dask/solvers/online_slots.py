@@ -32,7 +32,7 @@ from dcsvm_dask.solvers.online_arrays import (
     put,
     widen,
 )
-from dcsvm_dask.solvers.online_steps import process, reprocess
+from dcsvm_dask.solvers.online_steps import missing, process, reprocess
 from dcsvm_dask.solvers.smo_loops import FAR
 
 Vector = NDArray[np.float64]
@@ -187,7 +187,8 @@ class OnlineExpansion:
         """Call compiled work until no kernel row is missing."""
         while (slot := work(self.slots)) >= 0:
             S, held = self.slots, self._in_slots
-            wanted = np.append(self._next(slot), slot)
+            most = min(_FETCHED, len(S.holder) // _LEAST_CACHED)
+            wanted = missing(S, slot, self.equality, most)
             K = np.empty((len(wanted), len(held)), np.float32)
             self.kernel_values += self._held.values(S.rows[wanted], held, K)
             put(S, wanted, K)
@@ -198,21 +199,6 @@ class OnlineExpansion:
         """The row in each slot up to the last one in use; where one is free, any row."""
         S = self.slots
         return np.maximum(S.rows[: S.counts[HIGH]], 0)
-
-    def _next(self, slot: int) -> Index:
-        """Return slots without a kernel row, besides one, that will soon need theirs."""
-        S, high = self.slots, self.slots.counts[HIGH]
-        beta, g = S.beta[:high], S.g[:high]
-        up = np.where(beta < S.upper[:high], g, -np.inf)
-        down = np.where(beta > S.lower[:high], g, np.inf)
-        middle = 0.5 * (up.max() + down.min()) if self.equality else 0.0
-        reach = np.maximum(up - middle, middle - down)
-        reach[S.where[:high] >= 0] = reach[slot] = -np.inf
-        others = np.flatnonzero(reach > 0.0)
-        most = min(_FETCHED, len(S.holder) // _LEAST_CACHED) - 1
-        if len(others) > most:
-            others = others[np.argpartition(-reach[others], most)[:most]]
-        return others[np.argsort(-reach[others], kind="stable")]
 
     def _batch(self, rows: Index) -> Batch:
         own, computed = counted_kernel_matrix(self.kernel, self.X[rows])

@@ -75,6 +75,36 @@ def violation(S: Any, equality: Any) -> Any:
     return _worst(S, equality)[2]
 
 
+@njit(**OPTIONS)
+def missing(S: Any, slot: Any, equality: Any, most: Any) -> Any:
+    """Return a slot, and at most so many others without a kernel row that will soon need theirs.
+
+    Those are the ones that violate most, with an equality by what the bias would be.
+    """
+    middle = 0.0
+    if equality:
+        i, j = _ends(S)
+        if i >= 0 and j >= 0:
+            middle = 0.5 * (S.g[i] + S.g[j])
+    found, reach, count = np.empty(most, np.int64), np.empty(most), 1
+    found[0], reach[0] = slot, np.inf
+    for s in range(S.counts[HIGH]):
+        if S.where[s] >= 0 or s == slot:
+            continue
+        slope = S.g[s] - middle
+        far = abs(min(max(slope, np.float64(S.lo[s])), np.float64(S.hi[s])))
+        if not far > 0.0 or (count == most and not far > reach[most - 1]):
+            continue
+        # Put in where it belongs; the last one goes where there are enough.
+        at = count if count < most else most - 1
+        while at > 1 and reach[at - 1] < far:
+            found[at], reach[at] = found[at - 1], reach[at - 1]
+            at -= 1
+        found[at], reach[at] = s, far
+        count = min(count + 1, most)
+    return found[:count]
+
+
 @njit(**INNER)
 def _drop(S: Any, equality: Any) -> None:
     """Let rows go that are at zero and could not be in a violating pair (or violate alone).

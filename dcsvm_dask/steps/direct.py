@@ -35,17 +35,19 @@ def learn_online(
     settings = problem.settings
     advanced = tell_of_advance()
 
-    start, reached = 0.0, 0.0
+    start, reached, sets = 0.0, 0.0, 0
 
     def tell(looked: int, about: Record) -> None:
-        nonlocal start, reached
-        rows, left = about["rows"], about.get("violation")
-        share = PASSES * (looked / rows) ** (GROWS if passes == 1 else 1.0)
-        if left is not None:
+        nonlocal start, reached, sets
+        if "violation" in about:
+            left, sets = about["violation"], sets + 1
             start = max(start, left)
-            share = PASSES + (1.0 - PASSES) * fallen(start, left, tol)
-        reached = max(reached, share)
-        advanced(looked, rows, "rows", about, reached)
+            reached = max(reached, PASSES + (1.0 - PASSES) * fallen(start, left, tol))
+            advanced(sets, 0, "working sets", about, reached)
+        else:
+            share = (looked / about["rows"]) ** (GROWS if passes == 1 else 1.0)
+            reached = max(reached, PASSES * share)
+            advanced(looked, about["rows"], "rows", about, reached)
 
     found = solve_online(
         settings.kernel,
