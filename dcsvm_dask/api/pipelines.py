@@ -9,10 +9,14 @@ from typing import Any
 
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.api.training import resume, train
+from dcsvm_dask.diagnostics.report.trials import trials
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.pipeline.file import Pipeline, Planned, read_pipeline
+from dcsvm_dask.runtime import predict as predicting
+from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
@@ -30,7 +34,7 @@ def run_pipeline(
     callbacks: Sequence[Callback] = (),
     begin: Callable[[Planned], None] = lambda _: None,
 ) -> list[Run]:
-    """Run a pipeline file: take in its data and train, or go on with what was begun.
+    """Run a pipeline file: take in its data, train and test, or go on with what was begun.
 
     Parameters
     ----------
@@ -73,6 +77,8 @@ def run_pipeline(
         begin(planned)
         try:
             runs.append(_carry(planned, dataset, how))
+            if pipeline.modes is not None:
+                _test(runs[-1], pipeline.modes, execution or Execution())
         except DcsvmError as error:
             if pipeline.folder is None:
                 raise
@@ -90,6 +96,16 @@ def _carry(planned: Planned, dataset: DataSet, how: dict[str, Any]) -> Run:
         held_out = f"{dataset.place}/test" if "test" in dataset.parts else None
         return train(dataset.place, place, holdout=held_out, **how, **planned.training.words())
     return resume(place, **how, **planned.training.goals.to_json())
+
+
+def _test(run: Run, modes: tuple[str, ...], execution: Execution) -> None:
+    """Predict all rows held out, in every mode asked for; what was done before is kept."""
+
+    def measure(choice: Choice) -> dict[str, Any]:
+        held_out, nobody = run.folder.header["holdout"], Announcer(run.url, [])
+        return predicting.evaluate(run.folder, held_out, choice, execution, nobody)
+
+    trials(run.folder, modes, measure)
 
 
 def _refuse_other(planned: Planned, dataset: DataSet, file: str | os.PathLike[str]) -> None:

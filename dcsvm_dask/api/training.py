@@ -86,8 +86,8 @@ def train(
         Who else is told of progress; see `dcsvm_dask.Callback`.
     method : str, default "dcsvm"
         How to train: "dcsvm", "cascade", "bagging", "nystrom", "fourier", "ltpu", "greedy",
-        "online" or "subsample". The others have no levels, but parameters of their own, which
-        ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
+        "online", "subsample", "libsvm" or "liblinear". The others have no levels, but parameters
+        of their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
     kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian"}, default "rbf"
     gamma, coef0 : float, default 1.0 and 0.0
         Of the kernel, as scikit-learn has them; gamma > 0.

@@ -29,7 +29,7 @@ def command(
     """Run the pipeline FILE (TOML): take in its data, train, resume what was begun."""
     from dcsvm_dask import api
     from dcsvm_dask.diagnostics.report.page import available
-    from dcsvm_dask.diagnostics.results import results
+    from dcsvm_dask.diagnostics.results import results, tests
 
     def begin(planned: Any) -> None:
         if planned.name and not quiet and not log_json:
@@ -44,13 +44,18 @@ def command(
         progress=progress_of(log_json),
         begin=begin,
     )
+    found = "" if quiet else tests([run.folder for run in runs])
     if len(runs) == 1:
         finish(runs[0], quiet, log_json)
+        if found and not log_json:
+            click.echo(found)
         return
     folder = runs[0].folder.place.parent
     if report and available():
         api.compare(runs, folder / "comparison.html", csv=folder / "comparison")
     if not quiet:
         click.echo(results([run.folder for run in runs]))
+        if found:
+            click.echo(found)
         if report and available():
             click.echo(f"side by side: {folder / 'comparison.html'}")

@@ -42,7 +42,9 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
     for name, record in stages.items():
         elapsed += status["stage_seconds"][name]
         looked_at = name.replace("pass", "look") in stages and name.startswith("pass")
-        if name.startswith(("score", "model")) or "support" not in record or looked_at:
+        # A model is made of a point that was measured, or its own stage has measured it.
+        remade = name.startswith("model") and ("source" in record or "objective" not in record)
+        if name.startswith("score") or remade or "support" not in record or looked_at:
             continue
         scores = (stages.get(f"score-{scored}") for scored in (name, f"model-{name}"))
         score: dict[str, Any] = next((found for found in scores if found), {})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dcsvm_dask.diagnostics.numbers import duration
+from dcsvm_dask.diagnostics.report.table import rows_of
+from dcsvm_dask.diagnostics.report.trials import trials
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.storage.run import RunFolder
 
+Columns = tuple[tuple[str, Callable[[Any], str]], ...]
+
 NONE = "-"
-COLUMNS: tuple[tuple[str, Callable[[Any], str]], ...] = (
+COLUMNS: Columns = (
     ("run", str),
     ("method", str),
     ("seconds", duration),
@@ -19,6 +23,15 @@ COLUMNS: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("objective", "{:,.4f}".format),
     ("state", str),
 )
+TEST_COLUMNS: Columns = (
+    ("run", str),
+    ("level", str),
+    ("mode", str),
+    ("accuracy", "{:.4f}".format),
+    ("rows", "{:,}".format),
+    ("ms_per_row", "{:.3g}".format),
+)
+WORDS = {"run", "method", "state", "mode"}
 
 
 def results(runs: Sequence[RunFolder]) -> str:
@@ -27,16 +40,31 @@ def results(runs: Sequence[RunFolder]) -> str:
     Seconds are those of all stages up to the run's model, without the start of workers and the
     scoring; accuracy is that of its model on held-out rows; the objective that of an exact one.
     """
-    lines = [[name for name, _ in COLUMNS]]
-    for run in runs:
-        found = _figures(run)
-        lines.append([NONE if found[name] is None else form(found[name]) for name, form in COLUMNS])
+    return _lines(COLUMNS, [_figures(run) for run in runs])
+
+
+def tests(runs: Sequence[RunFolder]) -> str:
+    """Return a line for each way to predict by a run's models that was tested; empty if none was.
+
+    ``ms_per_row`` is the time of one core for a row.
+    """
+    rows = [{"run": run.place.name, **row} for run in runs for row in rows_of(trials(run))]
+    return _lines(TEST_COLUMNS, rows) if rows else ""
+
+
+def _lines(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = [
+        [name for name, _ in columns],
+        *(
+            [NONE if row[name] is None else form(row[name]) for name, form in columns]
+            for row in rows
+        ),
+    ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    left = {"run", "method", "state"}
     return "\n".join(
         "  ".join(
-            f"{text:<{width}}" if name in left else f"{text:>{width}}"
-            for text, width, (name, _) in zip(line, widths, COLUMNS, strict=True)
+            f"{text:<{width}}" if name in WORDS else f"{text:>{width}}"
+            for text, width, (name, _) in zip(line, widths, columns, strict=True)
         ).rstrip()
         for line in lines
     )

@@ -56,6 +56,8 @@ def state_of(status: dict[str, Any]) -> str:
     state = str(status["state"])
     if state == "complete" and is_exact(status):
         state += ", converged" if status["converged"] else ", NOT converged"
+    elif state == "complete" and status["stages"].get(status["model"], {}).get("solved") is False:
+        state += ", NOT solved to its tolerance"
     return state + (f" ({status['message']})" if status["message"] else "")
 
 

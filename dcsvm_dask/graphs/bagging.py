@@ -1,4 +1,7 @@
-"""Bagging: machines of random samples side by side, that vote (Breiman 1996)."""
+"""Bagging: machines of random samples side by side, that vote (Breiman 1996).
+
+The committee that they may form is Tresp's (2000).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.sizes import level_slots
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.steps import bag
 from dcsvm_dask.steps.settings import Settings
@@ -25,7 +28,7 @@ class Bagging(Options):
 
     members: int = option(16, "machines, each of n / members rows")
     replace: bool = option(False, "draw each sample with replacement; else they share all rows out")
-    vote: str = option("mean", "mean of the decision values, or of their sign")
+    vote: str = option("mean", "mean of the decision values, or of their sign; or committee")
 
     @property
     def approximates(self) -> bool:
@@ -41,17 +44,23 @@ class Bagging(Options):
         whole(self, "members", 1)
         check(type(self.replace) is bool, "replace", self.replace, "true or false")
         check(self.vote in VOTES, "vote", self.vote, f"one of {', '.join(VOTES)}")
+        alone = self.vote == "committee" and self.members < 2
+        check(not alone, "members", self.members, "at least 2 for a committee: one sees all rows")
 
 
 def bagging(settings: Settings, goals: Goals, shape: Shape) -> Method:
     """Yield the graph of a bag of machines."""
-    records = yield [merge_stage(), *scored(bag_stage(settings, goals, shape), shape)]
+    return (yield from bag_of(Bagging(**settings.options), goals, shape))
+
+
+def bag_of(options: Bagging, goals: Goals, shape: Shape) -> Method:
+    """Yield the graph of a bag."""
+    records = yield [merge_stage(), *scored(bag_stage(options, goals, shape), shape)]
     return Outcome(STAGE, records[STAGE]["members_converged"])
 
 
-def bag_stage(settings: Settings, goals: Goals, shape: Shape) -> Stage:
+def bag_stage(options: Bagging, goals: Goals, shape: Shape) -> Stage:
     """Return the stage that trains the machines."""
-    options = Bagging(**settings.options)
     slots = level_slots(options.members, shape.n_variables)
     layers = (
         many(
@@ -62,6 +71,7 @@ def bag_stage(settings: Settings, goals: Goals, shape: Shape) -> Stage:
             slots=slots,
             members=options.members,
             replace=options.replace,
+            calibrate=options.vote == "committee",
             tol=goals.tol,
         ),
         single(
@@ -78,12 +88,17 @@ def bag_stage(settings: Settings, goals: Goals, shape: Shape) -> Stage:
 
 def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take."""
-    rows = sizes.n / Bagging(**sizes.settings.options).members
+    return lay_out_bag(sizes, goals, Bagging(**sizes.settings.options))
+
+
+def lay_out_bag(sizes: Forecast, goals: Goals, options: Bagging) -> list[StagePlan]:
+    """Return the stages of a bag with what they take."""
+    rows = sizes.n / options.members
     drawing = sizes.fixed(24 * sizes.shape.n_rows)
     need = largest(sizes.solving(rows, rows, 24 * sizes.shape.n_rows), drawing)
     written = sizes.support * (sizes.row + 16)
-    stage = bag_stage(sizes.settings, goals, sizes.shape)
+    stage = bag_stage(options, goals, sizes.shape)
     return [
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        merging_plan(sizes),
         StagePlan(stage, need, sizes.n * rows, 2 * written),
     ]

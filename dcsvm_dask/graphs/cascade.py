@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dcsvm_dask.checks import check
+from dcsvm_dask.graphs.bagging import Bagging, bag_of, lay_out_bag
 from dcsvm_dask.graphs.conquer import Reached
 from dcsvm_dask.graphs.dcsvm import finish_with, merge_stage
 from dcsvm_dask.graphs.forecast import NEAR_PAIRS, Forecast, largest
@@ -13,7 +14,8 @@ from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Method, Node, Stage, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.sizes import row_parts
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps import cascade as steps
 from dcsvm_dask.steps import check as checking
@@ -34,6 +36,7 @@ class Cascade(Options):
     leaves: int = option(8, "random shares of the rows; a power of the arity")
     arity: int = option(2, "nodes whose support vectors one node above them takes")
     passes: int = option(0, "how often the tree is passed; 0: until no row violates")
+    decide: str = option("top", "the machine at the top; or its leaves: mean, sign or committee")
 
     def __post_init__(self) -> None:
         for name, least in (("leaves", 1), ("arity", 2), ("passes", 0)):
@@ -42,6 +45,10 @@ class Cascade(Options):
         power = f"a power of the arity {self.arity}, from 1 to 4096"
         check(self.leaves <= 4096, "leaves", self.leaves, power)
         check(self.arity**self.depth == self.leaves, "leaves", self.leaves, power)
+        check(self.decide in ("top", *VOTES), "decide", self.decide, f"top, {', '.join(VOTES)}")
+        if self.decide != "top":
+            check(self.passes == 0, "passes", self.passes, "0 where the leaves decide")
+            check(self.leaves > 1, "leaves", self.leaves, "at least 2 where the leaves decide")
 
     @property
     def depth(self) -> int:
@@ -51,7 +58,12 @@ class Cascade(Options):
     @property
     def approximates(self) -> bool:
         """Whether the method ends in another model than the exact one, and means to."""
-        return self.passes > 0
+        return self.passes > 0 or self.decide != "top"
+
+    @property
+    def bottom(self) -> Bagging:
+        """The leaves of the first pass: machines of random shares, which may decide together."""
+        return Bagging(members=self.leaves, vote=self.decide)
 
     @property
     def least_rows(self) -> int:
@@ -67,6 +79,8 @@ def cascade(settings: Settings, goals: Goals, shape: Shape) -> Method:
     rule, by tolerance). One pass alone is not looked at.
     """
     options = Cascade(**settings.options)
+    if options.decide != "top":
+        return (yield from bag_of(options.bottom, goals, shape))
     before = [merge_stage()]
     if options.passes == 1:
         stage = pass_stage(settings, goals, 0, None)
@@ -157,23 +171,34 @@ def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> S
 
 
 def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
-    """Return the stages with what they take; passes stand for one."""
+    """Return the stages with what they take; the passes after the first stand for one."""
     settings, options = sizes.settings, Cascade(**sizes.settings.options)
+    if options.decide != "top":
+        return lay_out_bag(sizes, goals, options.bottom)
     n, support = sizes.n, sizes.support
     leaf, top = n / options.leaves, min(float(n), 1.5 * support)
     need = largest(sizes.solving(leaf, leaf + support), sizes.solving(top, n))
-    values = 0.0
-    for height in range(options.depth + 1):
-        # Of all rows at the leaves, layer by layer fewer go up.
-        rows = n + (top - n) * height / max(1, options.depth)
-        mine = rows / options.arity ** (options.depth - height)
-        values += rows * mine * (1.0 if mine <= settings.block_cap else ABOVE_CAP)
-    stage = pass_stage(settings, goals, 0, None)
-    times = options.passes or PASSES
-    plans = [
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
-        StagePlan(stage, need, values, 8.0 * n, times=times),
+
+    def values(each: list[float]) -> float:
+        """Return the kernel values of nodes of so many rows each, by layer from the leaves up."""
+        nodes = [int(options.arity ** (options.depth - height)) for height in range(len(each))]
+        return sum(
+            count * rows**2 * (1.0 if rows <= settings.block_cap else ABOVE_CAP)
+            for count, rows in zip(nodes, each, strict=True)
+        )
+
+    # Of all rows at the leaves, layer by layer fewer go up.
+    up = [
+        (n + (top - n) * height / max(1, options.depth)) / options.arity ** (options.depth - height)
+        for height in range(options.depth + 1)
     ]
+    stage, times = pass_stage(settings, goals, 0, None), options.passes or PASSES
+    plans = [merging_plan(sizes), StagePlan(stage, need, values(up), 8.0 * n)]
+    if times > 1:
+        # Every leaf takes the support vectors of the last top, and keeps most of them.
+        again = [leaf + support, *[top] * options.depth]
+        stage = pass_stage(settings, goals, 1, "look-000")
+        plans.append(StagePlan(stage, need, values(again), 8.0 * n, times=times - 1))
     if options.passes != 1:
         look = look_stage(settings, goals, sizes.shape, 0)
         scratch = NEAR_PAIRS * n * support

@@ -9,12 +9,11 @@ from dcsvm_dask.graphs.dcsvm import (
     bottom_stage,
     chain_of,
     level_stage,
-    merge_stage,
     probe_stage,
 )
 from dcsvm_dask.graphs.forecast import NEAR_PAIRS, Forecast, largest
 from dcsvm_dask.graphs.goals import Goals
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.graphs.working_sets import closing_stage, set_stage, start_stage, subset_stage
 from dcsvm_dask.steps.committee import ASKED_ROWS
 from dcsvm_dask.steps.probe import PROBE_CLUSTERS
@@ -46,7 +45,7 @@ def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     solve = closing_stage(chain, 1, None, at_once=True)
     written = sizes.point_bytes() + sizes.support * sizes.row
     return [
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        merging_plan(sizes),
         StagePlan(solve, sizes.working_set(), float(n) * n, written),
     ]
 
@@ -60,7 +59,7 @@ def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     point = sizes.point_bytes()
     return [
         StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0),
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        merging_plan(sizes),
         StagePlan(subset_stage(), sizes.subset(), 0.2 * n * support, 0.0),
         StagePlan(start_stage(chain, foresight=True), sizes.checking(n), 0.3 * n * support, point),
         StagePlan(set_stage(chain, 1, ""), need, values, point, times=SETS - 1),
@@ -83,6 +82,7 @@ def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             0.0,
             arranged,
             core_seconds=arranging,
+            relief="lower the number of clusters",
         )
     )
     for number in range(levels, max(goals.stop_at, 1) - 1, -1):

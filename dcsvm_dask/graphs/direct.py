@@ -13,7 +13,7 @@ from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, single
 from dcsvm_dask.graphs.options import Options, option, whole
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.steps import direct
 from dcsvm_dask.steps.calibration import LEARNED_ROWS
@@ -176,6 +176,6 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         first = [StagePlan(probe_stage(), sizes.fixed(PROBED * LEARNED_ROWS**2), 0.0, 0.0)]
     return [
         *first,
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * sizes.shape.n_rows),
+        merging_plan(sizes),
         StagePlan(task, need, takes.kernel_values, written, core_seconds=takes.core_seconds),
     ]

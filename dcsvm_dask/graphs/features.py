@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.graphs.dcsvm import merge_stage, scored
@@ -12,7 +12,7 @@ from dcsvm_dask.graphs.forecast import Forecast, largest
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Method, Node, Outcome, Stage, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
-from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.steps import features, linear_machine
 from dcsvm_dask.steps.settings import Settings
 
@@ -27,7 +27,7 @@ STEP_SECONDS = 1e-9
 
 
 @dataclass(frozen=True)
-class Approximation(Options, ABC):
+class Approximation(Options):
     """What all approximations have: the loss, and how the linear machine reads its features."""
 
     loss: str = option("hinge", "hinge or squared_hinge")
@@ -42,10 +42,13 @@ class Approximation(Options, ABC):
         """Whether the method ends in another model than the exact one, and means to."""
         return True
 
+    outputs_word: ClassVar[str]
+    """The parameter that says how many features a row has, at most."""
+
     @property
-    @abstractmethod
     def outputs_wanted(self) -> int:
         """Features of a row, at most."""
+        return int(getattr(self, self.outputs_word))
 
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that the map is not made for."""
@@ -61,6 +64,7 @@ class Approximation(Options, ABC):
 class Nystrom(Approximation):
     """Nystrom features (LLSVM)."""
 
+    outputs_word = "rank"
     rank: int = option(1000, "landmarks")
     landmarks: str = option("kmeans", "centres of kmeans, or rows at random")
 
@@ -75,16 +79,12 @@ class Nystrom(Approximation):
         """Names of the kernels that the map is made for: those that are positive semi-definite."""
         return ("rbf", "poly", "linear", "laplacian")
 
-    @property
-    def outputs_wanted(self) -> int:
-        """Features of a row, at most."""
-        return self.rank
-
 
 @dataclass(frozen=True)
 class Fourier(Approximation):
     """Random Fourier features, or Fastfood's."""
 
+    outputs_word = "outputs"
     outputs: int = option(2000, "features: a cosine and a sine for each frequency")
     structured: bool = option(False, "Fastfood: products of Hadamard matrices for the frequencies")
 
@@ -99,16 +99,12 @@ class Fourier(Approximation):
         """Names of the kernels that the map is made for."""
         return ("rbf",) if self.structured else ("rbf", "laplacian")
 
-    @property
-    def outputs_wanted(self) -> int:
-        """Features of a row, at most."""
-        return self.outputs
-
 
 @dataclass(frozen=True)
 class Ltpu(Approximation):
     """Locally tuned processing units."""
 
+    outputs_word = "centres"
     centres: int = option(1000, "centres of k-means")
     neighbours: int = option(0, "nearest centres that tell a width; 0: gamma is that of all")
 
@@ -116,11 +112,6 @@ class Ltpu(Approximation):
         super().__post_init__()
         whole(self, "centres", 1)
         whole(self, "neighbours", 0)
-
-    @property
-    def outputs_wanted(self) -> int:
-        """Features of a row, at most."""
-        return self.centres
 
 
 KINDS: dict[str, type[Approximation]] = {"nystrom": Nystrom, "fourier": Fourier, "ltpu": Ltpu}
@@ -194,14 +185,16 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     reading = every / options.chunks * (1.0 if options.chunks == parts else 1.5)
     held = sizes.fixed(reading + 60.0 * n)
     row_seconds = PASSES * STEP_SECONDS * outputs
+    fewer = f"lower -P {options.outputs_word}"
     return [
-        StagePlan(merge_stage(), sizes.merging(), 0.0, 9.0 * shape.n_rows),
-        StagePlan(map_stage(settings), fitted, 0.0, 8.0 * outputs**2),
+        merging_plan(sizes),
+        StagePlan(map_stage(settings), fitted, 0.0, 8.0 * outputs**2, relief=fewer),
         StagePlan(
             features_stage(settings, shape),
             largest(fitted, sizes.fixed(2.0 * every / parts + sizes.row * n / parts)),
             values,
             every,
+            relief=fewer,
         ),
         StagePlan(
             linear_stage(settings, goals, shape),
@@ -209,5 +202,6 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             0.0,
             8.0 * outputs,
             core_seconds=n * row_seconds,
+            relief=f"raise -P chunks above {options.chunks}",
         ),
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs import bagging, cascade, dcsvm_plan, direct, features, subsample
+from dcsvm_dask.graphs import bagging, cascade, dcsvm_plan, direct, features, reference, subsample
 from dcsvm_dask.graphs.dcsvm import dcsvm
 from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
@@ -84,6 +84,18 @@ METHODS = {
         bagging.bagging,
         bagging.lay_out,
     ),
+    "libsvm": Described(
+        "scikit-learn's SVC, which is LIBSVM, in one task; to compare with",
+        reference.Libsvm,
+        reference.reference,
+        reference.lay_out,
+    ),
+    "liblinear": Described(
+        "scikit-learn's LinearSVC, which is LIBLINEAR, in one task; to compare with",
+        reference.Liblinear,
+        reference.reference,
+        reference.lay_out,
+    ),
 }
 
 
@@ -100,3 +112,9 @@ def options_of(settings: Mapping[str, Any]) -> tuple[str, Options]:
         return name, METHODS[name].options(**settings.get("options", {}))
     except (KeyError, TypeError, InputError) as error:
         raise InputError(f"run.json: the method's settings are damaged: {error}") from error
+
+
+def approximation(settings: Mapping[str, Any]) -> str | None:
+    """Return the name of the method whose model is not the exact one; None: it is, or is to be."""
+    name, options = options_of(settings)
+    return name if options.approximates else None

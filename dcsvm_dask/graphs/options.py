@@ -25,11 +25,30 @@ class Options:
 
     @property
     def approximates(self) -> bool:
-        """Whether the method ends in another model than the exact one, and means to."""
+        """Whether the method ends in another model than the exact one, and means to.
+
+        Or by a rule of its own: what is exact here has a violation that was measured.
+        """
         return False
 
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that the method is not made for; by default none.
+
+        Raises
+        ------
+        InputError
+        """
+
+    def check_bias(self, fit_intercept: bool) -> None:
+        """Refuse a problem with or without a bias; by default neither.
+
+        Raises
+        ------
+        InputError
+        """
+
+    def check_installed(self) -> None:
+        """Refuse to begin where something is missing that the method needs; by default nothing.
 
         Raises
         ------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dcsvm_dask.graphs.forecast import Need
+from dcsvm_dask.graphs.dcsvm import merge_stage
+from dcsvm_dask.graphs.forecast import Forecast, Need
 from dcsvm_dask.graphs.graph import Stage
 
 
@@ -23,8 +24,16 @@ class StagePlan:
     """How many stages like it there are, typically."""
     core_seconds: float = 0.0
     """Time of a core for what is neither kernel values nor writing."""
+    relief: str | None = "lower --block-cap"
+    """What makes its largest task smaller, beside fewer rows; None: nothing does."""
 
     @property
     def task_bytes(self) -> int:
         """Memory that its largest task is likely to take."""
         return self.need.n_bytes
+
+
+def merging_plan(sizes: Forecast) -> StagePlan:
+    """Return the stage that merges repeated rows, with what it takes."""
+    written = 9.0 * sizes.shape.n_rows
+    return StagePlan(merge_stage(), sizes.merging(), 0.0, written, relief=None)

@@ -1,4 +1,4 @@
-"""Prediction of a level by the Bayesian committee machine (Tresp 2000).
+"""Prediction of a level or a bag by the Bayesian committee machine (Tresp 2000).
 
 Each block's machine becomes a probability by a sigmoid of its decision value (Platt 2000); the
 machines are taken to be independent but for the prior that they share. Hsieh, Si and Dhillon
@@ -22,7 +22,7 @@ _SHORTEST_STEP = 1e-10
 
 @dataclass(frozen=True)
 class Committee:
-    """What makes probabilities of the decision values of a level's machines.
+    """What makes probabilities of the decision values of a level's or a bag's machines.
 
     Attributes
     ----------
@@ -35,6 +35,12 @@ class Committee:
     slope: Vector
     intercept: Vector
     prior: float
+
+    def fits(self, members: int) -> bool:
+        """Return whether it is one of so many members, of finite numbers."""
+        shaped = self.slope.shape == self.intercept.shape == (members,)
+        numbers = (self.slope, self.intercept, self.prior)
+        return shaped and all(bool(np.isfinite(number).all()) for number in numbers)
 
     def logits(self, members: Vector) -> Vector:
         """Return the log odds of the committee: those of its members less k - 1 times the prior.

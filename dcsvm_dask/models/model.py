@@ -21,7 +21,7 @@ Vector = NDArray[np.float64]
 
 MODES = ("exact", "early", "naive", "committee")
 
-VOTES = ("mean", "sign")
+VOTES = ("mean", "sign", "committee")
 
 # Standard deviation of the error of a float32 kernel value of rbf and laplacian, at most.
 DECAY_DEVIATION = 2.0**-18
@@ -55,10 +55,11 @@ class Model:
     block_of_label : ndarray, shape (partition.n_blocks,), int64, or None
         The block that a label of the rule names, -1 where the rule's block had no rows.
     committee : Committee or None
-        What makes a committee of a level's machines, where that was asked for.
-    vote : {"mean", "sign"} or None
+        What makes a committee of a level's machines, or of a bag's, where that was asked for.
+    vote : {"mean", "sign", "committee"} or None
         How the machines of a bag decide together: by the mean of their decision values, or of the
-        signs of these. None: they are one machine, or a rule chooses between them.
+        signs of these, or as a committee. None: they are one machine, or a rule chooses between
+        them.
     features : FeatureMap or None
         What makes of a row the features that a linear machine decides on; `support` and `kernel`
         are those of that machine.
@@ -126,6 +127,10 @@ class Model:
             wrong = "weights for other features than its map gives"
         elif self.vote not in (None, *VOTES) or (self.vote and self.partition):
             wrong = f"a vote by {self.vote!r:.40}"
+        elif self.vote == "committee" and self.committee is None:
+            wrong = "a committee without what calibrates its members"
+        elif self.committee is not None and not self.committee.fits(self.n_blocks):
+            wrong = f"a committee of other members than its {self.n_blocks} machines"
         elif self.partition is None and self.vote is None and self.n_blocks != 1:
             wrong = f"{self.n_blocks} blocks without a rule that chooses between them"
         elif (
@@ -187,7 +192,7 @@ def decide(model: Model, X: Rows, mode: str, *, dtype: type = np.float32) -> Vec
         return _decide_by_features(model, X, dtype)
     if mode == "early":
         return decide_early(model, X, dtype=dtype)
-    if mode == "committee":
+    if mode == "committee" or model.vote == "committee":
         return decide_by_committee(model, X, dtype=dtype)
     if (mode == "exact") != (model.partition is None):
         raise InputError(f"{mode} prediction does not fit to this model")
@@ -263,7 +268,7 @@ def decide_early(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
 
 
 def decide_by_committee(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
-    """Return the log odds of the Bayesian committee machine of a level's machines.
+    """Return the log odds of the Bayesian committee machine of a level's or a bag's machines.
 
     Returns
     -------
@@ -275,7 +280,7 @@ def decide_by_committee(model: Model, X: Rows, *, dtype: type = np.float32) -> V
         If the model has no committee.
     """
     if model.committee is None:
-        raise InputError("committee prediction needs a level whose machines were calibrated")
+        raise InputError("committee prediction needs machines that were calibrated")
     return _decide_together(model, X, model.committee.logits, dtype)
 
 

@@ -1,7 +1,8 @@
-"""A model as a fitted scikit-learn SVC."""
+"""A model as a fitted scikit-learn SVC or LinearSVC."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,17 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 
 Vector = NDArray[np.float64]
+
+
+def require_sklearn(what: str) -> None:
+    """Refuse something that needs scikit-learn where it is not installed.
+
+    Raises
+    ------
+    InputError
+    """
+    if find_spec("sklearn") is None:
+        raise InputError(f"{what} needs scikit-learn: pip install 'dcsvm-dask[sklearn]'")
 
 
 def to_svc(
@@ -52,13 +64,10 @@ def to_svc(
     InputError
         If scikit-learn is not installed or has no such kernel.
     """
-    try:
-        from scipy import sparse
-        from sklearn.svm import SVC
-    except ImportError as error:
-        raise InputError(
-            "to_sklearn needs scikit-learn: pip install 'dcsvm-dask[sklearn]'"
-        ) from error
+    require_sklearn("to_sklearn")
+    from scipy import sparse
+    from sklearn.svm import SVC
+
     if kernel.name == "laplacian":
         raise InputError(
             "to_sklearn: SVC has no laplacian kernel; it has rbf, poly, linear, sigmoid"
@@ -98,4 +107,35 @@ def to_svc(
     svc._sparse = sparse_rows
     svc._effective_probability = False
     svc.n_iter_ = svc._num_iter = np.array([0], np.int32)
+    return svc
+
+
+def to_linear_svc(
+    w: Vector, bias: float, classes: list[Any], *, n_iter: int, **parameters: Any
+) -> Any:
+    """Return a fitted `sklearn.svm.LinearSVC` of some weights; all that it learns is public.
+
+    Parameters
+    ----------
+    w : ndarray, shape (d,)
+    bias : float
+    classes : list of two labels
+        The second one is the positive class.
+    n_iter : int
+        Iterations that training took.
+    **parameters
+        Those of `LinearSVC`.
+
+    Raises
+    ------
+    InputError
+        If scikit-learn is not installed.
+    """
+    require_sklearn("to_sklearn")
+    from sklearn.svm import LinearSVC
+
+    svc = LinearSVC(**parameters)
+    svc.classes_, svc.n_features_in_, svc.n_iter_ = np.array(classes), len(w), n_iter
+    svc.coef_ = np.asarray(w, dtype=np.float64)[None, :]
+    svc.intercept_ = np.array([bias]) if parameters.get("fit_intercept", True) else 0.0
     return svc

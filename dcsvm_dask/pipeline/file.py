@@ -31,6 +31,8 @@ DATA_KEYS: Types = {
     "train_rows": (int,),
 }
 OUTPUT_KEYS: Types = {"run": (str,), "data": (str,)}
+TEST_KEYS: Types = {"modes": (list,)}
+TEST_MODES = ("early", "naive", "committee")
 _METHOD_TYPES: Types = {
     "str": (str,),
     "float": (float, int),
@@ -69,6 +71,8 @@ class Pipeline:
     """In the order of the file; a grid's one after the other."""
     folder: str | None
     """Where runs lie side by side; None where there is one method, without a grid."""
+    modes: tuple[str, ...] | None
+    """How the levels of each run are to predict all rows held out; None: no test is asked for."""
 
     @property
     def training(self) -> Training:
@@ -139,10 +143,10 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     file = File(Path(path))
     override(file.content, changes)
     tables = {"data", "method", "output"}
-    if not tables <= set(file.content) <= {*tables, "every"}:
+    if not tables <= set(file.content) <= {*tables, "every", "test"}:
         raise InputError(
             f"{file.path}: has the tables {sorted(file.content)}; it must have [data], [method], "
-            "[output], and may have [every]"
+            "[output], and may have [every] and [test]"
         )
     data = file.checked("data", file.content["data"], DATA_KEYS, ("source",))
     output = file.checked("output", file.content["output"], OUTPUT_KEYS, ("run", "data"))
@@ -152,6 +156,7 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     for key in ("source", "test"):
         if key in data and "://" not in data[key]:
             data[key] = str(file.path.parent / data[key])
+    modes = read_modes(file) if "test" in file.content else None
     methods = file.content["method"]
     every = file.content.get("every", {})
     if not isinstance(every, dict):
@@ -170,13 +175,23 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     ]
     if isinstance(methods, dict) and len(found) == 1:
         only = Planned("", found[0][1], output["run"])
-        return Pipeline(data, output["data"], (only,), None)
+        return Pipeline(data, output["data"], (only,), None, modes)
     names = [name for name, _ in found]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{file.path}: two methods are called {name}; give one of them `as`")
     trainings = tuple(Planned(name, one, f"{output['run']}/{name}") for name, one in found)
-    return Pipeline(data, output["data"], trainings, output["run"])
+    return Pipeline(data, output["data"], trainings, output["run"], modes)
+
+
+def read_modes(file: File) -> tuple[str, ...]:
+    """Return how levels are to be tested."""
+    modes = file.checked("test", file.content["test"], TEST_KEYS, ("modes",))["modes"]
+    for mode in modes:
+        if mode not in TEST_MODES:
+            known = ", ".join(TEST_MODES)
+            raise file.refuse("test", f"modes: {mode!r:.80} is unknown; known: {known}", "modes")
+    return tuple(dict.fromkeys(modes))
 
 
 def read_method(

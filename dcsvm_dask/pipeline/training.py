@@ -84,6 +84,8 @@ class Training:
         check(type(self.committee) is bool, "committee", self.committee, "true or false")
         Kernel(self.kernel, self.gamma, self.degree, self.coef0)
         self.options.check_kernel(self.kernel)
+        self.options.check_bias(self.fit_intercept)
+        self.options.check_installed()
         check(is_finite(self.C) and self.C > 0, "C", self.C, "a positive number")
         check(is_finite(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
         check_goals(self.goals)

@@ -11,7 +11,6 @@ from pathlib import Path
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.plan import Plan, plan
-from dcsvm_dask.steps.problem import ARRANGE
 from dcsvm_dask.steps.resources import CACHE_SHARE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
@@ -79,13 +78,13 @@ def check_memory(plan: Plan, available: int, setting: str = MORE_MEMORY) -> None
     if fits(plan, available):
         return
     kept, largest = kept_bytes(plan, available), plan.largest
-    lower = "the number of clusters" if largest.stage.name == ARRANGE else "--block-cap"
+    relief = f"or {largest.relief}, " if largest.relief else ""
     raise InputError(
         f"this run may need {_mib(plan.most_bytes + kept)} of memory in a worker "
         f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for rows that it "
         f"keeps and {_mib(largest.need.most)} for a task of {largest.stage.name}), but a worker "
-        f"has {_mib(available)} and ends at {USABLE:.0%} of it; raise {setting}, or lower "
-        f"{lower}, or train on fewer rows"
+        f"has {_mib(available)} and ends at {USABLE:.0%} of it; raise {setting}, "
+        f"{relief}or train on fewer rows"
     )
 
 

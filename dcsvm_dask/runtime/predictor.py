@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.methods import approximation
 from dcsvm_dask.runtime import predict as predicting
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
@@ -29,7 +30,8 @@ class Predictor:
     Everywhere ``mode`` is "exact", "early" (equation (6) of Hsieh, Si, Dhillon, 2014: the machine
     of a row's own block), "naive" (equation (5): the sum of all machines of a level) or "committee"
     (the Bayesian committee machine of a level that was calibrated; values are log odds); by default
-    exact where the exact model is committed and no level is asked for, else early. ``level`` is a
+    exact where the exact model is committed and no level is asked for, else early. A run of an
+    approximation has one model, and its method's name is the mode that results tell. ``level`` is a
     committed level, by default the lowest. ``precision`` is that of kernel values, "float32" or
     "float64"; their sums are float64 always. ``execution`` says where to compute; by default in
     this process with a thread for every core.
@@ -208,4 +210,5 @@ class Predictor:
         return []
 
     def _choose(self, mode: str | None, level: int | None, precision: str) -> Choice:
-        return choose_model(self.folder, mode, level, precision)
+        own = approximation(self.folder.header["settings"])
+        return choose_model(self.folder, mode, level, precision, approximation=own)

@@ -7,6 +7,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.models.committee import Committee
+from dcsvm_dask.steps.committee import calibrate_unseen, prior_odds
 from dcsvm_dask.steps.level import rows_in_chunks
 from dcsvm_dask.steps.machine import solve_machine
 from dcsvm_dask.steps.problem import Problem, read_problem
@@ -26,12 +28,16 @@ def train_members(
     slots: int,
     members: int,
     replace: bool,
+    calibrate: bool,
     tol: float,
 ) -> Record:
-    """Train every `slots`-th member; write their support vectors one after the other."""
+    """Train every `slots`-th member; write their support vectors one after the other.
+
+    With `calibrate` each is made ready for a committee, too.
+    """
     problem = read_problem(run)
     numbers = list(range(slot, members, slots))
-    rows, alphas, records = [], [], []
+    rows, alphas, records, sigmoids = [], [], [], []
     telling = Telling(numbers)
     for number in numbers:
         begin = time.perf_counter()
@@ -40,6 +46,10 @@ def train_members(
         support = np.flatnonzero(alpha)
         rows.append(index[support])
         alphas.append(alpha[support])
+        if calibrate:
+            sigmoid, computed = calibrate_unseen(problem, index, alpha)
+            sigmoids.append(sigmoid)
+            record = {**record, "kernel_values": record["kernel_values"] + computed}
         records.append({**record, "seconds": time.perf_counter() - begin})
         telling.solved(number, {key: records[-1][key] for key in EACH})
     attempt.write("rows", np.concatenate(rows))
@@ -48,6 +58,7 @@ def train_members(
         "blocks": len(numbers),
         "members": numbers,
         "biases": [record["bias"] for record in records],
+        "sigmoids": sigmoids,
         "counts": [len(one) for one in rows],
         "each": {key: [record[key] for record in records] for key in EACH},
         **{key: sum(record[key] for record in records) for key in ("iterations", "kernel_values")},
@@ -83,9 +94,11 @@ def commit_bag(
     nodes = [run.node(stage, f"{LAYER}-{slot:04d}") for slot in range(slots)]
     rows: dict[int, NDArray[np.int64]] = {}
     alphas: dict[int, NDArray[np.float64]] = {}
-    bias = np.zeros(members)
+    bias, sigmoids = np.zeros(members), np.zeros((members, 2))
     for node in nodes:
         bias[node.record["members"]] = node.record["biases"]
+        if vote == "committee":
+            sigmoids[node.record["members"]] = node.record["sigmoids"]
         borders = np.cumsum(node.record["counts"])[:-1]
         parts = zip(
             node.record["members"],
@@ -98,6 +111,9 @@ def commit_bag(
     listed = np.concatenate([rows[number] for number in range(members)])
     alpha = np.concatenate([alphas[number] for number in range(members)])
     support = len(np.unique(listed))
+    committee = None
+    if vote == "committee":
+        committee = Committee(sigmoids[:, 0], sigmoids[:, 1], prior_odds(problem))
     model = write_model(
         attempt,
         rows_in_chunks(problem, listed),
@@ -107,6 +123,7 @@ def commit_bag(
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
         vote=vote,
+        committee=committee,
     )
     records = [node.record for node in nodes]
     return {

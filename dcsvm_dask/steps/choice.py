@@ -30,14 +30,19 @@ class Choice:
     """The stage whose commit holds the model."""
     attempt: str
     mode: str
-    """exact, early, naive or committee."""
+    """exact, early, naive or committee; of an approximation its method's name."""
     level: int
-    """0 for the exact model."""
+    """0 for the model of the whole problem."""
     precision: str = "float32"
 
 
 def choose_model(
-    run: RunFolder, mode: str | None = None, level: int | None = None, precision: str = "float32"
+    run: RunFolder,
+    mode: str | None = None,
+    level: int | None = None,
+    precision: str = "float32",
+    *,
+    approximation: str | None = None,
 ) -> Choice:
     """Return which committed model predicts.
 
@@ -51,6 +56,9 @@ def choose_model(
         lowest that is committed.
     precision : {"float32", "float64"}
         Of kernel values.
+    approximation : str, optional
+        The name of the run's method where the model that it ends in is not the exact one: that is
+        its mode then.
 
     Raises
     ------
@@ -72,9 +80,15 @@ def choose_model(
         )
     best = reached_model(run)
     reached = next(number for number, stage in models.items() if stage == best)
+    asked = mode
     if mode is None:
         exact = level == 0 or (level is None and reached == 0)
         mode = "exact" if exact else "early"
+    if approximation and (asked == "exact" or (mode != "exact" and not levels)):
+        raise InputError(
+            f"mode: {run.place} has no {mode} prediction: its model is that of {approximation}; "
+            "leave mode and level out"
+        )
     if mode == "exact":
         if level:
             raise InputError(
@@ -85,7 +99,7 @@ def choose_model(
                 f"{run.place}: the exact model is not committed yet; {_known(levels)}, or go on "
                 f"by `dcsvm resume {run.place} --stop-at 0`"
             )
-        return _choice(run, models[0], mode, 0, precision)
+        return _choice(run, models[0], approximation or mode, 0, precision)
     if not levels:
         raise InputError(f"{run.place}: was trained without levels; predict with mode exact")
     if level is None:

@@ -1,8 +1,9 @@
-"""Calibrating a level's machines for committee prediction: steps of ``committee-level-N``.
+"""Calibrating machines for committee prediction: a bag's, or a level's in ``committee-level-N``.
 
 All members of a committee are asked about any row, so a machine's sigmoid is fitted to rows of all
 blocks: to a sample of those of others, which it has not seen, and to its own ones left out in turn
-and told of by the machine of the rest, as LIBSVM does for its probabilities.
+and told of by the machine of the rest, as LIBSVM does for its probabilities. The rows of a bag's
+machine are random ones, so those that it has not seen stand for all.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from dcsvm_dask.models.committee import Committee, fit_sigmoid
 from dcsvm_dask.steps.block_table import read_slots, read_table
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
+from dcsvm_dask.storage.model import read_committee as read_members
 from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
 
+Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 FOLDS = 5
@@ -37,8 +40,7 @@ def calibrate_slot(
     commit = run.node(level, "commit")
     alpha, offset = commit.read("alpha")[0], commit.record["offset"]
     blocks = table.of_slot(problem, alpha, slot, slots).tolist()
-    rng = np.random.default_rng([problem.settings.seed, 9000])
-    asked = np.sort(rng.choice(problem.n, size=min(problem.n, ASKED_ROWS), replace=False))
+    asked = asked_rows(problem)
     X, block_of = problem.take(asked), table.blocks_of(asked)
     fitted, rows, values = [], 0, 0
     for block in blocks:
@@ -57,13 +59,70 @@ def calibrate_slot(
         weights[: len(mine)] *= len(index) / max(1, len(mine))
         weights[len(mine) :] *= (problem.n - len(index)) / max(1, len(others))
         values_told = np.concatenate([decided, elsewhere])
-        fitted.append(fit_sigmoid(values_told, problem.labels(told) > 0, weights))
+        fitted.append(fit_member(problem, values_told, problem.labels(told) > 0, weights))
         rows += len(mine)
         values += computed + of_product
     found = np.array(fitted, dtype=np.float64).reshape(len(blocks), 2)
     attempt.write("slope", found[:, 0])
     attempt.write("intercept", found[:, 1])
     return {"blocks": len(blocks), "members": blocks, "rows": rows, "kernel_values": values}
+
+
+def asked_rows(problem: Problem) -> Index:
+    """Return the variables, at random, that every machine is asked about."""
+    rng = np.random.default_rng([problem.settings.seed, 9000])
+    return np.sort(rng.choice(problem.n, size=min(problem.n, ASKED_ROWS), replace=False))
+
+
+def calibrate_unseen(
+    problem: Problem, seen: Index, alpha: Vector
+) -> tuple[tuple[float, float], int]:
+    """Fit the sigmoid of a machine of random rows to rows that it has not seen.
+
+    Parameters
+    ----------
+    seen : ndarray of int64, shape (m,)
+        The variables of the machine, ascending.
+    alpha : ndarray, shape (m,)
+        Its solution.
+
+    Returns
+    -------
+    tuple of float
+        Slope and intercept, of decision values without a bias.
+    kernel_values : int
+    """
+    asked = np.setdiff1d(asked_rows(problem), seen, assume_unique=True)
+    support = seen[alpha > 0.0]
+    values, computed = kernel_product(
+        problem.settings.kernel,
+        problem.take(asked),
+        problem.take(support),
+        problem.labels(support) * alpha[alpha > 0.0],
+    )
+    weights = problem.weights[asked].astype(np.float64)
+    return fit_member(problem, values, problem.labels(asked) > 0, weights), computed
+
+
+def fit_member(
+    problem: Problem, values: Vector, positive: NDArray[np.bool_], weights: Vector
+) -> tuple[float, float]:
+    """Fit a member's sigmoid; see `fit_sigmoid`.
+
+    The odds are brought from those of the classes in the sample to those in all rows: in a sum
+    over many members, all asked about the same rows, the sample's error would add up. A machine
+    that tells nothing then says just what is known without it.
+    """
+    slope, intercept = fit_sigmoid(values, positive, weights)
+    _, of_sample = fit_sigmoid(np.zeros(len(values)), positive, weights)
+    return slope, intercept - of_sample + prior_odds(problem)
+
+
+def prior_odds(problem: Problem) -> float:
+    """Return the log odds of the positive class among all rows."""
+    positive = float(problem.weights[problem.signs > 0].sum())
+    negative = float(problem.weights[problem.signs < 0].sum())
+    return math.log((positive + 1.0) / (negative + 1.0))
 
 
 def cross_decide(
@@ -128,16 +187,14 @@ def commit_committee(
         intercept[node.record["members"]] = node.read("intercept")
     attempt.write("slope", slope)
     attempt.write("intercept", intercept)
-    positive = float(problem.weights[problem.signs > 0].sum())
-    negative = float(problem.weights[problem.signs < 0].sum())
     return {
         "source": level,
         "blocks": table.n_blocks,
         "rows": sum(node.record["rows"] for node in nodes),
-        "prior": math.log((positive + 1.0) / (negative + 1.0)),
+        "prior": prior_odds(problem),
     }
 
 
 def read_committee(node: Committed) -> Committee:
     """Read what `commit_committee` wrote."""
-    return Committee(node.read("slope"), node.read("intercept"), float(node.record["prior"]))
+    return read_members(node, "", node.record["prior"])

@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
-from dcsvm_dask.models.svc import to_svc
+from dcsvm_dask.models.svc import to_linear_svc, to_svc
 from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.steps.predict import load_model
 from dcsvm_dask.steps.problem import ARRANGE, representatives, settings_of
-from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
 
+# Its machine is its weights.
+LINEAR = "liblinear"
 # Their machines have no alpha for each row, or are several.
 APPROXIMATIONS = ("bagging", "nystrom", "fourier", "ltpu", "greedy")
 
@@ -31,10 +32,11 @@ class ExactModel:
     Attributes
     ----------
     support : Rows, shape (n_support, n_features)
+        Of liblinear the weights, as one row.
     rows : ndarray, shape (n_support,), int64
-        Their row numbers in the training data, ascending.
+        Their row numbers in the training data, ascending; empty for weights.
     coef : ndarray, shape (n_support,), float64
-        y_i alpha_i, none above C.
+        y_i alpha_i, none above C; 1 for weights.
     """
 
     kernel: Kernel
@@ -62,6 +64,9 @@ def read_exact(run: RunFolder) -> ExactModel:
         )
     choice = choose_model(run, "exact")
     model = load_model(run, choice.stage, compact=False)
+    if method == LINEAR:
+        bias = float(model.bias[0])
+        return ExactModel(model.kernel, model.support, np.empty(0, np.int64), model.coef, bias)
     node, arranged = run.find(choice.stage, "commit"), run.find(ARRANGE, "commit")
     if node is None or arranged is None:
         raise InputError(f"{run.place}: what {choice.stage} was made from is not there any more")
@@ -129,16 +134,41 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
 
 
 def export_svc(run: RunFolder) -> Any:
-    """Return the exact model as a fitted scikit-learn SVC; see `to_svc`."""
-    prepared, exact = Preparation.read(run), read_exact(run)
+    """Return the exact model as a fitted scikit-learn SVC; see `to_svc`.
+
+    That of liblinear becomes a LinearSVC.
+    """
+    prepared, exact, settings = Preparation.read(run), read_exact(run), settings_of(run)
+    tol = float(run.header["goals"]["tol"])
+    if settings.method == LINEAR:
+        return _linear_svc(run, exact, prepared.classes, tol)
     return to_svc(
         exact.kernel,
-        Settings.from_json(run.header["settings"]).C,
-        float(run.header["goals"]["tol"]),
+        settings.C,
+        tol,
         exact.support,
         exact.rows,
         exact.coef,
         exact.bias,
         prepared.classes,
         prepared.n_rows,
+    )
+
+
+def _linear_svc(run: RunFolder, exact: ExactModel, classes: list[Any], tol: float) -> Any:
+    settings, stage = settings_of(run), choose_model(run, "exact").stage
+    w = exact.support.toarray() if is_sparse(exact.support) else exact.support
+    return to_linear_svc(
+        w[0],
+        exact.bias,
+        classes,
+        n_iter=run.node(stage, "commit").record["passes"],
+        C=settings.C,
+        tol=tol,
+        fit_intercept=settings.fit_intercept,
+        loss=settings.options["loss"],
+        dual=settings.options["dual"],
+        intercept_scaling=settings.options["constant"],
+        max_iter=settings.options["max_iter"],
+        random_state=settings.seed % (1 << 32),
     )

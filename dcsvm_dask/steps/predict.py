@@ -68,7 +68,8 @@ def decide_given(choice: Choice, rows: Rows) -> Decided:
     elif model.is_sparse and not is_sparse(rows):
         rows = sparse.csr_array(rows)
     begin = time.thread_time()
-    values = decide(model, rows, choice.mode, dtype=np.dtype(choice.precision).type)
+    mode = choice.mode if choice.level else "exact"
+    values = decide(model, rows, mode, dtype=np.dtype(choice.precision).type)
     return Decided(values, time.thread_time() - begin)
 
 

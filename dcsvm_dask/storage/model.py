@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.clustering import Partition
 from dcsvm_dask.features import FeatureMap
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.models.committee import Committee
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
@@ -31,6 +32,7 @@ def write_model(
     partition: Partition | None = None,
     block_of_label: NDArray[np.int64] | None = None,
     vote: str | None = None,
+    committee: Committee | None = None,
     features: FeatureMap | None = None,
 ) -> Record:
     """Write a model among a node's arrays; return what belongs into the node's record."""
@@ -40,6 +42,10 @@ def write_model(
     write_array(place / "offsets", offsets)
     write_array(place / "bias", bias)
     record: Record = {"n_support": len(coef), "vote": vote}
+    if committee is not None:
+        write_array(place / "slope", committee.slope)
+        write_array(place / "intercept", committee.intercept)
+        record["prior"] = committee.prior
     if features is not None:
         record["features"] = write_rule(place / "features", features)
     if partition is not None and block_of_label is not None:
@@ -66,7 +72,7 @@ def write_whole(attempt: Attempt, model: Model) -> Record:
 def read_model(node: Committed, kernel: Kernel) -> Model:
     """Read the model that a node wrote."""
     place = node.place / MODEL
-    rule, features = (node.record["model"].get(key) for key in ("rule", "features"))
+    rule, features, prior = (node.record["model"].get(key) for key in ("rule", "features", "prior"))
     rows = open_rows(place / "support")
     return Model(
         kernel=kernel if features is None else Kernel("linear"),
@@ -77,8 +83,15 @@ def read_model(node: Committed, kernel: Kernel) -> Model:
         partition=None if rule is None else read_partition(node, f"{MODEL}/rule", rule),
         block_of_label=None if rule is None else node.read(f"{MODEL}/block_of_label"),
         vote=node.record["model"].get("vote"),
+        committee=None if prior is None else read_committee(node, f"{MODEL}/", prior),
         features=None if features is None else read_map(node, f"{MODEL}/features", features),
     )
+
+
+def read_committee(node: Committed, folder: str, prior: float) -> Committee:
+    """Read what calibrates machines from a folder of a node's arrays."""
+    slope, intercept = (node.read(f"{folder}{name}") for name in ("slope", "intercept"))
+    return Committee(slope, intercept, float(prior))
 
 
 def write_rule(place: Location, rule: Partition | FeatureMap) -> Record:

@@ -64,6 +64,8 @@ def test_methods_and_their_parameters_are_listed() -> None:
         ("greedy", "-P", "basis=20", "-P", "pool=10"),
         ("online", "-P", "passes=2"),
         ("ltpu", "-P", "centres=20", "-P", "neighbours=2", "-P", "chunks=2"),
+        ("libsvm", "--fit-intercept", "-P", "cache=10", "-P", "shrinking=false"),
+        ("liblinear", "--kernel", "linear", "-P", "loss=squared_hinge", "-P", "dual=false"),
     ],
 )
 @pytest.mark.long
@@ -78,6 +80,11 @@ def test_every_method_trains_scores_resumes_and_predicts(
     assert "accuracy" in done.output
     scored = invoke("evaluate", run, test, "--workers", 0)
     assert scored.exit_code == 0, scored.output
+    exact = words[:3] == ("cascade", "-P", "leaves=3")  # it goes on until no row violates
+    assert f"mode               {'exact' if exact else words[0]}\n" in scored.output
+    refused = invoke("evaluate", run, test, "--workers", 0, "--mode", "early")
+    assert refused.exit_code == 2
+    assert ("leave mode and level out" in refused.output) != exact
     again = invoke("resume", run, "--workers", 0)
     assert "complete already" in again.output
     shown = invoke("status", run)
@@ -85,11 +92,11 @@ def test_every_method_trains_scores_resumes_and_predicts(
     report = invoke("report", run, "--out", tmp_path / "r.html")
     assert report.exit_code == 0, report.output
     page = (tmp_path / "r.html").read_text()
-    assert f"{words[0]}, rbf kernel" in page
+    assert f"{words[0]}, {'linear' if words[0] == 'liblinear' else 'rbf'} kernel" in page
     # Only what divides and conquers has a tree of levels.
     assert ("The tree" in page) == (words[0] == "subsample")
     exported = invoke("export", run, tmp_path / "model.txt", "--format", "libsvm")
-    if words[0] in ("cascade", "subsample", "online"):
+    if words[0] in ("cascade", "subsample", "online", "libsvm", "liblinear"):
         assert exported.exit_code == 0, exported.output
     else:
         assert exported.exit_code == 2
@@ -134,3 +141,40 @@ def test_pipeline_files_name_methods(tmp_path: Path) -> None:
         done = invoke("run", file)
         assert done.exit_code == 2
         assert said in done.output
+
+
+def test_a_pipeline_holds_references_beside_the_others(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
+    file.write_text(f"""
+[data]
+source = "{source}"
+label = "lodgepole_pine"
+scale = "minmax"
+test_fraction = 0.25
+train_rows = 300
+[every]
+gamma = 8.0
+C = 8.0
+fit_intercept = true
+[[method]]
+name = "dcsvm"
+[[method]]
+name = "libsvm"
+cache = 50
+[[method]]
+name = "liblinear"
+kernel = "linear"
+[output]
+run = "{tmp_path}/runs"
+data = "{tmp_path}/d.zarr"
+""")
+    done = invoke("run", file, "--workers", 0, "--no-report")
+    assert done.exit_code == 0, done.output
+    found = {name: api.open_run(tmp_path / "runs" / name).status() for name in ("dcsvm", "libsvm")}
+    assert found["libsvm"]["objective"] == pytest.approx(found["dcsvm"]["objective"], rel=1e-4)
+    text = file.read_text().replace("fit_intercept = true", "")
+    file.write_text(text)
+    refused = invoke("run", file)
+    assert refused.exit_code == 2
+    assert "[method] fit-intercept: libsvm's machine always has a bias" in refused.output

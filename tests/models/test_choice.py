@@ -81,6 +81,21 @@ def test_a_run_that_has_reached_no_model_is_refused(make_run: Any) -> None:
         choose_model(exact_only, "early")
 
 
+def test_an_approximation_predicts_under_its_methods_name(make_run: Any) -> None:
+    folder = make_run(level=False).run.folder
+    assert chosen(folder, approximation="nystrom") == ("nystrom", 0, "model-conquer-003")
+    assert chosen(folder, level=0, approximation="nystrom")[0] == "nystrom"
+    for how in ({"mode": "exact"}, {"mode": "early"}, {"mode": "naive"}, {"level": 2}):
+        with pytest.raises(InputError, match=r"its model is that of nystrom; leave mode and level"):
+            choose_model(folder, approximation="nystrom", **how)
+    # Of a sample's run the levels are what they are.
+    tree = make_run(place=folder.place.parent / "tree").run.folder
+    assert chosen(tree, approximation="subsample")[0] == "subsample"
+    assert chosen(tree, level=2, approximation="subsample") == ("early", 2, "level-2")
+    with pytest.raises(InputError, match="no exact prediction: its model is that of subsample"):
+        choose_model(tree, "exact", approximation="subsample")
+
+
 def test_every_flipped_byte_of_a_model_is_found(make_run: Any) -> None:
     made = make_run(n=100)
     folder = made.run.folder

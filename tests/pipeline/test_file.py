@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -90,11 +91,63 @@ def test_another_goal_goes_on_and_other_parameters_are_refused(file: Path) -> No
     assert run.status()["state"] == "complete"
 
 
-@pytest.mark.parametrize(
-    "file", sorted((REPOSITORY / "pipelines").glob("*.toml")), ids=lambda path: path.stem
-)
+SHIPPED = sorted((REPOSITORY / "pipelines").glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda path: path.stem)
 def test_the_pipelines_that_come_along_can_be_read(file: Path) -> None:
-    assert read_pipeline(file).training.kernel == "rbf"
+    kernel = "poly" if file.stem == "covtype-poly" else "rbf"
+    trainings = read_pipeline(file).trainings
+    assert {planned.training.kernel for planned in trainings} == {kernel}
+    assert len({planned.run for planned in trainings}) == len(trainings)
+
+
+SMALL = {
+    "dcsvm": "levels=1",
+    "nystrom": "rank=40",
+    "fourier": "outputs=64",
+    "ltpu": "centres=40",
+    "greedy": "basis=20",
+}
+"""What is smaller than the paper's, for few rows."""
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder for the data sets that several pipelines share."""
+    return tmp_path_factory.mktemp("sets")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda path: path.stem)
+def test_the_pipelines_that_come_along_run_on_few_rows(
+    file: Path, shared_data: Callable[[str], Any], tmp_path: Path, sets: Path
+) -> None:
+    content = tomllib.loads(file.read_text())
+    source = Path(content["data"]["source"]).stem
+    shared_data(source)
+    methods = content["method"] if isinstance(content["method"], list) else [content["method"]]
+    names = {
+        method.get("as", method["name"]): method["name"]
+        for method in methods
+        if "clusters" not in method
+    }
+    changes = [
+        "data.train_rows=1500",
+        f"output.run={tmp_path / 'runs'}",
+        f"output.data={sets / source}.zarr",
+        *(f"{called}.{SMALL[name]}" for called, name in names.items() if name in SMALL),
+    ]
+    changes += {"grid": ["every.C=[2.0]"], "support-vectors": ["dcsvm.clusters=[16, 4]"]}.get(
+        file.stem, []
+    )
+    if "test_fraction" not in content["data"]:
+        changes.append("data.shuffle=true")
+    runs = api.run_pipeline(file, changes=changes, execution=IN_PROCESS, quiet=True, report=False)
+    for run in runs:
+        status = run.status()
+        assert status["state"] == "complete"
+        assert status["stages"][f"score-{status['model']}"]["accuracy"] > 0.5
 
 
 @pytest.mark.long

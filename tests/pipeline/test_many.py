@@ -132,6 +132,35 @@ def test_all_are_carried_and_none_again(file: Path, capsys: pytest.CaptureFixtur
     assert all(0.5 < float(line[-4]) < 1.0 for line in lines[1:])
 
 
+def test_every_way_to_predict_is_tested_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = file.read_text().replace("stop_at = 1", "stop_at = 1\ncommittee = true")
+    file.write_text(text + "[test]\nmodes = ['early', 'naive', 'committee']\n")
+    words = (
+        "--set",
+        "bagging.members=[2]",
+        "--set",
+        "nystrom.C=1.0",
+        "--workers",
+        0,
+        "--no-report",
+    )
+    done = invoke("run", file, *words)
+    assert done.exit_code == 0, done.output
+    table = done.stdout[done.stdout.index("run  ", 10) :]
+    found = [line.split() for line in table.splitlines()[1:]]
+    levels = [line[:3] for line in found if line[1] != "0"]
+    assert levels == [["early", "1", mode] for mode in ("early", "naive", "committee")]
+    assert len(found) == len(levels) + 3
+    run = api.open_run(file.parent / "runs/early")
+    for _, _, mode, accuracy, rows, _ in (line for line in found if line[1] != "0"):
+        told = run.evaluate(file.parent / "d.zarr/test", mode=mode)
+        assert accuracy == f"{told['accuracy']:.4f}"
+        assert rows == "1,000"
+    # What was tested is kept: a second call computes nothing.
+    monkeypatch.setattr("dcsvm_dask.runtime.predict.evaluate", None)
+    assert invoke("run", file, *words).stdout == done.stdout
+
+
 class Stop(Callback):
     """Ends the third training in its middle, as Ctrl-C does."""
 
@@ -192,6 +221,9 @@ def test_one_that_fails_keeps_no_other_from_its_end(file: Path) -> None:
         ('as = "early"', 'as = "../x"', "p.toml:25: [method] as = '../x' is no name of a folder"),
         ("[data]", "method = []\n[data]", "is not TOML"),
         ('as = "early"', "", "two methods are called dcsvm; give one of them `as`"),
+        ("[output]", "[test]\nmodes = ['x']\n[output]", "p.toml:35: [test] modes: 'x' is unknown"),
+        ("[output]", "[test]\nmode = ['x']\n[output]", "p.toml:35: [test] mode is unknown"),
+        ("[output]", "[test]\n[output]", "[test] modes is missing"),
         ("scale = ", "skale = ", "p.toml:5: [data] skale is unknown"),
         ("train_rows = 500", "train_rows = 'x'", "p.toml:7: [data] train_rows = 'x' must be of"),
     ],

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
+from sklearn.calibration import _sigmoid_calibration
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
@@ -15,6 +17,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.models.model import decide
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.bag import sample
+from dcsvm_dask.steps.committee import asked_rows
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
@@ -62,6 +65,30 @@ def test_machines_are_scikit_learns_and_vote(
     np.testing.assert_allclose(decide(model, X, "exact"), wanted, atol=2e-3)
 
 
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_committee_is_the_sum_of_scikit_learns_sigmoids(
+    fit_intercept: bool, data: DataSet, bag: Callable[..., api.Run]
+) -> None:
+    run = bag(vote="committee", fit_intercept=fit_intercept)
+    X, y = rows_of(data)
+    problem = read_problem(run.folder)
+    model = read_model(run.folder.node("model-bag", "commit"), problem.settings.kernel)
+    groups = np.repeat(np.arange(4), np.diff(model.offsets))
+    K = np.exp(-GAMMA * cdist(X, np.asarray(model.support), "sqeuclidean"))
+    wanted = np.zeros(ROWS)
+    for number in range(4):
+        index, _ = sample(problem, number, 4, replace=False)
+        values = K[:, groups == number] @ model.coef[groups == number]
+        unseen = np.setdiff1d(asked_rows(problem), index)
+        rows, counts = problem.rows[unseen], problem.weights[unseen].astype(float)
+        a, b = _sigmoid_calibration(values[rows], y[rows], sample_weight=counts)
+        told = counts[y[rows] > 0].sum() / counts.sum()
+        wanted -= a * values + b + np.log(told / (1 - told))
+    prior = np.log((np.sum(y > 0) + 1) / (np.sum(y < 0) + 1))
+    # Their sigmoid is solved by another method to another tolerance.
+    np.testing.assert_allclose(decide(model, X, "exact"), wanted + prior, atol=0.02, rtol=2e-3)
+
+
 def test_with_replacement_each_machine_draws_by_itself(bag: Callable[..., api.Run]) -> None:
     run = bag(replace=True)
     problem = read_problem(run.folder)
@@ -104,6 +131,7 @@ def test_workers_change_nothing(data: DataSet, bag: Callable[..., api.Run]) -> N
         ({"members": 0}, "members: 0 is not possible; it must be at least 1"),
         ({"members": 900}, "bagging: needs 900 distinct rows"),
         ({"vote": "loud"}, "vote: 'loud' is not possible; it must be one of mean, sign"),
+        ({"vote": "committee", "members": 1}, "members: 1 is not possible; it must be at least 2"),
         ({"replace": 1}, "replace: 1 is not possible; it must be true or false"),
     ],
 )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.features import Fourier
+from dcsvm_dask.graphs.methods import METHODS
 from dcsvm_dask.graphs.plan import plan
 from dcsvm_dask.runtime.capacity import (
     LEAST_BLOCK_CAP,
@@ -53,6 +56,34 @@ def test_what_fits_nowhere_is_refused_with_sizes_and_what_to_do() -> None:
         InputError, match=r"a worker has 250 MiB and ends at 95% of it; raise --memory-limit"
     ):
         check_memory(plan(found, GOALS, COVTYPE), 250 << 20)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "available", "said"),
+    [
+        ("fourier", {"outputs": 1000}, 2 << 30, "raise -P chunks above 1, or train on fewer rows"),
+        ("nystrom", {"rank": 1000, "chunks": 2}, 1 << 30, "raise -P chunks above 2, or"),
+        ("ltpu", {"centres": 1000}, 2 << 30, "raise -P chunks above 1, or"),
+        ("ltpu", {"centres": 20_000, "chunks": 500}, 2 << 30, "lower -P centres, or train"),
+        ("nystrom", {"rank": 20_000, "chunks": 500}, 2 << 30, "lower -P rank, or train"),
+        ("libsvm", {"cache": 8000.0}, 2 << 30, "lower -P cache, or train on fewer rows"),
+        ("liblinear", {}, 700 << 20, r"raise --memory-limit \(or [^,]*\), or train on fewer rows"),
+        ("bagging", {"members": 2}, 400 << 20, "lower --block-cap, or train on fewer rows"),
+    ],
+)
+def test_what_does_not_fit_names_what_bounds_its_memory(
+    method: str, options: dict[str, Any], available: int, said: str
+) -> None:
+    own = METHODS[method].options(**options).to_json()
+    settings = replace(SETTINGS, clusters=(), method=method, options=own)
+    with pytest.raises(InputError, match=said):
+        check_memory(plan(settings, GOALS, COVTYPE), available)
+
+
+def test_chunks_make_approximations_fit() -> None:
+    own = Fourier(outputs=1000, chunks=8).to_json()
+    settings = replace(SETTINGS, clusters=(), method="fourier", options=own)
+    check_memory(plan(settings, GOALS, COVTYPE), 2 << 30)
 
 
 def test_what_is_chosen_by_memory_does_not_hang_on_the_number_of_workers() -> None:

@@ -109,6 +109,28 @@ def test_a_resume_ends_with_the_same_bits(stage: str, cascade: Callable[..., api
     assert np.array_equal(found.read("alpha"), wanted.read("alpha"))
 
 
+@pytest.mark.parametrize("decide", ["mean", "committee"])
+def test_the_leaves_decide_as_a_bag_of_their_shares(
+    decide: str, data: DataSet, cascade: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    bottom = cascade(decide=decide)
+    bag = api.train(
+        data.place,
+        tmp_path / "bag",
+        method="bagging",
+        members=4,
+        vote=decide,
+        gamma=GAMMA,
+        C=C,
+        tol=TOL,
+        execution=Execution(workers=0),
+        quiet=True,
+    )
+    rows = data.place.url
+    assert np.array_equal(bottom.decision_function(rows), bag.decision_function(rows))
+    assert bottom.status()["approximates"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -9,6 +9,8 @@ from dcsvm_dask.diagnostics.report.history import history
 from dcsvm_dask.diagnostics.report.predictions import predictions
 from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, rows_of, table
+from dcsvm_dask.diagnostics.report.trials import COLUMNS as TRIALS
+from dcsvm_dask.diagnostics.report.trials import trials
 
 PROBLEM = ("kernel", "C", "fit_intercept")
 
@@ -35,8 +37,8 @@ def comparison(runs: list[Records]) -> Table:
     """Return a row for each run: data, parameters, and what it came to.
 
     ``problem`` numbers the problems (data, kernel, C, bias): objectives of runs of one problem
-    may be compared. ``relative_error`` is (f - best f) / |best f| among the exact models of the
-    same problem.
+    may be compared. ``relative_error`` is (f - best f) / |best f| among the models of the same
+    problem whose objective was measured.
     """
     problems = list(dict.fromkeys(map(problem_of, runs)))
     best = best_objectives(runs)
@@ -44,10 +46,10 @@ def comparison(runs: list[Records]) -> Table:
     for name, records in zip(names(runs), runs, strict=True):
         about = dict(zip(*summary(records).values(), strict=True))
         settings, problem = records.settings, problem_of(records)
-        lowest, exact = best.get(problem), records.best
+        lowest, mine = best.get(problem), records.objective
         gap = None
-        if exact is not None and lowest:
-            gap = (exact["objective"] - lowest) / abs(lowest)
+        if mine is not None and lowest:
+            gap = (mine - lowest) / abs(lowest)
         rows.append(
             {
                 "run": name,
@@ -79,11 +81,11 @@ def comparison(runs: list[Records]) -> Table:
 
 
 def best_objectives(runs: list[Records]) -> dict[tuple[Any, ...], float]:
-    """Return the best objective of an exact model for each problem."""
+    """Return the best objective of a model for each problem."""
     best: dict[tuple[Any, ...], float] = {}
     for records in runs:
-        if records.best is not None:
-            problem, objective = problem_of(records), records.best["objective"]
+        problem, objective = problem_of(records), records.objective
+        if objective is not None:
             best[problem] = min(best.get(problem, objective), objective)
     return best
 
@@ -105,15 +107,16 @@ def accuracies(runs: list[Records]) -> Table:
 def errors(runs: list[Records]) -> Table:
     """Return the relative error of the objective over time: a row for each point of each run.
 
-    Against the best exact objective among the runs of the same problem. Levels are estimates with
+    Against the best model's objective among the runs of the same problem. Levels are estimates with
     standard errors; of exact points ``gap`` is the duality gap over |best f|, which no error
-    exceeds whatever the best is. Runs of problems of which no exact model is known are left out.
+    exceeds whatever the best is. Runs of problems of which no model's objective is known are left
+    out, and those that look at a sample of the rows.
     """
     best = best_objectives(runs)
     rows = []
     for name, records in zip(names(runs), runs, strict=True):
         lowest = best.get(problem_of(records))
-        if not lowest:
+        if not lowest or records.status["method"] == "subsample":  # objectives of fewer rows
             continue
         for row in rows_of(history(records)):
             if row["objective"] is not None:
@@ -124,3 +127,13 @@ def errors(runs: list[Records]) -> Table:
                 about |= {"gap": row["gap"] / abs(lowest) if exact else None}
                 rows.append({"run": name, **about, "error": error, "standard_error": spread})
     return table(("run", "stage", "level", "time", "error", "standard_error", "gap"), rows)
+
+
+def tests(runs: list[Records]) -> Table:
+    """Return the tests of all runs: a row for each way to predict that was tested before."""
+    rows = [
+        {"run": name, **row}
+        for name, records in zip(names(runs), runs, strict=True)
+        for row in rows_of(trials(records.run))
+    ]
+    return table(("run", *TRIALS), rows)

@@ -73,6 +73,16 @@ class Records:
         model = str(self.status["model"])
         return self.commits.get(model) if is_exact(self.status) else None
 
+    @property
+    def objective(self) -> float | None:
+        """The whole problem's objective at the model; None: not measured, of other rows, a level's.
+
+        Of whatever machine: no feasible one is below the best.
+        """
+        model = str(self.status["model"])
+        record = self.commits.get(model, {}) if model.startswith("model-") else {}
+        return None if record.get("sampled") else record.get("objective")
+
     def committed_at(self, stage: str) -> float:
         """Return when a stage was committed, in seconds of the run."""
         record = self.commits[stage]

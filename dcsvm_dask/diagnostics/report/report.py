@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dcsvm_dask.diagnostics.report.about import command
-from dcsvm_dask.diagnostics.report.comparison import accuracies, comparison, errors, names
+from dcsvm_dask.diagnostics.report.comparison import accuracies, comparison, errors, names, tests
 from dcsvm_dask.diagnostics.report.page import page, require
 from dcsvm_dask.diagnostics.report.plane import plane
 from dcsvm_dask.diagnostics.report.records import Records, read_records
+from dcsvm_dask.diagnostics.report.support_compared import support_compared
 from dcsvm_dask.diagnostics.report.table import Table
 from dcsvm_dask.diagnostics.report.tables import tables
 from dcsvm_dask.diagnostics.summary import is_exact
@@ -103,6 +104,8 @@ def compare(runs: list[RunFolder]) -> tuple[str, dict[str, Table]]:
         "comparison": comparison(records),
         "accuracies": accuracies(records),
         "errors": errors(records),
+        "support": support_compared(records),
+        "tests": tests(records),
     }
     from dcsvm_dask.diagnostics.report.sections import compare as sections
 
@@ -120,6 +123,8 @@ def compare(runs: list[RunFolder]) -> tuple[str, dict[str, Table]]:
             sections.table_section(found["comparison"]),
             sections.accuracy_section(found["accuracies"], called),
             sections.error_section(found["errors"], called),
+            *sections.support_sections(found["support"]),
+            *sections.test_sections(found["tests"]),
         ],
         tables=found,
     )

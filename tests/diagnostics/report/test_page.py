@@ -18,9 +18,11 @@ from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.report import page, reporting
 from dcsvm_dask.diagnostics.report.report import compare, report
 from dcsvm_dask.diagnostics.report.reporting import Reporting
+from dcsvm_dask.diagnostics.report.table import rows_of
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import RunEnds, Said
+from dcsvm_dask.steps.export import read_exact
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 from tests.diagnostics.report.conftest import SETTINGS, StopAt, blobs, train
@@ -230,7 +232,7 @@ def test_runs_side_by_side(trained: api.Run, data: Path, tmp_path: Path) -> None
     other = train(data, tmp_path / "other", gamma=1.0)
     text, tables = compare([trained.folder, loose.folder, other.folder])
     found, rows = looked_at(text), tables["comparison"]
-    assert found.sections == ["figures", "accuracy", "objective"]
+    assert found.sections == ["figures", "accuracy", "objective", "support"]
     assert "2 problems" in found.words
     assert rows["run"] == ["tree", "loose", "other"]
     assert rows["problem"] == [1, 1, 2]
@@ -238,6 +240,21 @@ def test_runs_side_by_side(trained: api.Run, data: Path, tmp_path: Path) -> None
     assert rows["relative_error"] == pytest.approx([0.0, (b - a) / abs(a), 0.0])
     assert rows["accuracy"][2] is None
     assert set(tables["accuracies"]["run"]) == {"tree", "loose"}
+
+
+def test_support_vectors_of_several_runs_are_compared_with_the_best(
+    trained: api.Run, data: Path, tmp_path: Path
+) -> None:
+    words: dict[str, Any] = {"gamma": 8.0, "C": 8.0}
+    once = train(data, tmp_path / "once", method="cascade", leaves=4, passes=1, **words)
+    bag = train(data, tmp_path / "bag", method="bagging", members=4, **words)
+    rows = list(rows_of(compare([trained.folder, once.folder, bag.folder])[1]["support"]))
+    assert [row["run"] for row in rows] == ["tree", "tree", "tree", "once"]
+    exact, found = (set(read_exact(run.folder).rows.tolist()) for run in (trained, once))
+    assert rows[2]["precision"] == rows[2]["recall"] == 1.0
+    assert rows[3]["n_support"] == len(found)
+    assert rows[3]["precision"] == len(found & exact) / len(found)
+    assert rows[3]["recall"] == len(found & exact) / len(exact) < 1.0
 
 
 def test_the_command_writes_html_and_csv(

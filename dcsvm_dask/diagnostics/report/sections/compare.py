@@ -76,11 +76,11 @@ def error_section(found: Table, names: list[str]) -> Section:
     name, title = "objective", "Time and objective"
     made = draw.error(found, names, log=_far_apart(found)) if n_rows(found) else None
     if made is None:
-        return Section(name, title, "No exact model is known to compare objectives with.")
+        return Section(name, title, "No model's objective is known to compare with.")
     left_out = [one for one in names if one not in set(found["run"])]
-    lead = "(f − best f) / |best f|, the best among the exact models of the same problem."
+    lead = "(f − best f) / |best f|, the best among the models of the same problem."
     if left_out:
-        lead += f" No exact model is known of the problem of {', '.join(left_out)}."
+        lead += f" No objective is known of the problem of {', '.join(left_out)}."
     caption = (
         "Lower and further left is better. Open triangles are upper limits: of estimates that "
         "cannot be told from the best, two standard errors; of the best itself, its duality gap."
@@ -88,6 +88,53 @@ def error_section(found: Table, names: list[str]) -> Section:
     return Section(
         name, title, lead, [Picture(made, "Error over time", caption, "errors", wide=True)]
     )
+
+
+def support_sections(found: Table) -> list[Section]:
+    """Return the section of support vectors, if there is an exact model to compare with."""
+    if not n_rows(found):
+        return []
+    headers = ["run", "stage", "time", "support vectors", "precision", "recall"]
+    lines = [
+        [
+            row["run"],
+            row["stage"],
+            text.seconds(row["time"]),
+            text.whole(row["n_support"]),
+            text.percent(row["precision"]),
+            text.percent(row["recall"]),
+        ]
+        for row in rows_of(found)
+    ]
+    words = [True, True] + [False] * 4
+    lead = (
+        "Rows of the data set that are support vectors at a level or in a model, against those of "
+        "the best exact model of the same problem."
+    )
+    grid = Grid("Support vectors", headers, lines, words, table="support")
+    return [Section("support", "Support vectors", lead, [grid])]
+
+
+def test_sections(found: Table) -> list[Section]:
+    """Return the section of what was tested, if anything was."""
+    if not n_rows(found):
+        return []
+    headers = ["run", "level", "mode", "accuracy", "balanced accuracy", "rows", "ms a row"]
+    lines = [
+        [
+            row["run"],
+            text.whole(row["level"]) if row["level"] else "",
+            row["mode"],
+            text.percent(row["accuracy"]),
+            text.percent(row["balanced_accuracy"]),
+            text.whole(row["rows"]),
+            text.number(row["ms_per_row"], 3),
+        ]
+        for row in rows_of(found)
+    ]
+    words = [True, False, True] + [False] * 4
+    lead = "Each way to predict, on all rows held out; the time is that of one core for a row."
+    return [Section("tests", "Tests", lead, [Grid("Tests", headers, lines, words, table="tests")])]
 
 
 def _far_apart(found: Table) -> bool:
