@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.graphs.dcsvm import merge_stage, probe_stage, scored
-from dcsvm_dask.graphs.forecast import Forecast
+from dcsvm_dask.graphs.forecast import Forecast, Need
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, single
 from dcsvm_dask.graphs.options import Options, option, whole
@@ -38,7 +38,9 @@ class Takes(NamedTuple):
     """What a task takes, about."""
 
     n_bytes: float
-    """Of its largest arrays beside rows."""
+    """Of its largest arrays beside rows, as is likely."""
+    most: float
+    """What these can come to."""
     kernel_values: float
     core_seconds: float = 0.0
     """Time of a core for anything else."""
@@ -100,13 +102,14 @@ class Online(OneTask):
 
     def takes(self, sizes: Forecast) -> Takes:
         """Return what the task takes: for passes, kernel rows computed again, the finish."""
-        kept = sizes.n * sizes.measured.kept_share
+        kept = max(1.0, sizes.n * sizes.measured.kept_share)
         looked, steps = self.passes * self.samples * sizes.n, STEPS * self.passes * sizes.n
-        cache = min(direct.room(sizes.settings), 4.0 * SLACK**2 * kept**2)
-        cached = cache / (4.0 * SLACK * max(1.0, kept) ** 2)
+        cached = _cache_bytes(sizes, kept) / (4.0 * SLACK * kept**2)
         again = MEAN_KEPT * steps * max(0.0, 1.0 - cached / CACHED_WELL)
+        beside = SLACK * (ROW_OF_BATCH + 2 * sizes.row)
         return Takes(
-            cache + SLACK * kept * (ROW_OF_BATCH + 2 * sizes.row),
+            _cache_bytes(sizes, kept) + beside * kept,
+            _cache_bytes(sizes, sizes.n) + beside * sizes.n,
             kept * (0.5 * looked + again + FINISH * kept),
             MEAN_KEPT * steps * kept * STEP_SECONDS + looked * LOOK_SECONDS,
         )
@@ -143,7 +146,8 @@ class Greedy(OneTask):
     def takes(self, sizes: Forecast) -> Takes:
         """Return what the task takes."""
         columns = 4.0 * sizes.n * (self.basis + self.pool + 1)
-        return Takes(columns + 48.0 * self.basis**2, 0.5 * self.pool * sizes.n * self.basis)
+        held = columns + 48.0 * self.basis**2
+        return Takes(held, held, 0.5 * self.pool * sizes.n * self.basis)
 
 
 KINDS: dict[str, type[OneTask]] = {"online": Online, "greedy": Greedy}
@@ -165,15 +169,22 @@ def task_stage(settings: Settings, goals: Goals) -> Stage:
     return Stage(f"model-{settings.method}", layers, settings.method)
 
 
+def _cache_bytes(sizes: Forecast, kept: float) -> float:
+    """Return what LaSVM's kernel rows take where so many rows are kept."""
+    return min(direct.room(sizes.settings), 4.0 * (SLACK * kept) ** 2)
+
+
 def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take."""
     options = KINDS[sizes.settings.method](**sizes.settings.options)
     takes = options.takes(sizes)
-    need = sizes.fixed(takes.n_bytes + 2.0 * sizes.shape.n_bytes + 60.0 * sizes.n)
+    beside = 2.0 * sizes.shape.n_bytes + 60.0 * sizes.n
+    need = Need(int(takes.n_bytes + beside), int(takes.most + beside))
     written = sizes.support * (sizes.row + 8)
     task, first = task_stage(sizes.settings, goals), []
     if options.probed:
-        first = [StagePlan(probe_stage(), sizes.fixed(PROBED * LEARNED_ROWS**2), 0.0, 0.0)]
+        probed = sizes.fixed(PROBED * min(LEARNED_ROWS, sizes.n) ** 2)
+        first = [StagePlan(probe_stage(), probed, 0.0, 0.0)]
     return [
         *first,
         merging_plan(sizes),

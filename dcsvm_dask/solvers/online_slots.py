@@ -43,8 +43,8 @@ BATCH = 256
 _LEAST_CACHED = 4
 # Kernel rows made together when one is missing: of those that violate most, which come next.
 _FETCHED = 16
-# Bytes of a working set of the finish for each of its kernel values in float32; see `solve_smo`.
-_SOLVING = 4 * 1.57
+SOLVING = 4 * 1.57
+"""Bytes of a working set of the finish for each pair of its rows; see `solve_smo`."""
 # Share of the tolerance that a product of the finish may lose by leaving out far pairs.
 _FAR = 1e-4
 
@@ -160,7 +160,7 @@ class OnlineExpansion:
             alpha=np.abs(S.beta[order]),
             equality=self.equality,
             tol=self.tol,
-            working_size=max(2, int((self.cache_bytes / _SOLVING) ** 0.5)),
+            working_size=max(BATCH, int((self.cache_bytes / SOLVING) ** 0.5)),
             budget=_FAR * self.tol,
             max_iter=most,
             callback=lambda _, violation: tell(violation),

@@ -8,6 +8,7 @@ import numpy as np
 
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import solve_greedy, solve_online
+from dcsvm_dask.solvers.online_slots import SOLVING
 from dcsvm_dask.steps.level import rows_in_chunks
 from dcsvm_dask.steps.problem import read_problem, shared_out
 from dcsvm_dask.steps.resources import threads
@@ -16,8 +17,6 @@ from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage.model import write_model, write_whole
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
-# Bytes of the solver for each pair of rows of a working set; see `solve_smo`.
-SOLVING = 4 * 1.57
 # What the bar of a run says: where the passes end, whose work grows as the expansion does.
 PASSES, GROWS = 0.7, 1.8
 
@@ -34,7 +33,6 @@ def learn_online(
     problem = read_problem(run)
     settings = problem.settings
     advanced = tell_of_advance()
-
     start, reached, sets = 0.0, 0.0, 0
 
     def tell(looked: int, about: Record) -> None:
