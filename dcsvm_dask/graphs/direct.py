@@ -24,6 +24,8 @@ from dcsvm_dask.steps.settings import Settings
 # meets on the average; the share of them whose kernel rows have to be cached so that few are made
 # again; kernel values of the finish for each pair of them; time of a step for each of them.
 STEPS, MEAN_KEPT, CACHED_WELL, FINISH, STEP_SECONDS = 2.5, 0.7, 0.45, 3.0, 1.2e-9
+MADE_AGAIN = 0.4
+"""Kernel rows made again for each step where few are cached, as shares of those at the end."""
 LOOK_SECONDS = 1e-5
 """Time of a core for a row that is looked at, beside all else."""
 SLACK = 1.25
@@ -105,7 +107,7 @@ class Online(OneTask):
         kept = max(1.0, sizes.n * sizes.measured.kept_share)
         looked, steps = self.passes * self.samples * sizes.n, STEPS * self.passes * sizes.n
         cached = _cache_bytes(sizes, kept) / (4.0 * SLACK * kept**2)
-        again = MEAN_KEPT * steps * max(0.0, 1.0 - cached / CACHED_WELL)
+        again = MADE_AGAIN * steps * max(0.0, 1.0 - cached / CACHED_WELL)
         beside = SLACK * (ROW_OF_BATCH + 2 * sizes.row)
         return Takes(
             _cache_bytes(sizes, kept) + beside * kept,

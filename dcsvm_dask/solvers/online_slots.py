@@ -42,7 +42,7 @@ Index = NDArray[np.int64]
 BATCH = 256
 _LEAST_CACHED = 4
 # Kernel rows made together when one is missing: of those that violate most, which come next.
-_FETCHED = 16
+_FETCHED = 8
 SOLVING = 4 * 1.57
 """Bytes of a working set of the finish for each pair of its rows; see `solve_smo`."""
 # Share of the tolerance that a product of the finish may lose by leaving out far pairs.
