@@ -85,6 +85,8 @@ def describe(stage: str, record: Record) -> str:
             )
             + (f", {merged} repeats merged" if merged else "")
         )
+    if stage == "probe" and "kept_share" in record:
+        return f"about {record['kept_share']:.0%} of the rows are going to be kept"
     if stage == "probe":
         return (
             f"{record['probed_between']:.0%} of the kernel's mass lies between a few clusters: "

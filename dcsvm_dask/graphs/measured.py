@@ -15,6 +15,8 @@ class Measured:
     """Whether the kernel is smooth, so that levels do not pay; None: nobody has looked."""
     set_share: float = 1.0
     """Share of the variables that a working set has to hold."""
+    kept_share: float = 0.3
+    """Share of the variables that a solver which learns row by row keeps."""
     value_seconds: float = 2e-9
     """Time of a core for a kernel value, with the steps of the solver."""
     process_bytes: int = 215 << 20

@@ -3,6 +3,7 @@
 Arrays in, arrays out: no Dask, no Zarr, no files.
 """
 
+from dcsvm_dask.kernels.held import HeldRows
 from dcsvm_dask.kernels.kernel import Kernel, kernel_diagonal
 from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
 from dcsvm_dask.kernels.order import kd_order
@@ -11,6 +12,7 @@ from dcsvm_dask.kernels.rows import Rows, is_sparse
 from dcsvm_dask.kernels.warm import warm_up
 
 __all__ = [
+    "HeldRows",
     "Kernel",
     "Rows",
     "counted_kernel_matrix",

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 
-def warm_up(compiling: Callable[[], None] | None = None, *, linear: bool = False) -> None:
+def warm_up(
+    compiling: Callable[[], None] | None = None, *, linear: bool = False, online: bool = False
+) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
     Parameters
@@ -19,6 +21,8 @@ def warm_up(compiling: Callable[[], None] | None = None, *, linear: bool = False
         Is called once if there is anything to compile, before the first of it.
     linear : bool, default False
         Whether what only feature maps and linear machines need is among it.
+    online : bool, default False
+        Whether what only LaSVM needs is among it.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -29,6 +33,8 @@ def warm_up(compiling: Callable[[], None] | None = None, *, linear: bool = False
         if linear:
             features.warm_up()
             solvers.warm_up_linear()
+        if online:
+            solvers.warm_up_online()
 
 
 @contextmanager

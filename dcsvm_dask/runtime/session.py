@@ -98,7 +98,7 @@ def carry_run(
     announcer = Announcer(run.place.url, [Journal(run), *callbacks])
     _leave(run, "running")
     try:
-        with open_executor(execution, announcer, linear=is_linear(run)) as executor:
+        with open_executor(execution, announcer, method=method_of(run)) as executor:
             ready = time.time()
             try:
                 outcome = _carry(run, lock, execution, executor, begin)
@@ -162,9 +162,9 @@ def _carry(
     )
 
 
-def is_linear(run: RunFolder) -> bool:
-    """Return whether a run makes features and linear machines."""
-    return run.header["settings"].get("method") in KINDS
+def method_of(run: RunFolder) -> str:
+    """Return the name of a run's method."""
+    return str(run.header["settings"].get("method", "dcsvm"))
 
 
 def _log_end(executor: Executor, ending: dict[str, Any]) -> None:
@@ -196,9 +196,9 @@ def how_it_breaks_off(run: RunFolder, error: BaseException) -> dict[str, Any]:
 
 @contextmanager
 def open_executor(
-    execution: Execution, announcer: Announcer, *, linear: bool = False
+    execution: Execution, announcer: Announcer, *, method: str = "dcsvm"
 ) -> Iterator[Executor]:
-    """Open what the execution asks for; `linear`: for feature maps and linear machines."""
+    """Open what the execution asks for; what `method` needs is compiled first."""
     if execution.scheduler is not None:
         announcer.say("preparing the workers, which compile at their first run", doing=True)
         with remote_cluster(execution.scheduler, announcer) as executor:
@@ -210,7 +210,11 @@ def open_executor(
         return
     announcer.say("loading compiled code", doing=True)
     compiling = "compiling (about half a minute, once)"
-    warm_up(lambda: announcer.say(compiling, doing=True), linear=linear)
+    warm_up(
+        lambda: announcer.say(compiling, doing=True),
+        linear=method in KINDS,
+        online=method == "online",
+    )
     workers = execution.n_workers()
     if workers:
         announcer.say(f"starting {workers} local worker(s)", doing=True)

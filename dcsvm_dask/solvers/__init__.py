@@ -22,7 +22,7 @@ from dcsvm_dask.solvers.optimality import (
 )
 from dcsvm_dask.solvers.smo import solve_smo
 from dcsvm_dask.solvers.solution import Solution
-from dcsvm_dask.solvers.warm import warm_up, warm_up_linear
+from dcsvm_dask.solvers.warm import warm_up, warm_up_linear, warm_up_online
 from dcsvm_dask.solvers.working_sets import (
     first_set,
     inner_tol,
@@ -61,4 +61,5 @@ __all__ = [
     "violation_pair",
     "warm_up",
     "warm_up_linear",
+    "warm_up_online",
 ]

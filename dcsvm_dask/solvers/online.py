@@ -56,6 +56,7 @@ def solve_online(
     passes: int = 1,
     samples: int = 1,
     cache_bytes: int = 2**28,
+    threads: int = 1,
     seed: int = 0,
     max_iter: int | None = None,
     solved: Callable[[int, dict[str, Any]], None] | None = None,
@@ -104,14 +105,16 @@ def solve_online(
         row in random order. The paper's gradient selection is 50, for noisy data: a pass costs
         50 times the kernel values. From 1 to 256.
     cache_bytes : int, default 256 MiB
-        For kernel rows; while the expansion grows, for a moment twice as much. A batch takes
-        another 1 kB for each row of the expansion.
+        For kernel rows, or the matrices of the finish. A batch takes another 1 kB for each row
+        of the expansion, and what is a row of X besides.
+    threads : int, default 1
+        Threads that compute kernel values; the result is the same. Give BLAS one.
     seed : int, default 0
     max_iter : int, optional
         Most steps of a finish; the larger of 10 million and 100 n by default.
     solved : callable, optional
-        Told after each batch, and every 50 ms or so of a finish, how many rows were looked at,
-        how many will be at most, and of the expansion.
+        Told after each batch, and after a finish, how many rows were looked at, how many will be
+        at most, and of the expansion; after each working set of a finish of its violation.
 
     Returns
     -------
@@ -137,6 +140,7 @@ def solve_online(
         equality=equality,
         tol=tol,
         cache_bytes=cache_bytes,
+        threads=threads,
     )
     most = max(10_000_000, 100 * n) if max_iter is None else max_iter
     size = BATCH // samples * samples
@@ -144,10 +148,11 @@ def solve_online(
     finished = settled = False
     violation = np.inf
 
-    def tell() -> None:
+    def tell(**reached: float) -> None:
         if solved is not None:
             rows = most_sweeps * int(np.count_nonzero(bound))
-            solved(looked, _about(expansion, rows))
+            known = {} if reached else _standing(expansion)
+            solved(looked, {"rows": rows, "tol": tol, **known, **reached})
 
     for order in _orders(bound, seed):
         before = expansion.taken
@@ -163,7 +168,8 @@ def solve_online(
             break
         finished = quiet or sweeps >= most_sweeps
         if finished:
-            violation = expansion.finish(most, tell)
+            violation = expansion.finish(most, lambda reached: tell(violation=reached))
+            tell()
         if sweeps >= most_sweeps:
             break
     S, live = expansion.slots, expansion.live
@@ -195,11 +201,10 @@ def _orders(C: Vector, seed: int) -> Iterator[Index]:
         yield random.permutation(movable)
 
 
-def _about(expansion: OnlineExpansion, rows: int) -> dict[str, Any]:
+def _standing(expansion: OnlineExpansion) -> dict[str, Any]:
     S, live = expansion.slots, expansion.live
     beta = S.beta[live]
     return {
-        "rows": rows,
         "expansion": len(live),
         "support": int(np.count_nonzero(beta)),
         "objective": float(-0.5 * (beta @ S.g[live] + np.abs(beta).sum())),

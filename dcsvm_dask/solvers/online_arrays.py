@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba import njit
+
+from dcsvm_dask.solvers.smo_loops import FAR
 
 # Places in `counts`.
 HIGH, FREE, LIVE, CLOCK, FILLED, STEPS, TAKEN = range(7)
@@ -23,12 +26,16 @@ class Slots(NamedTuple):
     """The expansion and its cache, as arrays."""
 
     rows: Any
-    """Number of the row in each slot, -1 where it is free; shape (capacity,), as the next six."""
+    """Number of the row in each slot, -1 where it is free; shape (capacity,), as the next eight."""
     beta: Any
     g: Any
     lower: Any
     upper: Any
     diagonal: Any
+    lo: Any
+    """-FAR where beta can fall, else 0: min(max(g, lo), hi) is what a row violates by."""
+    hi: Any
+    """FAR where beta can rise, else 0."""
     where: Any
     """The cached row of each slot, -1 without one."""
     free: Any
@@ -49,7 +56,7 @@ class Batch(NamedTuple):
 
     rows: Any
     K: Any
-    """With every slot, shape (batch, capacity); of those that join, it is filled in then."""
+    """With every slot, shape (batch or more, capacity); of those that join, filled in then."""
     own: Any
     """Among themselves, shape (batch, batch)."""
     y: Any
@@ -57,7 +64,7 @@ class Batch(NamedTuple):
     diagonal: Any
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def claim(S: Any, slot: Any) -> Any:
     """Give a slot a cached row: a new one, or that which was not used for longest."""
     c = S.counts[FILLED]
@@ -83,6 +90,43 @@ def touch(S: Any, slot: Any) -> None:
     S.used[S.where[slot]] = S.counts[CLOCK]
 
 
+@njit(**OPTIONS)
+def put(S: Any, slots: Any, K: Any) -> None:
+    """Put the kernel rows of some slots into the cache: the rows of K."""
+    for k in range(len(slots)):
+        row = S.cache[claim(S, slots[k])]
+        for s in range(K.shape[1]):
+            row[s] = K[k, s]
+
+
+@njit(**OPTIONS)
+def widen(buffer: Any, old: Any, new: Any, chosen: Any, kept: Any) -> None:
+    """Let some cached rows, so many values each, be rows of another width, in place.
+
+    They are the chosen ones, ascending; of each the values at the slots that are kept, ascending,
+    come first. Where the rows become narrower or wider, nothing is written before it was read.
+    """
+    m = len(kept)
+    for c in range(len(chosen)):
+        for s in range(m):
+            buffer[c * old + s] = buffer[chosen[c] * old + kept[s]]
+    if new <= old:
+        for c in range(len(chosen)):
+            for s in range(m):
+                buffer[c * new + s] = buffer[c * old + s]
+    else:
+        for c in range(len(chosen) - 1, -1, -1):
+            for s in range(m - 1, -1, -1):
+                buffer[c * new + s] = buffer[c * old + s]
+
+
+@njit(**INNER)
+def mark(S: Any, s: Any) -> None:
+    """Note where a variable may still go."""
+    S.lo[s] = -FAR if S.beta[s] > S.lower[s] else np.float32(0.0)
+    S.hi[s] = FAR if S.beta[s] < S.upper[s] else np.float32(0.0)
+
+
 @njit(**INNER)
 def join(S: Any, batch: Any, k: Any, g: Any) -> Any:
     """Put a row of the batch into the expansion, its beta zero; return its slot."""
@@ -96,6 +140,7 @@ def join(S: Any, batch: Any, k: Any, g: Any) -> Any:
     S.beta[p], S.g[p], S.diagonal[p] = 0.0, g, batch.diagonal[k]
     S.lower[p] = 0.0 if batch.y[k] > 0.0 else -batch.C[k]
     S.upper[p] = batch.C[k] if batch.y[k] > 0.0 else 0.0
+    mark(S, p)
     for b in range(len(batch.rows)):
         batch.K[b, p] = batch.own[b, k]
     row = S.cache[claim(S, p)]
@@ -116,6 +161,7 @@ def release(S: Any, s: Any) -> None:
     S.slot_of[S.rows[s]] = -1
     S.rows[s] = -1
     S.lower[s] = S.upper[s] = 0.0
+    mark(S, s)
     if S.where[s] >= 0:
         S.holder[S.where[s]] = -1
         S.used[S.where[s]] = -1

@@ -13,9 +13,11 @@ from dcsvm_dask.solvers.online_arrays import (
     OPTIONS,
     STEPS,
     join,
+    mark,
     release,
     touch,
 )
+from dcsvm_dask.solvers.smo_loops import CHUNK, FAR, bits, ordered_bits
 
 _TAU = 1e-12
 _SUM = {**INNER, "fastmath": {"contract", "reassoc", "nsz"}}
@@ -24,6 +26,8 @@ _SUM = {**INNER, "fastmath": {"contract", "reassoc", "nsz"}}
 @njit(**OPTIONS)
 def process(S: Any, batch: Any, samples: Any, equality: Any, tol: Any, place: Any) -> Any:
     """PROCESS, then REPROCESS two variables, for each group of so many rows of a batch.
+
+    Rows that are of no use leave the expansion at the end.
 
     Goes on from `place`, (row of the batch, 1 if that is processed already). Returns -1 at the
     end; or the slot whose row has to be in the cache first: put it there and call again.
@@ -39,8 +43,8 @@ def process(S: Any, batch: Any, samples: Any, equality: Any, tol: Any, place: An
         needed = reprocess(S, equality, tol, 1 if equality else 2)
         if needed >= 0:
             return needed
-        _drop(S, equality)
         place[0], place[1] = stop, 0
+    _drop(S, equality)
     return -1
 
 
@@ -71,13 +75,43 @@ def violation(S: Any, equality: Any) -> Any:
     return _worst(S, equality)[2]
 
 
+@njit(**OPTIONS)
+def missing(S: Any, slot: Any, equality: Any, most: Any) -> Any:
+    """Return a slot, and at most so many others without a kernel row that will soon need theirs.
+
+    Those are the ones that violate most, with an equality by what the bias would be.
+    """
+    middle = 0.0
+    if equality:
+        i, j = _ends(S)
+        if i >= 0 and j >= 0:
+            middle = 0.5 * (S.g[i] + S.g[j])
+    found, reach, count = np.empty(most, np.int64), np.empty(most), 1
+    found[0], reach[0] = slot, np.inf
+    for s in range(S.counts[HIGH]):
+        if S.where[s] >= 0 or s == slot:
+            continue
+        slope = S.g[s] - middle
+        far = abs(min(max(slope, np.float64(S.lo[s])), np.float64(S.hi[s])))
+        if not far > 0.0 or (count == most and not far > reach[most - 1]):
+            continue
+        # Put in where it belongs; the last one goes where there are enough.
+        at = count if count < most else most - 1
+        while at > 1 and reach[at - 1] < far:
+            found[at], reach[at] = found[at - 1], reach[at - 1]
+            at -= 1
+        found[at], reach[at] = s, far
+        count = min(count + 1, most)
+    return found[:count]
+
+
 @njit(**INNER)
 def _drop(S: Any, equality: Any) -> None:
     """Let rows go that are at zero and could not be in a violating pair (or violate alone).
 
     With an equality the two that say where the bias lies stay.
     """
-    i, j = _highest(S), _lowest(S)
+    i, j = _ends(S) if equality else (-1, -1)
     if equality and (i < 0 or j < 0):
         return
     top = S.g[j] if equality else 0.0
@@ -91,14 +125,15 @@ def _drop(S: Any, equality: Any) -> None:
 
 @njit(**INNER)
 def _process(S: Any, batch: Any, start: Any, stop: Any, equality: Any, tol: Any) -> Any:
-    k, g, reach = _choose(S, batch, start, stop, equality)
+    i, j = _ends(S) if equality else (-1, -1)
+    k, g, reach = _choose(S, batch, start, stop, equality, i, j)
     if k < 0 or (not equality and not reach > tol):
         return -1
     if not equality:
         _step(S, join(S, batch, k, g))
         return -1
     y = batch.y[k]
-    partner = _lowest(S) if y > 0.0 else _highest(S)
+    partner = j if y > 0.0 else i
     violates = partner >= 0 and y * (g - S.g[partner]) > tol
     # Where no row is off by more than tol / 2 from one and the same bias, no pair is by tol.
     if not violates and not reach > 0.5 * tol:
@@ -117,13 +152,13 @@ def _process(S: Any, batch: Any, start: Any, stop: Any, equality: Any, tol: Any)
 
 
 @njit(**INNER)
-def _choose(S: Any, batch: Any, start: Any, stop: Any, equality: Any) -> Any:
+def _choose(S: Any, batch: Any, start: Any, stop: Any, equality: Any, i: Any, j: Any) -> Any:
     """Return the row, of some of a batch, that is most on the wrong side; its slope; how far.
 
     With an equality, a row that can move in a way in which none of the expansion can comes
     first, and waits there; while none can move the other way, others like it are of no use.
+    (i, j) are the ends of the expansion then.
     """
-    i, j = _highest(S), _lowest(S)
     best, slope, reach = -1, 0.0, -np.inf
     for k in range(start, stop):
         if S.slot_of[batch.rows[k]] >= 0:
@@ -147,32 +182,65 @@ def _choose(S: Any, batch: Any, start: Any, stop: Any, equality: Any) -> Any:
 @njit(**INNER)
 def _worst(S: Any, equality: Any) -> Any:
     """Return what violates most, a pair or one variable, and by how much."""
-    i, j = _highest(S), _lowest(S)
     if equality:
+        i, j = _ends(S)
         return i, j, S.g[i] - S.g[j] if i >= 0 and j >= 0 else 0.0
-    rise = S.g[i] if i >= 0 else 0.0
-    fall = -S.g[j] if j >= 0 else 0.0
-    return (i, i, rise) if rise >= fall else (j, j, fall)
+    i = _violator(S)
+    return i, i, abs(S.g[i]) if i >= 0 else 0.0
 
 
-@njit(**INNER)
-def _highest(S: Any) -> Any:
-    """Return the slot with the largest slope of those that can rise, -1 without any."""
-    at, best = -1, -np.inf
-    for s in range(S.counts[HIGH]):
-        if S.g[s] > best and S.beta[s] < S.upper[s]:
-            at, best = s, S.g[s]
-    return at
+@njit(**_SUM)
+def _violator(S: Any) -> Any:
+    """Return the slot that violates most by itself, -1 where none does.
+
+    As in `smo_loops`: chunks by the bits of float32, which vectorises, then the best chunk.
+    """
+    g, lo, hi, high = S.g, S.lo, S.hi, S.counts[HIGH]
+    best, at = np.int32(0), -1
+    for c in range(0, high, CHUNK):
+        m = np.int32(0)
+        for k in range(np.uintp(c), np.uintp(min(c + CHUNK, high))):
+            m = max(m, bits(abs(min(max(np.float32(g[k]), lo[k]), hi[k]))))
+        if m > best:
+            best, at = m, c
+    if at < 0:
+        return -1
+    i, far = at, -1.0
+    for k in range(at, min(at + CHUNK, high)):
+        own = abs(min(max(g[k], np.float64(lo[k])), np.float64(hi[k])))
+        if own > far:
+            i, far = k, own
+    return i
 
 
-@njit(**INNER)
-def _lowest(S: Any) -> Any:
-    """Return the slot with the smallest slope of those that can fall, -1 without any."""
-    at, best = -1, np.inf
-    for s in range(S.counts[HIGH]):
-        if S.g[s] < best and S.beta[s] > S.lower[s]:
-            at, best = s, S.g[s]
-    return at
+@njit(**_SUM)
+def _ends(S: Any) -> Any:
+    """Return the slots of the largest slope that can rise and the smallest that can fall.
+
+    -1 where there is none.
+    """
+    g, lo, hi, high = S.g, S.lo, S.hi, S.counts[HIGH]
+    nothing = ordered_bits(-FAR)
+    best, worst = nothing, nothing
+    top, bottom = 0, 0
+    for c in range(0, high, CHUNK):
+        m, w = nothing, nothing
+        for k in range(np.uintp(c), np.uintp(min(c + CHUNK, high))):
+            slope = np.float32(g[k])
+            m = max(m, ordered_bits(slope if hi[k] > 0 else -FAR))
+            w = max(w, ordered_bits(-slope if lo[k] < 0 else -FAR))
+        if m > best:
+            best, top = m, c
+        if w > worst:
+            worst, bottom = w, c
+    i, j = -1, -1
+    for k in range(top, min(top + CHUNK, high)):
+        if hi[k] > 0 and (i < 0 or g[k] > g[i]):
+            i = k
+    for k in range(bottom, min(bottom + CHUNK, high)):
+        if lo[k] < 0 and (j < 0 or g[k] < g[j]):
+            j = k
+    return i, j
 
 
 @njit(**INNER)
@@ -185,8 +253,9 @@ def _pair_step(S: Any, i: Any, j: Any) -> None:
     step = min((S.g[i] - S.g[j]) / curvature, room_i, room_j)
     S.beta[i] = S.upper[i] if step == room_i else S.beta[i] + step
     S.beta[j] = S.lower[j] if step == room_j else S.beta[j] - step
-    _add(S.g, Ki, -step, S.counts[HIGH])
-    _add(S.g, Kj, step, S.counts[HIGH])
+    mark(S, i)
+    mark(S, j)
+    _add_difference(S.g, Ki, Kj, step, S.counts[HIGH])
     touch(S, i)
     touch(S, j)
     S.counts[STEPS] += 1
@@ -198,6 +267,7 @@ def _step(S: Any, i: Any) -> None:
     before = S.beta[i]
     wanted = before + S.g[i] / max(S.diagonal[i], _TAU * _TAU)
     S.beta[i] = min(max(wanted, S.lower[i]), S.upper[i])
+    mark(S, i)
     _add(S.g, S.cache[S.where[i]], before - S.beta[i], S.counts[HIGH])
     touch(S, i)
     S.counts[STEPS] += 1
@@ -215,3 +285,9 @@ def _dot(beta: Any, K: Any, high: Any) -> Any:
 def _add(g: Any, K: Any, step: Any, high: Any) -> None:
     for s in range(np.uintp(high)):
         g[s] += step * np.float64(K[s])
+
+
+@njit(**_SUM)
+def _add_difference(g: Any, Ki: Any, Kj: Any, step: Any, high: Any) -> None:
+    for s in range(np.uintp(high)):
+        g[s] += step * (np.float64(Kj[s]) - np.float64(Ki[s]))

@@ -30,22 +30,22 @@ _FLAT = np.float32(1e-6)
 
 
 @njit(**_OPTIONS)
-def _bits(value: Any) -> Any:
+def bits(value: Any) -> Any:
     """Return the bits of a non-negative float32, which are ordered as the floats are."""
     return _f4(value).view(_i4)
 
 
 @njit(**_OPTIONS)
-def _ordered_bits(value: Any) -> Any:
+def ordered_bits(value: Any) -> Any:
     """Return an integer that is ordered as float32 numbers of either sign are."""
     x = _f4(value).view(_i4)
     return _i4(x ^ _i4(_i4(x >> _i4(31)) & _i4(0x7FFFFFFF)))
 
 
 @njit(**_OPTIONS)
-def _tagged(bits: Any, k: Any) -> Any:
+def _tagged(of: Any, k: Any) -> Any:
     """Put the position within the chunk into the lowest bits."""
-    return _i4(_i4(bits & _i4(-CHUNK)) | _i4(k & _u(CHUNK - 1)))
+    return _i4(_i4(of & _i4(-CHUNK)) | _i4(k & _u(CHUNK - 1)))
 
 
 @njit(**_OPTIONS)
@@ -74,13 +74,13 @@ def box_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, s: Any, t: Any) -> An
         for k in range(_u(c), _u(min(c + CHUNK, n))):
             g = G[k] + (s * _f4(Ki[k]) + t * _f4(Kj[k]))
             G[k] = g
-            m = max(m, _bits(abs(min(max(g, lo[k]), hi[k]))))
+            m = max(m, bits(abs(min(max(g, lo[k]), hi[k]))))
         if m > best:
             best = m
             at = c
     m = _i4(0)
     for k in range(_u(at), _u(min(at + CHUNK, n))):
-        m = max(m, _tagged(_bits(abs(min(max(G[k], lo[k]), hi[k]))), k))
+        m = max(m, _tagged(bits(abs(min(max(G[k], lo[k]), hi[k]))), k))
     return at + (m & (CHUNK - 1))
 
 
@@ -97,14 +97,14 @@ def box_partner(G: Any, lo: Any, hi: Any, diagonal: Any, Ki: Any, ratio: Any, in
         m = _i4(0)
         for k in range(_u(c), _u(min(c + CHUNK, n))):
             gain = _box_gain(G[k], lo[k], hi[k], _f4(Ki[k]), diagonal[k], ratio, inverse)
-            m = max(m, _bits(gain))
+            m = max(m, bits(gain))
         if m > best:
             best = m
             at = c
     m = _i4(0)
     for k in range(_u(at), _u(min(at + CHUNK, n))):
         gain = _box_gain(G[k], lo[k], hi[k], _f4(Ki[k]), diagonal[k], ratio, inverse)
-        m = max(m, _tagged(_bits(gain), k))
+        m = max(m, _tagged(bits(gain), k))
     return at + (m & (CHUNK - 1))
 
 
@@ -124,15 +124,15 @@ def pair_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, s: Any, t: Any) -> A
         for k in range(_u(c), _u(min(c + CHUNK, n))):
             g = G[k] + (s * _f4(Ki[k]) + t * _f4(Kj[k]))
             G[k] = g
-            m = max(m, _ordered_bits(-g if lo[k] < _f4(0) else -FAR))
-            w = max(w, _ordered_bits(g if hi[k] > _f4(0) else -FAR))
+            m = max(m, ordered_bits(-g if lo[k] < _f4(0) else -FAR))
+            w = max(w, ordered_bits(g if hi[k] > _f4(0) else -FAR))
         if m > best:
             best = m
             at = c
         worst = max(worst, w)
     m = _i4(-0x80000000)
     for k in range(_u(at), _u(min(at + CHUNK, n))):
-        m = max(m, _tagged(_ordered_bits(-G[k] if lo[k] < _f4(0) else -FAR), k))
+        m = max(m, _tagged(ordered_bits(-G[k] if lo[k] < _f4(0) else -FAR), k))
     return at + (m & (CHUNK - 1)), _i4(worst ^ ((worst >> 31) & 0x7FFFFFFF)).view(_f4)
 
 
@@ -145,12 +145,12 @@ def pair_partner(G: Any, hi: Any, diagonal: Any, Ki: Any, g_i: Any, diagonal_i: 
     for c in range(0, n, CHUNK):
         m = _i4(0)
         for k in range(_u(c), _u(min(c + CHUNK, n))):
-            m = max(m, _bits(_pair_gain(G[k], hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)))
+            m = max(m, bits(_pair_gain(G[k], hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)))
         if m > best:
             best = m
             at = c
     m = _i4(0)
     for k in range(_u(at), _u(min(at + CHUNK, n))):
         gain = _pair_gain(G[k], hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)
-        m = max(m, _tagged(_bits(gain), k))
+        m = max(m, _tagged(bits(gain), k))
     return at + (m & (CHUNK - 1))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers.active import ActiveSet
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.linear import solve_linear
+from dcsvm_dask.solvers.online import solve_online
 from dcsvm_dask.solvers.signed import SignedProblem
 from dcsvm_dask.solvers.smo import solve_smo
 
@@ -27,6 +29,13 @@ def warm_up() -> None:
         active.begin(np.zeros(4), np.array([0.0, -5.0, 5.0, -5.0]), 0.0, 1.0, 1_000)
         active.narrow(np.zeros(4), -1.0, 1_000)
     solve_box_qp(np.eye(1), np.zeros(1))
+
+
+def warm_up_online() -> None:
+    """Compile, or load from the cache, the compiled functions of the online solver."""
+    X, y = np.eye(16, dtype=np.float32), np.tile([1.0, -1.0], 8)
+    # So small a cache that kernel rows have to be made again.
+    solve_online(Kernel("rbf"), X, y, 1.0, passes=2, cache_bytes=1)
 
 
 def warm_up_linear() -> None:

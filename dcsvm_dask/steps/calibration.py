@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, kernel_matrix, kernel_product
 from dcsvm_dask.solvers import bias, solve_smo
+from dcsvm_dask.solvers.online_slots import BATCH, OnlineExpansion
 from dcsvm_dask.solvers.working_sets import FORESEEN
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.steps.subset import SUBSET_TOL
@@ -19,6 +21,9 @@ TIMES = 5
 SOLVING = 2.0
 """A kernel value with the steps that the solver takes on it, over one of a product."""
 SUBSET_ROWS = 1500
+LEARNED_ROWS = 4096
+FLATTER = 0.05
+"""What the power by which an expansion grows is less than that between a sample and its half."""
 
 
 def resident_bytes() -> int:
@@ -36,6 +41,33 @@ def time_of_value(settings: Settings, X: Rows) -> float:
         kernel_product(settings.kernel, rows, rows, coef)
         took.append(time.perf_counter() - begin)
     return SOLVING * float(np.median(took)) / int(rows.shape[0]) ** 2
+
+
+def kept_share(settings: Settings, X: Rows, y: NDArray[np.float64], n_variables: int) -> float:
+    """Estimate which share of all rows LaSVM keeps, by how its expansion grows over a few.
+
+    It grows as a power of the rows that were looked at, which becomes smaller slowly.
+    """
+    m = int(X.shape[0])
+    C = np.full(m, settings.C)
+    some = OnlineExpansion(
+        settings.kernel,
+        X,
+        y,
+        C,
+        np.zeros(m),
+        equality=settings.fit_intercept,
+        tol=settings.level_tol,
+        cache_bytes=8 * m**2,
+    )
+    kept = []
+    for part in np.array_split(np.arange(m), 2):
+        for at in range(0, len(part), BATCH):
+            some.learn(part[at : at + BATCH], 1)
+        kept.append(max(1, len(some.live)))
+    power = math.log2(kept[-1] / kept[0]) - FLATTER
+    more = max(n_variables, m) / m
+    return float(kept[-1] / m * more ** (min(max(power, 0.4), 1.0) - 1.0))
 
 
 def working_set_share(

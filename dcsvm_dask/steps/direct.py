@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dcsvm_dask.solvers import solve_online
+from dcsvm_dask.solvers.online_slots import SOLVING
 from dcsvm_dask.steps.level import rows_in_chunks
 from dcsvm_dask.steps.problem import read_problem, shared_out
+from dcsvm_dask.steps.resources import threads
+from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+# What the bar of a run says: where the passes end, whose work grows as the expansion does.
+PASSES, GROWS = 0.7, 1.8
+
+
+def room(settings: Settings) -> int:
+    """Return the bytes of LaSVM's kernel rows: those of a working set of the only task."""
+    return int(SOLVING * settings.set_cap**2)
 
 
 def learn_online(
     run: RunFolder, attempt: Attempt, *, passes: int, samples: int, tol: float
 ) -> Record:
-    """Train by LaSVM; the cache of kernel rows is as large as a block's matrix may be."""
+    """Train by LaSVM."""
     problem = read_problem(run)
     settings = problem.settings
     advanced = tell_of_advance()
+    start, reached, sets = 0.0, 0.0, 0
 
     def tell(looked: int, about: Record) -> None:
-        advanced(looked, about["rows"], "rows", about)
+        nonlocal start, reached, sets
+        if "violation" in about:
+            left, sets = about["violation"], sets + 1
+            start = max(start, left)
+            reached = max(reached, PASSES + (1.0 - PASSES) * fallen(start, left, tol))
+            advanced(sets, 0, "working sets", about, reached)
+        else:
+            share = (looked / about["rows"]) ** (GROWS if passes == 1 else 1.0)
+            reached = max(reached, PASSES * share)
+            advanced(looked, about["rows"], "rows", about, reached)
 
     found = solve_online(
         settings.kernel,
@@ -32,7 +55,8 @@ def learn_online(
         tol=tol,
         passes=passes,
         samples=samples,
-        cache_bytes=4 * settings.block_cap**2,
+        cache_bytes=room(settings),
+        threads=threads(),
         seed=settings.seed,
         solved=tell,
     )
@@ -57,3 +81,8 @@ def learn_online(
         "kernel_values": found.kernel_values,
         **model,
     }
+
+
+def fallen(start: float, left: float, tol: float) -> float:
+    """Return how far a violation has come to a tolerance, in [0, 1]; it falls geometrically."""
+    return math.log(start / max(left, tol)) / math.log(start / tol) if start > tol else 1.0

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from dcsvm_dask.clustering import choose_partition
-from dcsvm_dask.steps.calibration import resident_bytes, time_of_value, working_set_share
+from dcsvm_dask.steps.calibration import (
+    LEARNED_ROWS,
+    kept_share,
+    resident_bytes,
+    time_of_value,
+    working_set_share,
+)
 from dcsvm_dask.steps.partition import drawn_rows, sample_size
 from dcsvm_dask.steps.problem import data_of, data_rows, settings_of
 from dcsvm_dask.steps.regime import is_smooth, share_between
@@ -22,7 +28,8 @@ def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
     """Estimate how much of the kernel's mass lies between a few clusters of all rows.
 
     A kernel is as local as that is little; between many clusters there is always much. The record
-    also says what the plan is to know of this worker and of these rows.
+    also says what the plan is to know of this worker and of these rows. For a method that learns
+    row by row: how many rows it is going to keep.
     """
     del attempt
     settings, data = settings_of(run), data_of(run)
@@ -32,6 +39,8 @@ def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
 def probe_rows(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> Record:
     """Return what a sample of a data set's rows tells; see `probe_kernel`."""
     process_bytes = resident_bytes()  # before it keeps rows
+    if settings.method == "online":
+        return _learning(settings, data, rows, process_bytes)
     sample = drawn_rows(settings, rows.n_rows, sample_size(settings, PROBE_CLUSTERS))
     X = rows.take(sample)
     seconds = time_of_value(settings, X)
@@ -55,5 +64,21 @@ def probe_rows(settings: Settings, data: Data, rows: RowReader | SelectedRows) -
         "smooth": smooth,
         "set_share": share,
         "value_seconds": seconds,
+        "process_bytes": process_bytes,
+    }
+
+
+def _learning(
+    settings: Settings, data: Data, rows: RowReader | SelectedRows, process_bytes: int
+) -> Record:
+    """Return how many rows LaSVM keeps of some, and is likely to keep of all."""
+    sample = drawn_rows(settings, rows.n_rows, min(LEARNED_ROWS, rows.n_rows))
+    sample = np.random.default_rng(settings.seed).permutation(sample)
+    X = rows.take(sample)
+    y = np.where(data.take_codes(sample) == 1, 1.0, -1.0)
+    return {
+        "probed_rows": len(sample),
+        "kept_share": kept_share(settings, X, y, data.n_distinct),
+        "value_seconds": time_of_value(settings, X),
         "process_bytes": process_bytes,
     }

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numba
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
 
+from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.runtime.compilation import first_compiled, warm_up
+from dcsvm_dask.solvers import solve_online
 
 
 def test_that_something_is_compiled_is_told_once() -> None:
@@ -21,6 +26,27 @@ def test_that_something_is_compiled_is_told_once() -> None:
     assert told == ["compiling"]
     once(1j)
     assert told == ["compiling"]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_online_solver_finds_all_compiled(sparse: bool) -> None:
+    warm_up(online=True)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 3)).astype(np.float32)
+    y = np.sign(rng.standard_normal(600))
+    told: list[str] = []
+    with first_compiled(lambda: told.append("compiling")):
+        for equality in (False, True):
+            found = solve_online(
+                Kernel("rbf", 1.0),
+                csr_array(X) if sparse else X,
+                y,
+                10.0,
+                equality=equality,
+                cache_bytes=100_000,
+            )
+            assert found.fetched > 0
+    assert told == []
 
 
 def test_what_is_there_already_is_not_compiled() -> None:

@@ -74,10 +74,22 @@ def test_online_tells_how_far_it_is(
     rows = [event.done for event in advances.told if event.unit == "rows"]
     assert rows == sorted(rows)
     assert rows[-1] == ROWS
-    objectives = [event.record["objective"] for event in advances.told]
+    records = [event.record for event in advances.told]
+    objectives = [record["objective"] for record in records if "objective" in record]
     assert objectives == sorted(objectives, reverse=True)
+    violations = [record["violation"] for record in records if "violation" in record]
+    assert violations[-1] <= 1e-3
     found = run.status()["stages"]["model-online"]
     assert found["objective"] == pytest.approx(objectives[-1], rel=1e-3)
+
+
+def test_the_plan_of_online_is_about_what_it_comes_to(
+    data: DataSet, train: Callable[..., api.Run]
+) -> None:
+    planned = api.plan(data.place, method="online", gamma=GAMMA, C=C)
+    assert planned.measured.kept_share < 1.0
+    values = train(method="online").status()["kernel_values"]
+    assert values / 3 < planned.kernel_values < 3 * values
 
 
 @pytest.mark.long

@@ -57,8 +57,9 @@ def test_passes_and_a_finish_reach_the_answer_of_the_whole_matrix(
     assert found.objective == pytest.approx(whole.objective, rel=1e-4)
 
     once = solve_online(Kernel("rbf", gamma), X, y, C, equality=equality)
-    assert once.kernel_values < found.kernel_values
-    assert found.objective < once.objective < 0.8 * whole.objective
+    assert once.sweeps == 1 < found.sweeps
+    # Of few rows nearly all are support vectors, and one pass may keep them all.
+    assert found.objective < once.objective + 1e-6 * abs(once.objective) < 0.8 * whole.objective
     values = make_svc.rbf(fresh, X, gamma)
     best = np.mean(np.sign(values @ (y * whole.alpha) + whole.bias) == labels)
     near = np.mean(np.sign(values @ (y * once.alpha) + once.bias) == labels)

@@ -1,0 +1,94 @@
+"""Kernel values with rows that are met again and again: their tiles are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.columns import RARE, TILE_VALUES, RowTile, row_tile, storage_arguments
+from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.rows import Rows, is_sparse
+from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.kernels.tiles import tile_work
+
+Index = NDArray[np.int64]
+
+WIDTH = 1024
+"""Rows of a tile: wide, as few others meet them at a time; fewer of very long sparse rows."""
+
+
+class HeldRows:
+    """Some rows of a data set, changed little by little, as tiles.
+
+    Kernel values of a few rows with many others cost less than the making of those others' tiles.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    threads : int, default 1
+        Threads that share the tiles; the result is the same. Give BLAS one.
+    """
+
+    def __init__(self, kernel: Kernel, X: Rows, threads: int = 1) -> None:
+        self._kernel, self._X, self._threads = kernel, X, threads
+        self._width = WIDTH
+        if is_sparse(X):
+            longest = int(np.diff(X.indptr).max(initial=1))
+            self._width = max(1, min(WIDTH, TILE_VALUES // (RARE * max(1, longest))))
+        self._held = np.empty(0, np.int64)
+        self._tiles: list[RowTile] = []
+
+    def values(self, rows: Index, held: Index, out: NDArray[Any]) -> int:
+        """Write K(x_i, x_j) into ``out[:m, :h]``; return the number of kernel values computed.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (m,)
+            The rows i.
+        held : ndarray of int64, shape (h,)
+            The rows j. Of tiles in which none has changed since the last call, nothing is made
+            anew.
+        out : ndarray, shape (m or more, h or more), float32
+        """
+        self._hold(held)
+        X = self._X[rows]
+        storage, everything = storage_arguments(X), np.arange(len(rows))
+        none = np.empty(0, np.int64)
+
+        def work(t: int) -> None:
+            tile = self._tiles[t]
+            start, width = t * self._width, tile.F.shape[1]
+            direct = tile.F.dtype == out.dtype
+            block = out if direct else np.empty((len(rows), width), tile.F.dtype)
+            tile_work(
+                *tile.arguments,
+                *storage,
+                everything,
+                np.empty(0),
+                none,
+                none,
+                tile.chunk,
+                np.empty((0, 0)),
+                np.empty(0),
+                block,
+                start if direct else 0,
+            )
+            if not direct:
+                out[: len(rows), start : start + width] = block
+
+        for_each(work, range(len(self._tiles)), self._threads)
+        return len(rows) * len(held)
+
+    def _hold(self, held: Index) -> None:
+        """Make the tiles anew whose rows have changed."""
+        before, self._held = self._held, held.copy()
+        del self._tiles[-(-len(held) // self._width) :]
+        for t, start in enumerate(range(0, len(held), self._width)):
+            rows = held[start : start + self._width]
+            if t < len(self._tiles) and np.array_equal(rows, before[start : start + self._width]):
+                continue
+            tile = row_tile(self._kernel, self._X[rows], np.float32)
+            self._tiles[t : t + 1] = [tile]
