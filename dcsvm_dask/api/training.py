@@ -22,6 +22,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.conquer import rounds_done
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
+from dcsvm_dask.graphs.methods import options_of
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.pipeline.training import Training, check_goals, shape_of
@@ -229,6 +230,12 @@ def resume(
         committee=before.committee if committee is None else committee,
     )
     check_goals(goals, len(settings.clusters), rounds_done(folder))
+    method, options = options_of(folder.header["settings"])
+    if goals.tol != before.tol and not options.refines:
+        raise InputError(
+            f"tol: {folder.place} was begun by {method}, which solves once, to tol "
+            f"{before.tol:g}; train a new run for another"
+        )
     try:
         dataset = DataSet.open(folder.header["data"]["url"])
     except InputError as error:

@@ -31,6 +31,11 @@ class Options:
         """
         return False
 
+    @property
+    def refines(self) -> bool:
+        """Whether a run can go on from its answer to that of another tolerance."""
+        return not self.approximates
+
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that the method is not made for; by default none.
 

@@ -25,3 +25,8 @@ class Subsample(Options):
     def approximates(self) -> bool:
         """Whether the method ends in another model than the exact one, and means to."""
         return True
+
+    @property
+    def refines(self) -> bool:
+        """Whether a run can go on from its answer to that of another tolerance."""
+        return True

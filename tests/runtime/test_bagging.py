@@ -141,3 +141,10 @@ def test_what_is_impossible_is_refused(
     with pytest.raises(InputError, match=said):
         api.train(data.place, tmp_path / "run", method="bagging", **words)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_bag_has_the_tolerance_that_it_was_begun_with(bag: Callable[..., api.Run]) -> None:
+    run, here = bag(members=2), Execution(workers=0)
+    with pytest.raises(InputError, match="bagging, which solves once, to tol 1e-06; train a new"):
+        api.resume(run.url, tol=1e-3, execution=here, quiet=True)
+    assert api.resume(run.url, execution=here, quiet=True).status()["state"] == "complete"
