@@ -133,6 +133,7 @@ def test_export_says_where_things_are(home: Path, tmp_path: Path) -> None:
     assert Path(f"{model}.range").exists()
 
 
+@pytest.mark.long
 def test_workers_predict_what_this_process_does(home: Path, tmp_path: Path) -> None:
     outs = []
     for workers in (0, 2):

@@ -77,10 +77,13 @@ def test_chunks_change_no_more_than_rounding_does(
     scale = abs(whole).max()
     monkeypatch.setattr(feature_map, "MOST", 97)
     # Amplified by the smallest eigenvalue that Nystrom keeps.
-    atol = (1e-4 if isinstance(made, Nystrom) else 2e-6) * scale
-    np.testing.assert_allclose(made.transform(rows), whole, rtol=0, atol=atol)
+    allowed = np.full_like(whole, (1e-4 if isinstance(made, Nystrom) else 2e-6) * scale)
+    if isinstance(made, Fourier):  # the phases of heavy tails are large, and rounded as such
+        phases = abs(rows) @ abs(made.frequencies)
+        allowed += 8 * 2.0**-24 * scale * np.hstack([phases, phases])
+    assert (abs(made.transform(rows) - whole) <= allowed).all()
     one = np.vstack([made.transform(rows[i : i + 1]) for i in range(5)])
-    np.testing.assert_allclose(one, whole[:5], rtol=0, atol=atol)
+    assert (abs(one - whole[:5]) <= allowed[:5]).all()
 
 
 def test_chunks_do_not_change_a_bit_of_fastfood(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,14 @@ def problem(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
     return np.exp(-GAMMA * cdist(X, X, "sqeuclidean")), y
 
 
-@pytest.mark.parametrize(("leaves", "arity", "block_cap"), [(4, 2, None), (9, 3, None), (4, 4, 64)])
+@pytest.mark.parametrize(
+    ("leaves", "arity", "block_cap"),
+    [
+        (4, 2, None),
+        pytest.param(9, 3, None, marks=pytest.mark.long),
+        pytest.param(4, 4, 64, marks=pytest.mark.long),
+    ],
+)
 def test_without_a_bias_the_answer_is_that_of_the_dense_problem(
     leaves: int, arity: int, block_cap: int | None, data: DataSet, cascade: Callable[..., api.Run]
 ) -> None:

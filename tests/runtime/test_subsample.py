@@ -36,7 +36,10 @@ def subsample(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
 
 
 # A local kernel has rounds over blocks, a smooth one working sets; few rows are one of these.
-@pytest.mark.parametrize(("gamma", "block_cap"), [(8.0, 128), (0.1, 128), (8.0, None)])
+@pytest.mark.parametrize(
+    ("gamma", "block_cap"),
+    [pytest.param(8.0, 128, marks=pytest.mark.long), (0.1, 128), (8.0, None)],
+)
 def test_it_is_the_machine_of_the_rows_that_were_drawn(
     gamma: float, block_cap: int | None, data: DataSet, subsample: Callable[..., api.Run]
 ) -> None:

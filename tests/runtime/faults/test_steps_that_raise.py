@@ -14,7 +14,8 @@ from dcsvm_dask.errors import RunError
 TrainOn = Callable[..., api.Run]
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("times", [1, 2])
 def test_a_step_that_fails_once_or_twice_is_done_again(
     times: int, faults: Any, train_on: TrainOn
 ) -> None:
