@@ -12,6 +12,9 @@ from dcsvm_dask.diagnostics.report.table import Table, rows_of, table
 from dcsvm_dask.diagnostics.report.trials import COLUMNS as TRIALS
 from dcsvm_dask.diagnostics.report.trials import trials
 
+SAME_PROBLEM = ("dcsvm", "cascade", "online", "libsvm")
+"""Methods whose objectives are those of the dual problem of all rows."""
+
 PROBLEM = ("kernel", "C", "fit_intercept")
 
 
@@ -110,13 +113,13 @@ def errors(runs: list[Records]) -> Table:
     Against the best model's objective among the runs of the same problem. Levels are estimates with
     standard errors; of exact points ``gap`` is the duality gap over |best f|, which no error
     exceeds whatever the best is. Runs of problems of which no model's objective is known are left
-    out, and those that look at a sample of the rows.
+    out, and those of methods that solve another problem or look at a sample of the rows.
     """
     best = best_objectives(runs)
     rows = []
     for name, records in zip(names(runs), runs, strict=True):
         lowest = best.get(problem_of(records))
-        if not lowest or records.status["method"] == "subsample":  # objectives of fewer rows
+        if not lowest or records.status["method"] not in SAME_PROBLEM:
             continue
         for row in rows_of(history(records)):
             if row["objective"] is not None:

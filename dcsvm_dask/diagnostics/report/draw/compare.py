@@ -21,13 +21,16 @@ from dcsvm_dask.diagnostics.report.draw.style import (
 from dcsvm_dask.diagnostics.report.table import Table, rows_of
 
 COLOURS = (BLUE, *SERIES)
+DARKER = 0.55
 SAME = 1e-12
 """A relative error up to this is none."""
 
 
 def colour_of(position: int) -> str:
-    """Return the colour of one of some runs."""
-    return COLOURS[position % len(COLOURS)]
+    """Return the colour of one of some runs; after as many as there are, they are darker."""
+    colour, again = COLOURS[position % len(COLOURS)], position // len(COLOURS)
+    parts = (int(colour[i : i + 2], 16) * DARKER**again for i in (1, 3, 5))
+    return "#" + "".join(f"{round(part):02x}" for part in parts)
 
 
 def accuracy(found: Table, names: list[str], *, log: bool) -> Any:

@@ -10,7 +10,7 @@ from dcsvm_dask.diagnostics.report.table import Table, n_rows, rows_of
 FAR_APART = 20.0
 """Times that differ by more than this factor get a logarithmic axis."""
 
-SHOWN = (
+SET = (
     ("problem", "problem", text.word),
     ("data", "data", text.word),
     ("rows", "rows", text.whole),
@@ -20,9 +20,10 @@ SHOWN = (
     ("fit_intercept", "bias", text.word),
     ("clusters", "clusters", text.word),
     ("tol", "tolerance", text.word),
-    ("state", "state", text.word),
-    ("model", "model", text.word),
     ("workers", "workers", text.whole),
+)
+"""What was asked for."""
+FOUND = (
     ("seconds", "time", text.seconds),
     ("accuracy", "accuracy", text.percent),
     ("objective", "objective", text.exact),
@@ -32,6 +33,8 @@ SHOWN = (
     ("n_support", "support vectors", text.whole),
     ("kernel_values", "kernel values", text.large),
     ("peak_bytes", "largest worker", text.size),
+    ("state", "state", text.word),
+    ("model", "model", text.word),
 )
 MOST_BESIDE = 5
 """Runs that stand beside each other in columns; more stand below each other."""
@@ -49,10 +52,16 @@ def table_section(comparison: Table) -> Section:
         )
     if len(rows) <= MOST_BESIDE:
         headers = ["", *(row["run"] for row in rows)]
-        lines = [[label, *(form(row[key]) for row in rows)] for key, label, form in SHOWN]
+        lines = [[label, *(form(row[key]) for row in rows)] for key, label, form in SET + FOUND]
     else:
-        headers = ["run", *(label for _, label, _ in SHOWN)]
-        lines = [[row["run"], *(form(row[key]) for key, _, form in SHOWN)] for row in rows]
+        # What is the same everywhere is said once, and what came out of it stands first.
+        differs = [column for column in SET if len(set(comparison[column[0]])) > 1]
+        same = [column for column in SET if column not in differs and column[0] != "problem"]
+        told = (f"{label} {form(rows[0][key])}" for key, label, form in same)
+        lead += f" Everywhere: {', '.join(told)}."
+        shown = (*FOUND, *differs)
+        headers = ["run", *(label for _, label, _ in shown)]
+        lines = [[row["run"], *(form(row[key]) for key, _, form in shown)] for row in rows]
     words = [True] + [False] * (len(headers) - 1)
     found = Grid("Figures", headers, lines, words, table="comparison")
     return Section("figures", "Figures", lead, [found])
@@ -80,7 +89,7 @@ def error_section(found: Table, names: list[str]) -> Section:
     left_out = [one for one in names if one not in set(found["run"])]
     lead = "(f − best f) / |best f|, the best among the models of the same problem."
     if left_out:
-        lead += f" No objective is known of the problem of {', '.join(left_out)}."
+        lead += f" Not among them: {', '.join(left_out)}; no objective of that problem is known."
     caption = (
         "Lower and further left is better. Open triangles are upper limits: of estimates that "
         "cannot be told from the best, two standard errors; of the best itself, its duality gap."
