@@ -152,14 +152,14 @@ class Predictor:
         )
 
     def export(self, file: Place, *, format: str = "libsvm") -> dict[str, Any]:  # noqa: A002
-        """Write the exact model in another program's format.
+        """Write the run's model in another program's format.
 
         Parameters
         ----------
         file : str or path
         format : {"libsvm"}
-            LIBSVM's model file; the scaling lies beside it as a range file of svm-scale,
-            ``FILE.range``.
+            LIBSVM's model file, of any model that is one sum of kernel values; the scaling lies
+            beside it as a range file of svm-scale, ``FILE.range``.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class Predictor:
         Raises
         ------
         InputError
-            If the exact model is not committed or the format has no such kernel.
+            If there is no model of the whole problem, or the format has no form for it.
         """
         if format != "libsvm":
             raise InputError(f"format: {format!r} is not possible; give libsvm")

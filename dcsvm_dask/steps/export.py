@@ -1,4 +1,4 @@
-"""The exact model in the forms of other programs, alpha shared out again among repeated rows."""
+"""Models in the forms of other programs, alpha shared out again among repeated rows."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ from dcsvm_dask.storage.run import RunFolder
 
 # Its machine is its weights.
 LINEAR = "liblinear"
-# Their machines have no alpha for each row, or are several.
-APPROXIMATIONS = ("bagging", "nystrom", "fourier", "ltpu", "greedy")
 
 
 @dataclass(frozen=True)
-class ExactModel:
-    """The exact model over single rows of the training data.
+class Expansion:
+    """A model of the whole problem as one sum of kernel values.
 
     Attributes
     ----------
     support : Rows, shape (n_support, n_features)
         Of liblinear the weights, as one row.
     rows : ndarray, shape (n_support,), int64
-        Their row numbers in the training data, ascending; empty for weights.
+        Their row numbers in the training data, ascending; empty where they are weights,
+        landmarks, or what several machines have.
     coef : ndarray, shape (n_support,), float64
-        y_i alpha_i, none above C; 1 for weights.
+        Of rows of the training data y_i alpha_i, none above C; 1 for weights.
     """
 
     kernel: Kernel
@@ -46,28 +45,28 @@ class ExactModel:
     bias: float
 
 
-def read_exact(run: RunFolder) -> ExactModel:
-    """Return the exact model of a run, one support vector for each row of the training data.
+def read_expansion(run: RunFolder) -> Expansion:
+    """Return the model of the whole problem that a run has.
 
-    Rows that are equal in x and y were one variable in training; each of them gets its share.
+    Where it is a vector of alpha, it has a support vector for each row of the training data: rows
+    that are equal in x and y were one variable in training; each of them gets its share.
 
     Raises
     ------
     InputError
-        If the exact model is not committed, or is damaged.
+        If the model is not committed, is no sum of kernel values, or is damaged.
     """
-    method = settings_of(run).method
-    if method in APPROXIMATIONS:
-        raise InputError(
-            f"{run.place}: a machine of {method} has no form in other programs; only machines "
-            "whose support vectors are rows of the training data have"
-        )
     choice = choose_model(run, "exact")
     model = load_model(run, choice.stage, compact=False)
-    if method == LINEAR:
-        bias = float(model.bias[0])
-        return ExactModel(model.kernel, model.support, np.empty(0, np.int64), model.coef, bias)
+    if model.features is not None or model.vote not in (None, "mean"):
+        raise InputError(
+            f"{run.place}: a machine of {settings_of(run).method} has no form in other programs: "
+            "it is no single sum of kernel values"
+        )
     node, arranged = run.find(choice.stage, "commit"), run.find(ARRANGE, "commit")
+    if node is not None and "alpha/zarr.json" not in node.keys:
+        coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
+        return Expansion(model.kernel, model.support, np.empty(0, np.int64), coef, bias)
     if node is None or arranged is None:
         raise InputError(f"{run.place}: what {choice.stage} was made from is not there any more")
     alpha, representative = node.read("alpha")[0], representatives(arranged)
@@ -81,11 +80,11 @@ def read_exact(run: RunFolder) -> ExactModel:
     coef = np.sign(model.coef[position]) * alpha[rows]
     if node.record.get("sampled"):
         rows = node.read("sampled")[rows]
-    return ExactModel(model.kernel, model.support[position], rows, coef, float(model.bias[0]))
+    return Expansion(model.kernel, model.support[position], rows, coef, float(model.bias[0]))
 
 
 def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
-    """Write the exact model as a LIBSVM model file, and the scaling as a range file beside it.
+    """Write a run's model as a LIBSVM model file, and the scaling as a range file beside it.
 
     Returns
     -------
@@ -97,9 +96,9 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the exact model is not committed, or LIBSVM has no such kernel.
+        If the model is not committed or no sum of kernel values, or LIBSVM has no such kernel.
     """
-    prepared, exact = Preparation.read(run), read_exact(run)
+    prepared, exact = Preparation.read(run), read_expansion(run)
     labels = label_integers(prepared.classes)
     text = "".join(libsvm_lines(exact.kernel, exact.support, exact.coef, exact.bias, labels))
     target.write_bytes(text.encode())
@@ -138,10 +137,15 @@ def export_svc(run: RunFolder) -> Any:
 
     That of liblinear becomes a LinearSVC.
     """
-    prepared, exact, settings = Preparation.read(run), read_exact(run), settings_of(run)
+    prepared, exact, settings = Preparation.read(run), read_expansion(run), settings_of(run)
     tol = float(run.header["goals"]["tol"])
     if settings.method == LINEAR:
         return _linear_svc(run, exact, prepared.classes, tol)
+    if len(exact.rows) < len(exact.coef):
+        raise InputError(
+            f"{run.place}: an SVC's support vectors are rows of the training data; those of a "
+            f"machine of {settings.method} are not: export it in LIBSVM's format"
+        )
     return to_svc(
         exact.kernel,
         settings.C,
@@ -155,7 +159,7 @@ def export_svc(run: RunFolder) -> Any:
     )
 
 
-def _linear_svc(run: RunFolder, exact: ExactModel, classes: list[Any], tol: float) -> Any:
+def _linear_svc(run: RunFolder, exact: Expansion, classes: list[Any], tol: float) -> Any:
     settings, stage = settings_of(run), choose_model(run, "exact").stage
     w = exact.support.toarray() if is_sparse(exact.support) else exact.support
     return to_linear_svc(

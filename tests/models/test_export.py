@@ -13,10 +13,13 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
+from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import label_integers, libsvm_lines
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.storage.dataset import DataSet
+from tests.models.conftest import two_moons
 
 HERE = Execution(workers=0)
 KERNELS = [
@@ -58,6 +61,32 @@ def test_libsvm_computes_the_same_decisions(
     assert set(labels) == {3, 7}
     assert found["labels"] == [3, 7]
     assert found["n_support"] == len(made.svc.support_)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "nystrom", "rank": 30},
+        {"method": "ltpu", "centres": 30},
+        {"method": "greedy", "basis": 20},
+        {"method": "bagging", "members": 3, "fit_intercept": True},
+        {"method": "cascade", "leaves": 2, "decide": "mean"},
+    ],
+    ids=lambda how: how["method"],
+)
+def test_approximations_that_are_one_sum_of_kernel_values_are_exported(
+    how: dict[str, Any], tmp_path: Path
+) -> None:
+    api.ingest(two_moons(300, 0), tmp_path / "d.zarr", test=two_moons(80, 1), scale="minmax")
+    words = {"gamma": 4.0, "C": 2.0, "execution": HERE, "quiet": True, "report": False, **how}
+    run = api.train(tmp_path / "d.zarr", tmp_path / "run", **words)
+    run.export(tmp_path / "m.model")
+    test = DataSet.open(tmp_path / "d.zarr/test")
+    _, values = libsvm_decisions(tmp_path / "m.model", test.rows.read(0, 80))
+    ours = run.decision_function(test.url, precision="float64", execution=HERE)
+    np.testing.assert_allclose(values, ours, atol=1e-6 * abs(ours).max())
+    with pytest.raises(InputError, match=f"those of a machine of {how['method']} are not"):
+        run.to_sklearn()
 
 
 def test_svm_predict_and_svm_scale_take_what_is_exported(kept_run: Any, tmp_path: Path) -> None:

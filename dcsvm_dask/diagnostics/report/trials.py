@@ -8,6 +8,7 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.report.demand import kept
 from dcsvm_dask.diagnostics.report.table import Table, table
+from dcsvm_dask.graphs.methods import approximation
 from dcsvm_dask.steps.choice import Choice, choose_model, committed_models
 from dcsvm_dask.storage.run import RunFolder
 
@@ -52,6 +53,7 @@ def trials(
 def _choices(run: RunFolder, modes: Sequence[str]) -> Iterator[tuple[Choice, list[Any]]]:
     """Yield what can predict, the bottom level first, and what its result depends on."""
     models, holdout = committed_models(run), run.header.get("holdout")
+    own = approximation(run.header["settings"])
     if holdout is None:
         return
     for level in sorted(models, reverse=True):
@@ -62,5 +64,5 @@ def _choices(run: RunFolder, modes: Sequence[str]) -> Iterator[tuple[Choice, lis
                 if calibrated is None:
                     continue
                 made_from.append(calibrated.attempt)
-            choice = choose_model(run, mode, level)
+            choice = choose_model(run, mode, level, approximation=own)
             yield choice, [choice.attempt, *made_from]

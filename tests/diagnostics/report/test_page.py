@@ -22,7 +22,7 @@ from dcsvm_dask.diagnostics.report.table import rows_of
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import RunEnds, Said
-from dcsvm_dask.steps.export import read_exact
+from dcsvm_dask.steps.export import read_expansion
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 from tests.diagnostics.report.conftest import SETTINGS, StopAt, blobs, train
@@ -250,7 +250,7 @@ def test_support_vectors_of_several_runs_are_compared_with_the_best(
     bag = train(data, tmp_path / "bag", method="bagging", members=4, **words)
     rows = list(rows_of(compare([trained.folder, once.folder, bag.folder])[1]["support"]))
     assert [row["run"] for row in rows] == ["tree", "tree", "tree", "once"]
-    exact, found = (set(read_exact(run.folder).rows.tolist()) for run in (trained, once))
+    exact, found = (set(read_expansion(run.folder).rows.tolist()) for run in (trained, once))
     assert rows[2]["precision"] == rows[2]["recall"] == 1.0
     assert rows[3]["n_support"] == len(found)
     assert rows[3]["precision"] == len(found & exact) / len(found)
