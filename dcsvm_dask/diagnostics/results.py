@@ -9,6 +9,7 @@ from dcsvm_dask.diagnostics.numbers import duration
 from dcsvm_dask.diagnostics.report.table import rows_of
 from dcsvm_dask.diagnostics.report.trials import trials
 from dcsvm_dask.diagnostics.status import status
+from dcsvm_dask.diagnostics.summary import state_of
 from dcsvm_dask.storage.run import RunFolder
 
 Columns = tuple[tuple[str, Callable[[Any], str]], ...]
@@ -82,5 +83,5 @@ def _figures(run: RunFolder) -> dict[str, Any]:
         "accuracy": score.get("accuracy"),
         "support": model.get("support"),
         "objective": model.get("objective"),
-        "state": found["state"],
+        "state": state_of(found),
     }

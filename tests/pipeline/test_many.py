@@ -129,7 +129,8 @@ def test_all_are_carried_and_none_again(file: Path, capsys: pytest.CaptureFixtur
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0][:4] == ["run", "method", "seconds", "accuracy"]
     assert [line[0] for line in lines[1:]] == NAMES
-    assert all(0.5 < float(line[-4]) < 1.0 for line in lines[1:])
+    assert all(0.5 < float(line[4]) < 1.0 for line in lines[1:])  # after seconds and their unit
+    assert {" ".join(line[7:]) for line in lines[1:]} == {"complete, converged", "complete"}
 
 
 def test_every_way_to_predict_is_tested_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
