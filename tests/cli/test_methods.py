@@ -96,7 +96,7 @@ def test_every_method_trains_scores_resumes_and_predicts(
     # Only what divides and conquers has a tree of levels.
     assert ("The tree" in page) == (words[0] == "subsample")
     exported = invoke("export", run, tmp_path / "model.txt", "--format", "libsvm")
-    if words[0] != "fourier":
+    if words[0] != "fourier" and not {"vote=sign", "neighbours=2"} & set(words):
         assert exported.exit_code == 0, exported.output
     else:
         assert exported.exit_code == 2
