@@ -63,6 +63,11 @@ def run_pipeline(
     out = Location.of(pipeline.data_out)
     known = (out / "dataset.json").exists()
     dataset = DataSet.open(out) if known else ingest(out=out, **pipeline.data)
+    if pipeline.modes is not None and "test" not in dataset.parts:
+        raise InputError(
+            f"{file}: [test] needs rows held out, {dataset.url} has none; give [data] a test or a "
+            "test_fraction, and another place in [output]"
+        )
     for planned in pipeline.trainings:
         _refuse_other(planned, dataset, file)
     how: dict[str, Any] = {

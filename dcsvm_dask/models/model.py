@@ -19,7 +19,8 @@ from dcsvm_dask.models.committee import Committee
 
 Vector = NDArray[np.float64]
 
-MODES = ("exact", "early", "naive", "committee")
+LEVEL_MODES = ("early", "naive", "committee")
+MODES = ("exact", *LEVEL_MODES)
 
 VOTES = ("mean", "sign", "committee")
 

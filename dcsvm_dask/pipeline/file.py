@@ -13,6 +13,7 @@ from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.models.model import LEVEL_MODES
 from dcsvm_dask.pipeline.overrides import override
 from dcsvm_dask.pipeline.toml_lines import line_of
 from dcsvm_dask.pipeline.training import Training, words_of
@@ -32,7 +33,6 @@ DATA_KEYS: Types = {
 }
 OUTPUT_KEYS: Types = {"run": (str,), "data": (str,)}
 TEST_KEYS: Types = {"modes": (list,)}
-TEST_MODES = ("early", "naive", "committee")
 _METHOD_TYPES: Types = {
     "str": (str,),
     "float": (float, int),
@@ -156,7 +156,6 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     for key in ("source", "test"):
         if key in data and "://" not in data[key]:
             data[key] = str(file.path.parent / data[key])
-    modes = read_modes(file) if "test" in file.content else None
     methods = file.content["method"]
     every = file.content.get("every", {})
     if not isinstance(every, dict):
@@ -173,6 +172,9 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
         for number, table in enumerate(listed)
         for one in read_method(file, table, every, number)
     ]
+    modes = None
+    if "test" in file.content:
+        modes = read_modes(file, calibrated=any(one.committee for _, one in found))
     if isinstance(methods, dict) and len(found) == 1:
         only = Planned("", found[0][1], output["run"])
         return Pipeline(data, output["data"], (only,), None, modes)
@@ -184,13 +186,16 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     return Pipeline(data, output["data"], trainings, output["run"], modes)
 
 
-def read_modes(file: File) -> tuple[str, ...]:
-    """Return how levels are to be tested."""
+def read_modes(file: File, *, calibrated: bool) -> tuple[str, ...]:
+    """Return how levels are to be tested; `calibrated`: whether any has a committee."""
     modes = file.checked("test", file.content["test"], TEST_KEYS, ("modes",))["modes"]
     for mode in modes:
-        if mode not in TEST_MODES:
-            known = ", ".join(TEST_MODES)
+        if mode not in LEVEL_MODES:
+            known = ", ".join(LEVEL_MODES)
             raise file.refuse("test", f"modes: {mode!r:.80} is unknown; known: {known}", "modes")
+        if mode == "committee" and not calibrated:
+            text = "modes: committee needs levels that are calibrated: a method's committee = true"
+            raise file.refuse("test", text, "modes")
     return tuple(dict.fromkeys(modes))
 
 

@@ -17,8 +17,8 @@ def override(content: dict[str, Any], changes: Sequence[str]) -> None:
     content : dict
         The file's tables.
     changes : sequence of str
-        TABLE is ``data``, ``every``, ``output``, ``method`` (all methods), or the name of one
-        (its ``as``, else its ``name``); VALUE is TOML, or a word.
+        TABLE is ``data``, ``every``, ``test``, ``output``, ``method`` (all methods), or the name
+        of one (its ``as``, else its ``name``); VALUE is TOML, or a word.
 
     Raises
     ------
@@ -35,14 +35,14 @@ def override(content: dict[str, Any], changes: Sequence[str]) -> None:
         listed = methods if isinstance(methods, list) else [methods]
         tables = [one for one in listed if isinstance(one, dict)]
         named = [one for one in tables if one.get("as", one.get("name")) == table]
-        if table in ("data", "output", "every"):
+        if table in ("data", "every", "test", "output"):
             chosen = [content.setdefault(table, {})]
         else:
             chosen = tables if table == "method" else named
         if not chosen:
             known = [str(one.get("as", one.get("name"))) for one in tables]
             raise InputError(
-                f"set: {table!r:.80} is no table; there are data, every, output, method, "
+                f"set: {table!r:.80} is no table; there are data, every, test, output, method, "
                 f"{', '.join(known)}"
             )
         for one in chosen:

@@ -162,6 +162,14 @@ def test_every_way_to_predict_is_tested_once(file: Path, monkeypatch: pytest.Mon
     assert invoke("run", file, *words).stdout == done.stdout
 
 
+def test_a_test_needs_rows_held_out(file: Path) -> None:
+    text = file.read_text().replace("test_fraction = 0.05", "shuffle = true")
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"\[test\] needs rows held out, .*d.zarr.* has none"):
+        api.run_pipeline(file, changes=["test.modes=['early']"], execution=HERE, quiet=True)
+    assert not (file.parent / "runs").exists()
+
+
 class Stop(Callback):
     """Ends the third training in its middle, as Ctrl-C does."""
 
@@ -224,6 +232,11 @@ def test_one_that_fails_keeps_no_other_from_its_end(file: Path) -> None:
         ('as = "early"', "", "two methods are called dcsvm; give one of them `as`"),
         ("[output]", "[test]\nmodes = ['x']\n[output]", "p.toml:35: [test] modes: 'x' is unknown"),
         ("[output]", "[test]\nmode = ['x']\n[output]", "p.toml:35: [test] mode is unknown"),
+        (
+            "[output]",
+            "[test]\nmodes = ['committee']\n[output]",
+            "p.toml:35: [test] modes: committee needs levels that are calibrated",
+        ),
         ("[output]", "[test]\n[output]", "[test] modes is missing"),
         ("scale = ", "skale = ", "p.toml:5: [data] skale is unknown"),
         ("train_rows = 500", "train_rows = 'x'", "p.toml:7: [data] train_rows = 'x' must be of"),
@@ -243,7 +256,7 @@ def test_what_is_impossible_is_named_with_its_line(
     ("change", "said"),
     [
         ("gamma=3", "set: 'gamma=3' is not possible; write TABLE.KEY=VALUE"),
-        ("svm.gamma=3", "set: 'svm' is no table; there are data, every, output, method, dcsvm"),
+        ("svm.gamma=3", "set: 'svm' is no table; there are data, every, test, output"),
         ("bagging.rank=3", "[method] rank is unknown"),
     ],
 )

@@ -9,10 +9,10 @@ from typing import Any
 from dcsvm_dask.diagnostics.report.demand import kept
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.graphs.methods import approximation
+from dcsvm_dask.models.model import LEVEL_MODES
 from dcsvm_dask.steps.choice import Choice, choose_model, committed_models
 from dcsvm_dask.storage.run import RunFolder
 
-LEVEL_MODES = ("early", "naive", "committee")
 COLUMNS = (
     "level",
     "mode",
