@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.graphs.dcsvm import merge_stage, scored
@@ -20,10 +21,14 @@ LOSSES = ("hinge", "squared_hinge")
 MODEL = "model-linear"
 # Features of a task.
 PART_BYTES = 64 << 20
+# How often the pieces in which features are read are halved, at most, to fit a worker.
+MOST_HALVINGS = 12
 # Passes over the rows of a typical linear machine.
 PASSES = 150
 # Of a core, for a feature of a row in a pass.
 STEP_SECONDS = 1e-9
+# How much longer it takes where features are read piece by piece, again for each pass.
+PIECES_SLOWER = 16
 
 
 @dataclass(frozen=True)
@@ -31,11 +36,23 @@ class Approximation(Options):
     """What all approximations have: the loss, and how the linear machine reads its features."""
 
     loss: str = option("hinge", "hinge or squared_hinge")
-    chunks: int = option(1, "pieces in which features are read to solve; 1: all in memory at once")
+    chunks: int = option(0, "pieces in which features are read to solve; 0: as few as fit a worker")
 
     def __post_init__(self) -> None:
         check(self.loss in LOSSES, "loss", self.loss, f"one of {', '.join(LOSSES)}")
-        whole(self, "chunks", 1)
+        whole(self, "chunks", 0)
+
+    def lighter(self) -> Iterator[Self]:
+        """Yield these parameters, then others by which the same method takes ever less memory."""
+        if self.chunks:
+            yield self
+        else:
+            yield from (replace(self, chunks=2**i) for i in range(MOST_HALVINGS))
+
+    @property
+    def pieces(self) -> int:
+        """Pieces in which features are read: all at once where nobody knows what fits."""
+        return max(1, self.chunks)
 
     @property
     def approximates(self) -> bool:
@@ -154,15 +171,16 @@ def feature_parts(settings: Settings, shape: Shape) -> int:
     """Return into how many tasks the features are shared."""
     options = options_of(settings)
     size = 4 * shape.n_variables * options.outputs_wanted
-    return min(shape.n_variables, max(options.chunks, math.ceil(size / PART_BYTES)))
+    return min(shape.n_variables, max(options.pieces, math.ceil(size / PART_BYTES)))
 
 
 def linear_stage(settings: Settings, goals: Goals, shape: Shape) -> Stage:
     """Return the stage that trains the linear machine."""
     options = options_of(settings)
+    parts = feature_parts(settings, shape)
     arguments = {
-        "parts": feature_parts(settings, shape),
-        "chunks": options.chunks,
+        "parts": parts,
+        "chunks": min(options.pieces, parts),
         "loss": options.loss,
         "tol": goals.tol,
     }
@@ -181,10 +199,12 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     fitted = sizes.fixed(24.0 * outputs**2 + 60 * outputs * sizes.row)
     if settings.method == "fourier":
         fitted = sizes.fixed(8.0 * outputs * max(1.0, sizes.row / 4))
-    # Read in several arrays, then put together.
-    reading = every / options.chunks * (1.0 if options.chunks == parts else 1.5)
+    # A piece (one of several is copied, to stand beside rows of the others), and what is being
+    # read of it, packed and unpacked, with what was before it.
+    copies = 1.0 if options.pieces == 1 else 2.2
+    reading = copies * every / options.pieces + 3.0 * every / parts
     held = sizes.fixed(reading + 60.0 * n)
-    row_seconds = PASSES * STEP_SECONDS * outputs
+    row_seconds = PASSES * STEP_SECONDS * outputs * (PIECES_SLOWER if options.pieces > 1 else 1)
     fewer = f"lower -P {options.outputs_word}"
     return [
         merging_plan(sizes),
@@ -202,6 +222,6 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             0.0,
             8.0 * outputs,
             core_seconds=n * row_seconds,
-            relief=f"raise -P chunks above {options.chunks}",
+            relief=f"raise -P chunks above {options.pieces}",
         ),
     ]

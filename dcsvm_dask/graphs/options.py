@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from dcsvm_dask.checks import check, is_a
 
@@ -59,6 +60,10 @@ class Options:
         ------
         InputError
         """
+
+    def lighter(self) -> Iterator[Self]:
+        """Yield these parameters, then others by which the same method takes ever less memory."""
+        yield self
 
     def to_json(self) -> dict[str, Any]:
         """Return the parameters as JSON values."""

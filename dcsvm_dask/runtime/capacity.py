@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.methods import options_of
 from dcsvm_dask.graphs.plan import Plan, plan
 from dcsvm_dask.steps.resources import CACHE_SHARE
 from dcsvm_dask.steps.settings import Settings
@@ -101,7 +102,7 @@ def kept_bytes(plan: Plan, available: int) -> int:
 def fit_caps(
     settings: Settings, goals: Goals, shape: Shape, available: int, *, given: bool
 ) -> Settings:
-    """Return settings whose blocks and working sets fit a worker, the largest that do.
+    """Return settings whose blocks, working sets and method fit a worker, the largest that do.
 
     Their sizes shape the result, so they are chosen once, when a run begins. Where none fits, the
     smallest are returned.
@@ -115,11 +116,13 @@ def fit_caps(
     while not given and caps[-1] > LEAST_BLOCK_CAP:
         caps.append(max(LEAST_BLOCK_CAP, caps[-1] // 2))
     fitted = settings
-    for cap in caps:
-        for set_cap in (settings.set_cap * cap // settings.block_cap, cap):
-            fitted = replace(settings, block_cap=cap, set_cap=set_cap)
-            if fits(plan(fitted, goals, shape), available):
-                return fitted
+    for options in options_of(settings.to_json())[1].lighter():
+        own = options.to_json()
+        for cap in caps:
+            for set_cap in (settings.set_cap * cap // settings.block_cap, cap):
+                fitted = replace(settings, block_cap=cap, set_cap=set_cap, options=own)
+                if fits(plan(fitted, goals, shape), available):
+                    return fitted
     return fitted
 
 

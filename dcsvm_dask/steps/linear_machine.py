@@ -40,9 +40,20 @@ class StoredFeatures(Sequence[NDArray[np.float32]]):
     def __getitem__(self, i: int) -> NDArray[np.float32]:  # type: ignore[override]
         if self._held is None or self._held[0] != i:
             self._held = None  # before the next one takes its room
-            rows = [self._nodes[part].read("Z") for part in self._pieces[i]]
-            self._held = i, rows[0] if len(rows) == 1 else np.concatenate(rows)
+            self._held = i, self._read(self._pieces[i])
         return self._held[1]
+
+    def _read(self, parts: Sequence[int]) -> NDArray[np.float32]:
+        """Return some shares' features, with no more than one of them twice in memory."""
+        count = sum(self._nodes[part].record["rows"] for part in parts)
+        rows, done = np.empty((0, 0), np.float32), 0
+        for part in parts:
+            read = self._nodes[part].read("Z")
+            if not done:
+                rows = np.empty((count, read.shape[1]), np.float32)
+            rows[done : done + len(read)] = read
+            done += len(read)
+        return rows
 
 
 def solve_weights(
@@ -92,6 +103,7 @@ def machine(kernel: Kernel, made: FeatureMap, w: NDArray[np.float64], b: float) 
     if isinstance(made, Nystrom):
         return Model(kernel, made.landmarks, made.coefficients(w), _all(made.landmarks), bias)
     if isinstance(made, Ltpu) and np.all(made.gammas == kernel.gamma):
+        bias -= w @ made.means
         return Model(kernel, made.centres, w, _all(made.centres), bias)
     # The weights are the only support vector of a linear kernel.
     row = np.ascontiguousarray(w[None, :], dtype=np.float32)

@@ -61,9 +61,14 @@ def test_what_fits_nowhere_is_refused_with_sizes_and_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("method", "options", "available", "said"),
     [
-        ("fourier", {"outputs": 1000}, 2 << 30, "raise -P chunks above 1, or train on fewer rows"),
+        (
+            "fourier",
+            {"outputs": 1000, "chunks": 1},
+            2 << 30,
+            "raise -P chunks above 1, or train on fewer rows",
+        ),
         ("nystrom", {"rank": 1000, "chunks": 2}, 1 << 30, "raise -P chunks above 2, or"),
-        ("ltpu", {"centres": 1000}, 2 << 30, "raise -P chunks above 1, or"),
+        ("ltpu", {"centres": 1000, "chunks": 1}, 2 << 30, "raise -P chunks above 1, or"),
         ("ltpu", {"centres": 20_000, "chunks": 500}, 2 << 30, "lower -P centres, or train"),
         ("nystrom", {"rank": 20_000, "chunks": 500}, 2 << 30, "lower -P rank, or train"),
         ("libsvm", {"cache": 8000.0}, 2 << 30, "lower -P cache, or train on fewer rows"),
@@ -80,10 +85,13 @@ def test_what_does_not_fit_names_what_bounds_its_memory(
         check_memory(plan(settings, GOALS, COVTYPE), available)
 
 
-def test_chunks_make_approximations_fit() -> None:
-    own = Fourier(outputs=1000, chunks=8).to_json()
+def test_approximations_are_read_in_as_few_chunks_as_fit() -> None:
+    own = Fourier(outputs=1000).to_json()
     settings = replace(SETTINGS, clusters=(), method="fourier", options=own)
-    check_memory(plan(settings, GOALS, COVTYPE), 2 << 30)
+    for available, chunks in ((4 << 30, 1), (2 << 30, 2), (1 << 30, 4)):
+        found = fit_caps(settings, GOALS, COVTYPE, available, given=False)
+        assert found == replace(settings, options=own | {"chunks": chunks})
+        check_memory(plan(found, GOALS, COVTYPE), available)
 
 
 def test_what_is_chosen_by_memory_does_not_hang_on_the_number_of_workers() -> None:
