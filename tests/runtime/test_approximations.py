@@ -107,7 +107,7 @@ def test_chunks_workers_and_a_resume_change_no_answer(train: Callable[..., api.R
         ({"method": "nystrom", "landmarks": "best"}, "landmarks: 'best' is not possible"),
         ({"method": "fourier", "outputs": 7}, "outputs: 7 is not possible; it must be even"),
         ({"method": "ltpu", "loss": "log"}, "loss: 'log' is not possible"),
-        ({"method": "ltpu", "chunks": 0}, "chunks: 0 is not possible"),
+        ({"method": "ltpu", "chunks": -1}, "chunks: -1 is not possible"),
     ],
 )
 def test_what_is_impossible_is_refused(
