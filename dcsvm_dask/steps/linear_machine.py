@@ -69,17 +69,19 @@ def solve_weights(
         start.append(violation)
         told(number, {"violation": violation, "start": max(start), "tol": tol})
 
+    made = stored_map(run)
+    # Units without their means do not tell classes of different sizes apart by themselves.
+    offset = problem.settings.fit_intercept or isinstance(made, Ltpu)
     found = solve_linear_chunks(
         StoredFeatures(nodes, chunks),
         problem.y,
         problem.C,
         loss=loss,  # type: ignore[arg-type]  # checked at the door
-        constant=1.0 if problem.settings.fit_intercept else 0.0,
+        constant=1.0 if offset else 0.0,
         tol=tol,
         seed=problem.settings.seed,
         callback=tell,
     )
-    made = stored_map(run)
     model = machine(problem.settings.kernel, made, found.w, found.b)
     return {
         "support": model.n_support,

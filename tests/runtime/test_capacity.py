@@ -88,7 +88,7 @@ def test_what_does_not_fit_names_what_bounds_its_memory(
 def test_approximations_are_read_in_as_few_chunks_as_fit() -> None:
     own = Fourier(outputs=1000).to_json()
     settings = replace(SETTINGS, clusters=(), method="fourier", options=own)
-    for available, chunks in ((4 << 30, 1), (2 << 30, 2), (1 << 30, 4)):
+    for available, chunks in ((4 << 30, 1), (2 << 30, 4), (1 << 30, 16)):
         found = fit_caps(settings, GOALS, COVTYPE, available, given=False)
         assert found == replace(settings, options=own | {"chunks": chunks})
         check_memory(plan(found, GOALS, COVTYPE), available)
