@@ -14,6 +14,7 @@ from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
 from dcsvm_dask.graphs.goals import Shape
 from dcsvm_dask.graphs.measured import Measured
 from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters
+from dcsvm_dask.solvers.subsets import subset_sizes
 from dcsvm_dask.steps.estimate import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.steps.partition import (
     MEASURED_ROWS,
@@ -22,7 +23,6 @@ from dcsvm_dask.steps.partition import (
     sample_size,
 )
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.steps.subset import subset_sizes
 
 SUPPORT_SHARE = 0.3
 """Of the variables; typical of noisy data. A working set holds a few more than these."""

@@ -323,13 +323,13 @@ def _product(model: Model, X: Rows, part: slice, b: float, dtype: type) -> Vecto
     values, _ = kernel_product(model.kernel, X, support, coef, dtype=dtype, budget=budget)
     values += b
     if dtype == np.float32:
-        doubtful = np.flatnonzero(np.abs(values) <= _doubt(model.kernel, X, support, coef))
+        doubtful = np.flatnonzero(np.abs(values) <= rounding(model.kernel, X, support, coef))
         if len(doubtful):
             values[doubtful] = _product(model, X[doubtful], part, b, np.float64)
     return values
 
 
-def _doubt(kernel: Kernel, X: Rows, support: Rows, coef: Vector) -> float:
+def rounding(kernel: Kernel, X: Rows, support: Rows, coef: Vector) -> float:
     """Return what rounding to float32 may change a decision value by; see `kernel_product`."""
     if kernel.is_shift_invariant:
         each: Vector | float = DECAY_DEVIATION

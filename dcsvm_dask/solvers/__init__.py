@@ -11,6 +11,7 @@ from dcsvm_dask.solvers.greedy_rows import BasisRows
 from dcsvm_dask.solvers.linear import solve_linear, solve_linear_chunks
 from dcsvm_dask.solvers.linear_descent import Chunks
 from dcsvm_dask.solvers.linear_problem import LinearSolution
+from dcsvm_dask.solvers.machines import Machine, SolvedMachine, machines_of, solve_machines
 from dcsvm_dask.solvers.online import Learned, solve_online
 from dcsvm_dask.solvers.optimality import (
     bias,
@@ -22,7 +23,9 @@ from dcsvm_dask.solvers.optimality import (
 )
 from dcsvm_dask.solvers.smo import solve_smo
 from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
 from dcsvm_dask.solvers.warm import warm_up, warm_up_linear, warm_up_online
+from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.solvers.working_sets import (
     first_set,
     inner_tol,
@@ -37,14 +40,18 @@ __all__ = [
     "Expansion",
     "Learned",
     "LinearSolution",
+    "Machine",
     "Newton",
     "RowSums",
     "Solution",
+    "SolvedMachine",
+    "SubsetMachine",
     "bias",
     "duality_gap",
     "first_set",
     "grow_basis",
     "inner_tol",
+    "machines_of",
     "multiplier_interval",
     "objective",
     "reach",
@@ -54,9 +61,12 @@ __all__ = [
     "solve_greedy",
     "solve_linear",
     "solve_linear_chunks",
+    "solve_machines",
     "solve_online",
     "solve_smo",
+    "solve_whole",
     "solve_working_sets",
+    "train_on_subsets",
     "violation_box",
     "violation_pair",
     "warm_up",

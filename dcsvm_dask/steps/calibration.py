@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Rows, kernel_matrix, kernel_product
 from dcsvm_dask.solvers import bias, solve_smo
 from dcsvm_dask.solvers.online_slots import BATCH, OnlineExpansion
+from dcsvm_dask.solvers.subsets import SUBSET_TOL
 from dcsvm_dask.solvers.working_sets import FORESEEN
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.steps.subset import SUBSET_TOL
 
 TIMED_ROWS = 1024
 TIMES = 5

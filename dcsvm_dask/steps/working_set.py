@@ -68,7 +68,7 @@ def solve_at_once(
         alpha, f, first = before.read("alpha")[0], before.read("f"), before.read("block_rows")
     elif foresight:
         machine, subsets = train_machine(problem)
-        expected, values = machine.decide(problem, first, threads())
+        expected, values = machine.decide(problem.take, first, threads())
         first = first_set(1.0 - y * (expected + machine.bias), settings.set_cap)
         counted = subsets["kernel_values"] + values
     found = solve_working_sets(

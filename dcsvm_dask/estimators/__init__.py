@@ -1,0 +1,9 @@
+"""scikit-learn estimators: parameters and fitted attributes as SVC and LinearSVC have them.
+
+They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `dcsvm_dask.solvers`.
+"""
+
+from dcsvm_dask.estimators.linear import LinearDCSVC
+from dcsvm_dask.estimators.svc import DCSVC
+
+__all__ = ["DCSVC", "LinearDCSVC"]

@@ -1,0 +1,187 @@
+"""What estimators make of X, y, weights and parameters before anything is solved."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from dcsvm_dask.checks import is_a
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels.kernel import is_finite
+
+MOST_SEED = np.iinfo(np.int32).max
+
+
+def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int32]]:
+    """Return checked rows, float32, and the code of each one's class; sets ``classes_``.
+
+    Raises
+    ------
+    ValueError
+        If X or y cannot be used, or has one class only.
+    """
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", multi_output=False
+    )
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    estimator.classes_, codes = np.unique(y, return_inverse=True)
+    if len(estimator.classes_) < 2:
+        raise InputError(
+            f"y has one class only ({estimator.classes_[0]!r}): a classifier needs at least two."
+        )
+    return as_rows(X), codes.astype(np.int32)
+
+
+def rows_to_decide(estimator: Any, X: Any, like: Rows) -> Rows:
+    """Return checked rows, float32, stored as those of training are."""
+    found = as_rows(
+        validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
+    )
+    if sparse.issparse(like) and not sparse.issparse(found):
+        return sparse.csr_array(found)
+    if not sparse.issparse(like) and sparse.issparse(found):
+        return np.ascontiguousarray(found.toarray())
+    return found
+
+
+def as_rows(X: Any) -> Rows:
+    """Return an array as it is, and any CSR as a sorted `scipy.sparse.csr_array`."""
+    if not sparse.issparse(X):
+        return X
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def bounds(
+    estimator: Any, X: Rows, codes: NDArray[np.int32], sample_weight: Any
+) -> NDArray[np.float64]:
+    """Return the upper bound of each row; sets ``class_weight_``.
+
+    Rows whose weight is not above 0 do not take part, as in LIBSVM.
+
+    Raises
+    ------
+    ValueError
+        If weights cannot be used, or only one class has rows of a weight above 0.
+    """
+    C = estimator.C
+    if not (is_real(C) and C > 0):
+        raise InputError(f"C is {C!r:.80}; give a finite number above 0.")
+    n_classes = len(estimator.classes_)
+    estimator.class_weight_ = (
+        compute_class_weight(estimator.class_weight, classes=np.arange(n_classes), y=codes)
+        if _by_rule(estimator.class_weight)
+        else _of_classes(estimator)
+    )
+    weight = np.ones(len(codes))
+    if sample_weight is not None:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    found = float(C) * estimator.class_weight_[codes] * np.maximum(weight, 0.0)
+    if len(np.unique(codes[found > 0])) < 2:
+        raise InputError(
+            "Only one class has rows of a weight above 0: a classifier needs at least two."
+        )
+    return np.asarray(found)
+
+
+def _by_rule(class_weight: Any) -> bool:
+    return class_weight is None or isinstance(class_weight, str)
+
+
+def _of_classes(estimator: Any) -> NDArray[np.float64]:
+    """Return the weights of classes that a dict gives by their labels."""
+    return np.asarray(
+        compute_class_weight(
+            estimator.class_weight, classes=estimator.classes_, y=estimator.classes_
+        )
+    )
+
+
+def kernel_of(estimator: Any, X: Rows) -> Kernel:
+    """Return the kernel that the parameters describe.
+
+    gamma "scale" is 1 / (n_features X.var()), "auto" 1 / n_features, as scikit-learn has them.
+    """
+    gamma = estimator.gamma
+    if isinstance(gamma, str):
+        if gamma not in ("scale", "auto"):
+            raise InputError(f'gamma is {gamma!r:.80}; give "scale", "auto" or a number above 0.')
+        variance = 1.0 if gamma == "auto" else _variance(X)
+        gamma = 1.0 / (X.shape[1] * (variance if variance > 0 else 1.0))
+    elif is_real(gamma):
+        gamma = float(gamma)
+    return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
+
+
+def _variance(X: Rows) -> float:
+    if not sparse.issparse(X):
+        return float(X.var(dtype=np.float64))
+    values, size = X.data.astype(np.float64), X.shape[0] * X.shape[1]
+    return float(np.sum(values**2) / size - (np.sum(values) / size) ** 2)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed; None is 0, so that a fit can be repeated."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, numbers.Integral):
+        check_random_state(random_state)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(MOST_SEED))
+
+
+def tolerance(tol: Any) -> float:
+    """Return a checked tolerance."""
+    if not (is_real(tol) and tol > 0):
+        raise InputError(f"tol is {tol!r:.80}; give a finite number above 0.")
+    return float(tol)
+
+
+def most_steps(max_iter: Any, none: int | None) -> int | None:
+    """Return the limit on steps; `none` is the word for no limit."""
+    if max_iter == none:
+        return None
+    if not (is_a(max_iter, numbers.Integral) and max_iter >= 1):
+        no_limit = "" if none is None else f", or {none} for no limit"
+        raise InputError(f"max_iter is {max_iter!r:.80}; give a whole number from 1{no_limit}.")
+    return int(max_iter)
+
+
+def threads_of(n_jobs: Any) -> int:
+    """Return the number of threads as joblib counts them: -1 is one for each core.
+
+    In a process that joblib started to share the cores with others it is fewer.
+    """
+    return int(effective_n_jobs(n_jobs))
+
+
+def is_real(value: Any) -> bool:
+    """Whether a parameter is a finite number."""
+    return is_a(value, numbers.Real) and is_finite(value)
+
+
+def warn_unsolved(solved: list[bool], tol: float) -> None:
+    """Warn the caller of `fit` of machines that are not solved to the tolerance."""
+    missed = solved.count(False)
+    if missed:
+        warnings.warn(
+            f"{missed} of {len(solved)} machines are not solved to tol={tol}: raise max_iter (or "
+            "tol), or scale the features.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

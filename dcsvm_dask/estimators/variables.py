@@ -1,0 +1,77 @@
+"""From weighted rows to the variables of the dual problem, in an order of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order
+from dcsvm_dask.solvers.whole import SMALL
+from dcsvm_dask.storage.hashing import row_hashes
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Rows equal in x and y are one variable; so are a row of weight 2 and one given twice.
+
+    The order follows from the rows alone, so that neither theirs nor repeats change the answer.
+    """
+
+    rows: Index
+    """The row that stands for each variable, shape (n_variables,)."""
+    of_row: Index
+    """The variable of each row, shape (n,); -1 for rows of no weight."""
+    C: Vector
+    """Upper bound of each variable."""
+    part: Vector
+    """What each row adds to that of its variable."""
+
+    def shared_out(self, alpha: Vector) -> Vector:
+        """Return the dual variable of each row: equal rows share by their weights."""
+        alpha, found = np.append(alpha, 0.0), np.zeros(len(self.of_row))
+        share = np.divide(self.part, np.append(self.C, 1.0)[self.of_row])
+        np.minimum(alpha[self.of_row] * share, self.part, out=found)
+        return found
+
+
+def variables_of(
+    X: Rows, codes: NDArray[np.int32], C: Vector, kernel: Kernel | None = None
+) -> Variables:
+    """Return the variables of a problem.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (n, d), float32
+    codes : ndarray, shape (n,), int32
+        The class of each row.
+    C : ndarray, shape (n,)
+        Upper bound of each row, 0 or more.
+    kernel : Kernel, optional
+        One by which neighbours in space are better side by side, where there are many.
+    """
+    kept = np.flatnonzero(C > 0)
+    hashes = row_hashes(X[kept], codes[kept])
+    order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+    new = np.ones(len(kept), dtype=np.bool_)
+    new[1:] = (hashes[order[1:]] != hashes[order[:-1]]).any(axis=1)
+    place = np.empty(len(kept), dtype=np.int64)
+    place[order] = np.cumsum(new) - 1
+    rows = kept[order[new]]
+    near_by = kernel is not None and kernel.is_shift_invariant and not is_sparse(X)
+    if near_by and len(rows) > SMALL:
+        near = kd_order(X[rows])
+        rows = rows[near]
+        position = np.empty(len(rows), dtype=np.int64)
+        position[near] = np.arange(len(rows))
+        place = position[place]
+    of_row = np.full(X.shape[0], -1, dtype=np.int64)
+    of_row[kept] = place
+    # Weights are added up from the smallest on, whatever order they came in.
+    ascending = np.argsort(C[kept], kind="stable")
+    bounds = np.bincount(place[ascending], weights=C[kept][ascending], minlength=len(rows))
+    return Variables(rows, of_row, np.asarray(bounds, np.float64), np.where(C > 0, C, 0.0))

@@ -1,0 +1,73 @@
+"""Kernel matrix times matrix: several machines share their support vectors' kernel values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.matrix import kernel_matrix
+from dcsvm_dask.kernels.rows import Rows, check_pair
+from dcsvm_dask.kernels.threads import for_each
+
+TILE = 512
+"""Rows that a thread has at hand, and columns that they meet at a time: 1 MiB in float32."""
+
+
+def kernel_products(
+    kernel: Kernel,
+    X: Rows,
+    Z: Rows,
+    V: NDArray[np.float64],
+    *,
+    dtype: Any = np.float32,
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return sum_j K(x_i, z_j) V_jq for every row x_i and column q.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    Z : ndarray or CSR, shape (m, d), float32
+        Stored in the same way as X.
+    V : ndarray, shape (m, q), float64
+    dtype : float32 or float64, default float32
+        Precision of kernel values, see `counted_kernel_matrix`; sums are in float64.
+    threads : int, default 1
+        Threads that share the rows; the result is the same. Give BLAS one.
+
+    Returns
+    -------
+    ndarray, shape (n, q), float64
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or the result is not finite.
+    """
+    X, Z = check_pair(X, Z)
+    V = np.asarray(V, dtype=np.float64)
+    if V.ndim != 2 or V.shape[0] != Z.shape[0]:
+        raise InputError(f"V has shape {V.shape}; give a row for each of {Z.shape[0]} rows of Z.")
+    out = np.zeros((X.shape[0], V.shape[1]))
+    columns = range(0, Z.shape[0], TILE)
+    parts = [(Z[j : j + TILE], V[j : j + TILE]) for j in columns]
+
+    def multiply(start: int) -> None:
+        rows = X[start : start + TILE]
+        for some, weights in parts:
+            # The rows of the tile lie side by side: K' here.
+            values = kernel_matrix(kernel, some, rows, dtype=dtype)
+            out[start : start + TILE] += values.T.astype(np.float64, copy=False) @ weights
+
+    for_each(multiply, range(0, X.shape[0], TILE), threads)
+    if not np.isfinite(out).all():
+        raise InputError(
+            f"The {kernel.name} kernel has values that are not finite; look for such values in "
+            "the rows, scale the features, or lower gamma or degree."
+        )
+    return out

@@ -1,0 +1,34 @@
+"""scikit-learn's contract of estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dcsvm_dask.estimators import DCSVC, LinearDCSVC
+
+ESTIMATORS = [
+    DCSVC(),
+    DCSVC(gamma=0.5),
+    DCSVC(fit_intercept=False),
+    DCSVC(kernel="linear"),
+    LinearDCSVC(),
+    LinearDCSVC(loss="hinge"),
+]
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    if not isinstance(estimator, DCSVC) or estimator.kernel != "rbf" or estimator.gamma != "scale":
+        return {}
+    reason = 'gamma="scale" is that of SVC: by the variance of X, whatever the weights of rows'
+    check = "check_sample_weight_equivalence_on_{}_data"
+    return {check.format(kind): reason for kind in ("dense", "sparse")}
+
+
+# Some checks have rows that are not scaled, or labels that are noise.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures, xfail_strict=True)
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
