@@ -40,13 +40,10 @@ def decision_values(
     -------
     ndarray, shape (n,), of many classes (n, n_pairs), float64
     """
-    prepared = Preparation.read(run)
-    rows = open_batches(X, prepared, labelled=False)
+    rows = open_batches(X, Preparation.read(run), labelled=False)
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [block.values for block, _ in found]
-    k = len(prepared.classes)
-    none = np.zeros((0, k * (k - 1) // 2)) if k > 2 else np.zeros(0)
-    return np.concatenate(values) if values else none
+    return np.concatenate(values) if values else np.zeros(0)
 
 
 def told_of(values: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:

@@ -145,7 +145,7 @@ def test_what_there_is_not_for_many_classes(words: dict[str, Any]) -> None:
 )
 def test_weights_of_classes(given: Any, wanted: tuple[float, ...] | None) -> None:
     if wanted is None:
-        with pytest.raises(InputError, match="class-weight: 1 is not possible; .*one of the labels"):
+        with pytest.raises(InputError, match=r"class-weight: 1 is .*one of the labels"):
             class_weights(given, ["a", "b", "c"], [40, 20, 10])
         return
     assert class_weights(given, ["a", "b", "c"], [40, 20, 10]) == pytest.approx(wanted)
@@ -153,7 +153,7 @@ def test_weights_of_classes(given: Any, wanted: tuple[float, ...] | None) -> Non
 
 @pytest.mark.parametrize("given", ["even", 2.0, {"a": 0.0}, {"a": -1}, {"a": "x"}, {"a": True}])
 def test_what_are_no_weights_of_classes(given: Any) -> None:
-    with pytest.raises(InputError, match="class-weight: .* is not possible"):
+    with pytest.raises(InputError, match=r"class-weight: .* is not possible"):
         class_weights(given, ["a", "b"], [1, 2])
 
 
