@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
+from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx
 from dcsvm_dask.models.svc import to_linear_svc, to_svc
 from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.steps.predict import load_model
 from dcsvm_dask.steps.problem import ARRANGE, representatives, settings_of
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
 
@@ -128,6 +130,50 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
         "n_support": len(exact.coef),
         "classes": prepared.classes,
         "labels": list(labels),
+        "notes": notes,
+    }
+
+
+def export_onnx(run: RunFolder, target: Location) -> dict[str, Any]:
+    """Write a run's model as an ONNX graph that takes raw rows; see `expansion_onnx`.
+
+    Returns
+    -------
+    dict
+        ``model`` (where it lies), ``n_support``, ``classes`` and ``notes`` for the user.
+
+    Raises
+    ------
+    InputError
+        If the model is not committed or no sum of kernel values, the package onnx is not
+        installed, or the file were larger than 2 GB.
+    """
+    prepared, exact = Preparation.read(run), read_expansion(run)
+    scaling = None
+    if prepared.scaling is not None:
+        own = prepared.scaling
+        scaling = RowScaling(own.offset, own.factor, own.kind == "unit")
+    made = expansion_onnx(
+        exact.kernel,
+        exact.support,
+        exact.coef,
+        exact.bias,
+        label_array(prepared.classes),
+        scaling,
+    )
+    target.write_bytes(made.SerializeToString())
+    notes = []
+    if scaling is not None:
+        notes.append("the graph scales rows itself: give them as they were before ingest")
+    if prepared.reading.get("first_feature") == 1:
+        notes.append("feature 1 of the training file is column 0 of the input")
+    of_row = bytes_of_pair(exact.kernel) * len(exact.coef)
+    if of_row:
+        notes.append(f"it takes {of_row / 1e6:.3g} MB of memory for each row of a batch")
+    return {
+        "model": target.url,
+        "n_support": len(exact.coef),
+        "classes": prepared.classes,
         "notes": notes,
     }
 
