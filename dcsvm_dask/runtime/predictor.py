@@ -67,11 +67,10 @@ class Predictor:
         InputError
             If there is no such model, or the rows do not fit to it.
         """
-        values = self.decision_function(
-            X, mode=mode, level=level, precision=precision, execution=execution
-        )
+        choice = self._choose(mode, level, precision)
+        values = predicting.decision_values(self.folder, X, choice, execution or Execution())
         classes = Preparation.read(self.folder).classes
-        return label_array(classes)[predicting.codes_of(values)]
+        return label_array(classes)[predicting.codes_of(values, len(classes))]
 
     def decision_function(
         self,
@@ -86,10 +85,13 @@ class Predictor:
 
         Returns
         -------
-        ndarray, shape (n,), float64
+        ndarray, float64
+            Shape (n,). Of more than two classes shape (n, n_classes): the votes for each class
+            and, within less than half a vote, how decided they are, as SVC has them for "ovr".
         """
         choice = self._choose(mode, level, precision)
-        return predicting.decision_values(self.folder, X, choice, execution or Execution())
+        values = predicting.decision_values(self.folder, X, choice, execution or Execution())
+        return predicting.told_of(values, len(Preparation.read(self.folder).classes))
 
     def predict_file(
         self,
