@@ -119,7 +119,12 @@ def linear_onnx(
 
 
 def pairs_onnx(
-    model: PairsModel, classes: NDArray[Any], *, shape: str = "ovr", break_ties: bool = False
+    model: PairsModel,
+    classes: NDArray[Any],
+    *,
+    shape: str = "ovr",
+    break_ties: bool = False,
+    scaling: RowScaling | None = None,
 ) -> Any:
     """Return the machines of all pairs of classes as an `onnx.ModelProto`; see `expansion_onnx`.
 
@@ -132,10 +137,11 @@ def pairs_onnx(
         classes it has the shape (N,) and is above 0 for the second.
     break_ties : bool, default False
         Whether the largest confidence decides, not the first class of the most votes.
+    scaling : RowScaling, optional
     """
     graph = Graph()
     n_classes, n_features = len(classes), int(model.support.shape[1])
-    values = _pair_values(graph, model, _scaled_rows(graph, None))
+    values = _pair_values(graph, model, _scaled_rows(graph, scaling))
     if n_classes == 2:
         label = graph.cast(graph.add("LessOrEqual", values, 0.0), np.int64)
         decision = graph.add("Neg", values)
@@ -185,14 +191,14 @@ def _kernel(graph: Graph, kernel: Kernel, x: str, support: Rows) -> str:
     dense = support.toarray() if is_sparse(support) else support
     z = graph.cast(dense.astype(np.float32), np.float64)
     if kernel.name == "rbf":
-        return graph.add("Exp", _decay(graph, kernel.gamma, x, z, dense))
+        return graph.add("Exp", _decay(graph, float(kernel.gamma), x, z, dense))
     if kernel.name == "laplacian":
-        return graph.add("Exp", graph.add("Mul", _distances(graph, x, z, n), -kernel.gamma))
+        return graph.add("Exp", graph.add("Mul", _distances(graph, x, z, n), -float(kernel.gamma)))
     scaled, coef0 = graph.add("Mul", x, float(kernel.gamma)), np.array([float(kernel.coef0)])
     t = graph.add("Gemm", scaled, z, coef0, transB=1)
-    return (
-        graph.add("Pow", t, float(kernel.degree)) if kernel.name == "poly" else graph.add("Tanh", t)
-    )
+    if kernel.name == "poly":
+        return graph.add("Pow", t, float(kernel.degree))
+    return graph.add("Tanh", t)
 
 
 def _decay(graph: Graph, gamma: float, x: str, z: str, support: NDArray[np.float32]) -> str:
@@ -223,13 +229,13 @@ def _pair_values(graph: Graph, model: PairsModel, x: str) -> str:
     """Return the decision values of all pairs, (N, n_pairs); above 0 means the first class."""
     if model.kernel.name == "linear":
         return graph.add("Gemm", x, model.weights(), model.bias, transB=1)
-    k, stop = len(model.n_support), np.cumsum(model.n_support)
+    k, stop = model.n_classes, np.cumsum(model.of_class)
     K = _kernel(graph, model.kernel, x, model.support)
-    parts = graph.add_many("Split", k, K, model.n_support.astype(np.int64), axis=1)
+    parts = graph.add_many("Split", k, K, model.of_class.astype(np.int64), axis=1)
     # Of each class its sums in the machines that it takes part in.
     sums = [
         graph.add("MatMul", part, np.ascontiguousarray(model.dual_coef[:, last - count : last].T))
-        for part, count, last in zip(parts, model.n_support, stop, strict=True)
+        for part, count, last in zip(parts, model.of_class, stop, strict=True)
     ]
     table = graph.add("Concat", *sums, axis=1)
     pairs = list(combinations(range(k), 2))

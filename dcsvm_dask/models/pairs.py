@@ -117,10 +117,10 @@ class PairsModel:
         -------
         ndarray, shape (n_pairs, n_features), float64
         """
-        stop = np.cumsum(self.n_support)
+        stop = np.cumsum(self.of_class)
         found = np.empty((len(self.bias), self.support.shape[1]))
-        for number, (a, b) in enumerate(combinations(range(len(self.n_support)), 2)):
-            one, other = (slice(stop[c] - self.n_support[c], stop[c]) for c in (a, b))
+        for number, (a, b) in enumerate(combinations(range(self.n_classes), 2)):
+            one, other = (slice(stop[c] - self.of_class[c], stop[c]) for c in (a, b))
             found[number] = self.dual_coef[b - 1, one] @ self.support[one].astype(np.float64)
             found[number] += self.dual_coef[a, other] @ self.support[other].astype(np.float64)
         return found

@@ -53,6 +53,7 @@ def test_onnx_runtime_computes_the_same_decisions(
     np.testing.assert_array_equal(labels, made.run.predict(X, execution=HERE))
     assert set(labels) == {3, 7}
     assert found["n_support"] == len(made.svc.support_)
+    assert values.shape == (100,)
     # The data set was scaled, and so is SVC's input here.
     theirs = made.svc.decision_function(made.data.open_part("test").rows.read(0, 100))
     np.testing.assert_allclose(values, theirs, atol=1e-5 * np.ptp(ours))
@@ -106,6 +107,31 @@ def test_trained_runs_that_are_one_sum_of_kernel_values(
     ours = run.decision_function(X, precision="float64", execution=HERE)
     np.testing.assert_allclose(values, ours, atol=1e-6 * np.ptp(ours))
     np.testing.assert_array_equal(labels, run.predict(X, execution=HERE))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_runs_of_many_classes(kernel: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((330, 4)) * [1, 10, 0.1, 5]).astype(np.float32)
+    y = np.array(["a", "b", "c"])[np.argmax(X[:, :3] / [1, 10, 0.1] + 0.3 * X[:, 3:], axis=1)]
+    api.ingest((X[:250], y[:250]), tmp_path / "d.zarr", scale="standard")
+    words = {"kernel": kernel, "C": 2.0, "execution": HERE, "quiet": True, "report": False}
+    run = api.train(tmp_path / "d.zarr", tmp_path / "run", gamma=0.3, fit_intercept=True, **words)
+    run.export(tmp_path / "m.onnx", format="onnx")
+    labels, values = run_onnx(tmp_path / "m.onnx", X[250:])
+    ours = run.decision_function(X[250:], precision="float64", execution=HERE)
+    assert ours.shape == (80, 3)
+    np.testing.assert_allclose(values, ours, atol=1e-6)
+    assert labels.tolist() == run.predict(X[250:], execution=HERE).tolist()
+
+
+def test_rows_that_were_merged_stay_so(kept_run: Any, tmp_path: Path) -> None:
+    made = kept_run(repeats=True)
+    twice = made.run.export(tmp_path / "m.model")["n_support"]
+    assert made.run.export(tmp_path / "m.onnx", format="onnx")["n_support"] == twice // 2
+    _, values = run_onnx(tmp_path / "m.onnx", made.X_test)
+    ours = made.run.decision_function(made.X_test, precision="float64", execution=HERE)
+    np.testing.assert_allclose(values, ours, atol=1e-5)
 
 
 @pytest.mark.parametrize(
