@@ -66,7 +66,8 @@ class DCSVC(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default None
         Of random subsets, which shape the way to the answer only. None is 0.
     n_jobs : int or None, default -1
-        Threads; -1: one for each core. None is 1, but for a joblib context that says otherwise.
+        Threads; -1: as many as BLAS may use, one for each core unless the environment says
+        otherwise. None is 1.
 
     Attributes
     ----------

@@ -281,8 +281,7 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
 def shape_of(data: Data, holdout: bool) -> Shape:
     """Return what graphs need to know of a data set."""
     n_bytes = data.rows.nbytes_of(0, data.n_rows)
-    counts = data.counts if isinstance(data, DataSet) else []
-    many = tuple(map(int, counts)) if len(counts) > 2 else ()
+    many = tuple(map(int, data.counts)) if len(data.counts) > 2 else ()
     return Shape(data.n_rows, data.n_distinct, n_bytes, holdout, many)
 
 
