@@ -110,6 +110,21 @@ class PairsModel:
         of_rows = [rounding(self.kernel, X, self.support, row) for row in self.dual_coef]
         return 2.0 * max(of_rows, default=0.0)
 
+    def weights(self) -> Vector:
+        """Return the weights of the features in each pair's machine, for the linear kernel.
+
+        Returns
+        -------
+        ndarray, shape (n_pairs, n_features), float64
+        """
+        stop = np.cumsum(self.of_class)
+        found = np.empty((len(self.bias), self.support.shape[1]))
+        for number, (a, b) in enumerate(combinations(range(self.n_classes), 2)):
+            one, other = (slice(stop[c] - self.of_class[c], stop[c]) for c in (a, b))
+            found[number] = self.dual_coef[b - 1, one] @ self.support[one].astype(np.float64)
+            found[number] += self.dual_coef[a, other] @ self.support[other].astype(np.float64)
+        return found
+
     def _decide(self, X: Rows, dtype: type, threads: int) -> Vector:
         n_classes = self.n_classes
         stop = np.cumsum(self.of_class)
