@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,10 @@ from dcsvm_dask.checks import is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.steps import resources
 
+FEW_VALUES = 1 << 24
+"""Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""
 MOST_SEED = np.iinfo(np.int32).max
 
 
@@ -176,6 +181,17 @@ def threads_of(n_jobs: Any) -> int:
         return int(n_jobs)
     most = max((pool["num_threads"] for pool in threadpool_info()), default=1)
     return max(1, most + 1 + int(n_jobs))
+
+
+@contextmanager
+def threads_for_tasks(n_jobs: Any) -> Iterator[None]:
+    """Let tasks that run alone in this process use so many threads."""
+    before = resources.threads()
+    resources.use(threads=threads_of(n_jobs))
+    try:
+        yield
+    finally:
+        resources.use(threads=before)
 
 
 def is_real(value: Any) -> bool:
