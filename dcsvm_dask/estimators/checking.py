@@ -115,14 +115,15 @@ def _of_classes(estimator: Any) -> NDArray[np.float64]:
 def kernel_of(estimator: Any, X: Rows) -> Kernel:
     """Return the kernel that the parameters describe.
 
-    gamma "scale" is 1 / (n_features X.var()), "auto" 1 / n_features, as scikit-learn has them.
+    gamma "scale" is 1 / (n_features X.var()), or 1 where that is 0; "auto" is 1 / n_features, as
+    scikit-learn has them.
     """
     gamma = estimator.gamma
     if isinstance(gamma, str):
         if gamma not in ("scale", "auto"):
             raise InputError(f'gamma is {gamma!r:.80}; give "scale", "auto" or a number above 0.')
-        variance = 1.0 if gamma == "auto" else _variance(X)
-        gamma = 1.0 / (X.shape[1] * (variance if variance > 0 else 1.0))
+        spread = X.shape[1] * (1.0 if gamma == "auto" else _variance(X))
+        gamma = 1.0 / spread if spread > 0 else 1.0
     elif is_real(gamma):
         gamma = float(gamma)
     return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
@@ -153,8 +154,8 @@ def tolerance(tol: Any) -> float:
 
 
 def most_steps(max_iter: Any, none: int | None) -> int | None:
-    """Return the limit on steps; `none` is the word for no limit."""
-    if max_iter == none:
+    """Return the limit on steps; `none`, where there is one, is the word for no limit."""
+    if none is not None and max_iter == none:
         return None
     if not (is_a(max_iter, numbers.Integral) and max_iter >= 1):
         no_limit = "" if none is None else f", or {none} for no limit"

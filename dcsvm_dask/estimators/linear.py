@@ -24,7 +24,8 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
 
     The problem, parameters and attributes of `sklearn.svm.LinearSVC` with ``penalty="l2"`` and
     ``dual=True``: one machine for each class against the rest. The tolerance is met by a violation
-    that is measured where nothing moves. Equal rows are one variable.
+    that is measured where nothing moves. Equal rows are one variable, so that neither the order of
+    rows nor repeats change the answer.
 
     Parameters
     ----------
@@ -135,8 +136,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         machines = machines_of(len(self.classes_), "ovr")
         variables = variables_of(X, codes, C)
-        if len(variables.rows) < len(codes):
-            X, codes, C = X[variables.rows], codes[variables.rows], variables.C
+        X, codes, C = X[variables.rows], codes[variables.rows], variables.C
         found: dict[int, LinearSolution] = {}
 
         def solve(number: int) -> None:
