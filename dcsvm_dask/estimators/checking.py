@@ -79,6 +79,21 @@ def bounds(
     ValueError
         If weights cannot be used, or only one class has rows of a weight above 0.
     """
+    found = penalties(estimator, X, codes, sample_weight) * estimator.class_weight_[codes]
+    _check_classes(codes, found)
+    return np.asarray(found)
+
+
+def penalties(
+    estimator: Any, X: Rows, codes: NDArray[np.int32], sample_weight: Any
+) -> NDArray[np.float64]:
+    """Return C times the weight of each row, at least 0; sets ``class_weight_``, but for which.
+
+    Raises
+    ------
+    ValueError
+        As for `bounds`.
+    """
     C = estimator.C
     if not (is_real(C) and C > 0):
         raise InputError(f"C is {C!r:.80}; give a finite number above 0.")
@@ -91,12 +106,16 @@ def bounds(
     weight = np.ones(len(codes))
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    found = float(C) * estimator.class_weight_[codes] * np.maximum(weight, 0.0)
-    if len(np.unique(codes[found > 0])) < 2:
+    found = float(C) * np.maximum(weight, 0.0)
+    _check_classes(codes, found)
+    return np.asarray(found)
+
+
+def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> None:
+    if len(np.unique(codes[weight > 0])) < 2:
         raise InputError(
             "Only one class has rows of a weight above 0: a classifier needs at least two."
         )
-    return np.asarray(found)
 
 
 def _by_rule(class_weight: Any) -> bool:

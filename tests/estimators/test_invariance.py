@@ -69,7 +69,7 @@ def test_the_order_of_rows(estimator: Any, problem: Any) -> None:
 @given(problem=problems())
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_a_weight_is_a_row_given_so_often(estimator: Any, problem: Any) -> None:
-    X, y, weight, form, rng = problem
+    X, y, weight, form, _ = problem
     often = np.repeat(np.arange(len(y)), weight.astype(int))
     check_same(
         decisions(estimator, form, X, y, weight, X),

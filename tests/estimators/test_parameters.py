@@ -108,7 +108,7 @@ def test_what_is_not_fitted_says_so(kind: Any, noise: Any) -> None:
         with pytest.raises(NotFittedError, match="not fitted yet"):
             getattr(kind(), method)(noise[0])
     fitted = kind().fit(*noise)
-    with pytest.raises(ValueError, match="3 features, but .* expecting 4"):
+    with pytest.raises(ValueError, match=r"3 features, but .* expecting 4"):
         fitted.predict(noise[0][:, :3])
 
 
