@@ -173,11 +173,11 @@ def tolerance(tol: Any) -> float:
 
 
 def most_steps(max_iter: Any, none: int | None) -> int | None:
-    """Return the limit on steps; `none`, where there is one, is the word for no limit."""
+    """Return the limit on steps; `none`, where there is one, is the word for the usual one."""
     if none is not None and max_iter == none:
         return None
     if not (is_a(max_iter, numbers.Integral) and max_iter >= 1):
-        no_limit = "" if none is None else f", or {none} for no limit"
+        no_limit = "" if none is None else f", or {none} for the usual limit"
         raise InputError(f"max_iter is {max_iter!r:.80}; give a whole number from 1{no_limit}.")
     return int(max_iter)
 

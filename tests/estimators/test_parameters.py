@@ -48,7 +48,7 @@ BAD_SVC: list[Any] = [
     ("decision_function_shape", "all", "give one of ovr, ovo"),
     ("cache_size", 0, "give MB, above 0"),
     ("cache_size", None, "give MB, above 0"),
-    ("max_iter", -2, "or -1 for no limit"),
+    ("max_iter", -2, "or -1 for the usual limit"),
 ]
 BAD_LINEAR: list[Any] = [
     ("loss", "log", "give one of hinge, squared_hinge"),

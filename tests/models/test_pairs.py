@@ -151,8 +151,8 @@ def test_usps_in_float32(shared_data: Callable[[str], Any]) -> None:
     model = model_of(svc, Kernel("rbf", 0.02))
     rows = X[1500:5000]
     K = rbf_kernel(rows.astype(np.float64), model.support.astype(np.float64), gamma=0.02)
-    stop = np.cumsum(model.n_support)
-    own = [slice(last - count, last) for last, count in zip(stop, model.n_support, strict=True)]
+    stop = np.cumsum(model.of_class)
+    own = [slice(last - count, last) for last, count in zip(stop, model.of_class, strict=True)]
     expected = np.stack(
         [
             K[:, own[a]] @ model.dual_coef[b - 1, own[a]]
@@ -183,3 +183,30 @@ def test_no_rows_and_no_support_vectors(torn: Any) -> None:
 def test_columns_that_are_not_pairs_are_refused(decide: Any, columns: int) -> None:
     with pytest.raises(InputError, match=f"{columns} columns for 3 pairs"):
         decide(np.ones((2, columns)), 3)
+
+
+def test_weights_of_features_are_those_of_svc() -> None:
+    X, y = load_digits(return_X_y=True)
+    svc = SVC(kernel="linear", decision_function_shape="ovo").fit(X, y)
+    weights = model_of(svc, Kernel("linear")).weights()
+    np.testing.assert_allclose(weights, svc.coef_, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"of_class": np.array([2, 2, 2])}, "5 support vectors, of classes"),
+        ({"of_class": np.array([-1, 3, 3])}, "5 support vectors, of classes"),
+        ({"of_class": np.array([5])}, "5 support vectors, of classes"),
+        ({"dual_coef": np.ones((3, 5))}, "coefficients of shape"),
+        ({"bias": np.ones(2)}, "2 biases for 3 classes"),
+        ({"bias": np.array([0.0, np.nan, 0.0])}, "not finite"),
+        ({"dual_coef": np.full((2, 5), np.inf)}, "not finite"),
+    ],
+)
+def test_arrays_that_cannot_be_a_model_are_refused(changes: dict[str, Any], why: str) -> None:
+    X, biases = np.ones((5, 2), dtype=np.float32), np.zeros(3)
+    model = PairsModel(Kernel(), X, np.ones((2, 5)), np.array([2, 2, 1]), biases)
+    model.check()
+    with pytest.raises(InputError, match=f"not a model: .*{why}"):
+        replace(model, **changes).check()
