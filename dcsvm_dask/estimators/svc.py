@@ -68,7 +68,8 @@ class DCSVC(ClassifierMixin, BaseEstimator):
     class_weight : dict or "balanced", default None
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
     max_iter : int, default -1
-        Most steps of two variables for each machine; -1: no limit.
+        Most steps of two variables for each machine; -1: LIBSVM's own limit in the last stage of
+        a machine of n rows, the larger of 10 million and 100 n.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
         Whether `decision_function` has a column for each class or for each pair of them.
     break_ties : bool, default False
