@@ -68,8 +68,7 @@ class DCSVC(ClassifierMixin, BaseEstimator):
     class_weight : dict or "balanced", default None
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
     max_iter : int, default -1
-        Most steps of two variables for each machine; -1: LIBSVM's own limit in the last stage of
-        a machine of n rows, the larger of 10 million and 100 n.
+        Most steps of two variables for each machine; -1: no limit.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
         Whether `decision_function` has a column for each class or for each pair of them.
     break_ties : bool, default False
@@ -223,6 +222,8 @@ class DCSVC(ClassifierMixin, BaseEstimator):
                 self._machines(X, codes, variables), variables, codes, len(self.classes_)
             )
             self._learn(found, codes, lambda rows: X[rows])
+        if not self.level_:
+            checking.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
         return self
 
     def _divides(self, n: int, *, weighted: bool) -> bool:
@@ -372,7 +373,6 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         self.n_iter_ = np.clip(found.n_iter, 1, checking.MOST_SEED).astype(np.int32)
         self.objective_, self.violation_ = found.objective, found.violation
         self.fit_status_ = int(not all(found.solved))
-        checking.warn_unsolved(found.solved, self.tol)
 
     @property
     def coef_(self) -> Any:

@@ -20,6 +20,7 @@ Vector = NDArray[np.float64]
 
 SMALL = 2048
 """Up to so many rows the kernel matrix is in float64: there is no rounding to look after."""
+NO_LIMIT = 1 << 62
 # From so many rows on, foreseeing the support vectors costs less than it saves.
 _FORESEEN_ABOVE = 6000
 
@@ -64,7 +65,8 @@ def solve_whole(
     working_size : int, default 8192
         Most rows of a working set; the solver holds up to 1.57 float32 matrices of its square.
     max_iter : int, optional
-        Most steps of two variables.
+        Most steps of two variables; by default there is no limit, but an end where rounding lets
+        nothing improve any more.
     seed : int, default 0
         Of the random subset.
     threads : int, default 1
@@ -92,7 +94,7 @@ def solve_whole(
     how: dict[str, Any] = {
         "equality": equality,
         "tol": tol,
-        "max_iter": max_iter,
+        "max_iter": NO_LIMIT if max_iter is None else max_iter,
         "callback": callback,
     }
     if K is not None:
