@@ -11,15 +11,23 @@ from threadpoolctl import threadpool_limits
 from dcsvm_dask.estimators.checking import FEW_VALUES
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.model import Model, decide, rounding
 
+# Where rounding to float32 might change a decision value by more, kernel values are in float64; it
+# is a bound, some hundred times what errors are.
+COARSE = 0.1
 BATCH = 4096
 """Rows that a thread decides at a time."""
 
 
 def decided(model: Model, rows: Rows, mode: str, threads: int) -> NDArray[np.float64]:
-    """Return the decision values of a model of two classes; few of them by float64 values."""
-    dtype: Any = np.float64 if rows.shape[0] * model.n_support <= FEW_VALUES else np.float32
+    """Return the decision values of a model of two classes.
+
+    By kernel values in float64 where few are needed, or where rounding would tell.
+    """
+    few = rows.shape[0] * model.n_support <= FEW_VALUES
+    exactly = few or rounding(model.kernel, rows, model.support, model.coef) > COARSE
+    dtype: Any = np.float64 if exactly else np.float32
     values = np.empty(rows.shape[0])
 
     def work(start: int) -> None:

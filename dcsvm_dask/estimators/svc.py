@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
-from dcsvm_dask.estimators.deciding import decided
+from dcsvm_dask.estimators.deciding import COARSE, decided
 from dcsvm_dask.estimators.exact import Exact, of_machines, of_run
 from dcsvm_dask.estimators.runs import reached, trained
 from dcsvm_dask.estimators.variables import Variables, variables_of
@@ -33,8 +33,6 @@ from dcsvm_dask.storage.run import RunFolder
 Index = NDArray[np.int64]
 
 SHAPES = ("ovr", "ovo")
-# Where float32 may change a decision value by more, kernel values are in float64.
-COARSE = 1e-3
 # A solver holds so many float32 matrices of its working set's rows.
 MATRICES = 1.57
 LEAST_SET = 256
@@ -396,6 +394,16 @@ class DCSVC(ClassifierMixin, BaseEstimator):
             sign * self.intercept_,
         )
 
+    def _sum(self) -> Model:
+        """Return the only machine of two classes; far pairs of rows cost it nothing."""
+        dual: Any = self.dual_coef_
+        dual = dual.toarray() if sparse.issparse(dual) else dual
+        ends = np.array([0, dual.shape[1]], dtype=np.int64)
+        support = self.support_vectors_.copy()
+        model = Model(self._kernel, support, dual[0].copy(), ends, self.intercept_)
+        model.compact()
+        return model
+
     def _pair_values(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of all pairs; above 0 means the first class."""
         check_is_fitted(self)
@@ -403,8 +411,10 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         threads = checking.threads_of(self.n_jobs)
         if self.early_model_ is not None:
             return -decided(self.early_model_, rows, "early", threads)[:, None]
+        few = rows.shape[0] * len(self.support_) <= checking.FEW_VALUES
+        if len(self.classes_) == 2 and not few:
+            return -decided(self._sum(), rows, "exact", threads)[:, None]
         model = self._model()
-        few = rows.shape[0] * model.support.shape[0] <= checking.FEW_VALUES
         dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
         with threadpool_limits(1):
             return model.decide(rows, dtype=dtype, threads=threads)
