@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[cluster,pandas,parquet,report,s3,sklearn]' --group dev
+		--editable '.[cluster,onnx,pandas,parquet,report,s3,sklearn]' --group dev
 	@touch $(READY)
 
 browser:

@@ -119,9 +119,11 @@ def _refuse_other(planned: Planned, dataset: DataSet, file: str | os.PathLike[st
     settings, _, _ = planned.training.settle(dataset)
     if not (place / "run.json").exists():
         return
-    # How large blocks and working sets may be was settled by the memory that there was.
+    # How large blocks, working sets and chunks may be was settled by the memory that there was.
     begun = RunFolder.open(place).header["settings"]
     settled = ["set_cap"] + (["block_cap"] if planned.training.block_cap is None else [])
+    if begun.get("options") in [one.to_json() for one in planned.training.options.lighter()]:
+        settled.append("options")
     if begun != settings.to_json() | {key: begun.get(key) for key in settled}:
         raise InputError(
             f"{place}: was begun with other parameters than {file} has now; "

@@ -66,7 +66,8 @@ def train(
     Parameters
     ----------
     data : str or path
-        A data set of two classes, as `ingest` makes it; its train part.
+        A data set, as `ingest` makes it; its train part. Of more than two classes each pair has a
+        machine of its own, and they vote.
     run : str or path
         A folder or fsspec URL that does not exist yet or is empty.
     holdout : str or path, optional
@@ -98,6 +99,8 @@ def train(
         Upper bound > 0 of a dual variable.
     fit_intercept : bool, default False
         Whether there is a bias, and with it the equality y'alpha = 0.
+    class_weight : "balanced" or dict, optional
+        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
     levels : "auto" or int, default "auto"
         Levels of the tree, 0 to 12; 0: conquer only. "auto": bottom blocks of 1,000 to 2,000 rows,
         at most 6 levels, none up to 12,288 rows, and no more than pay. A number is obeyed.

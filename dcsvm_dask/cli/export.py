@@ -12,16 +12,18 @@ from dcsvm_dask.cli.options import quiet_option
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["libsvm"]),
+    type=click.Choice(["libsvm", "onnx"]),
     required=True,
-    help="libsvm: a model file for svm-predict and LIBSVM's bindings.",
+    help="libsvm: a model file for svm-predict and LIBSVM's bindings; onnx: a graph for ONNX "
+    "Runtime.",
 )
 @click.argument("file")
 @quiet_option
 def command(run_place: str, form: str, file: str, quiet: bool) -> None:
     """Write the exact model of RUN to FILE in another program's format.
 
-    Where the training data were scaled, FILE.range beside it does the same by svm-scale -r.
+    Where the training data were scaled, an ONNX graph does the same to its input; for LIBSVM
+    FILE.range beside the model does it by svm-scale -r.
     """
     from dcsvm_dask import api
 

@@ -109,6 +109,7 @@ def training_options(command: Command) -> Command:
     @click.option("--clusters", help="Clusters of each level, bottom first: 256,64,16.")
     @click.option("--stop-at", type=int, help="Last level; 0 (default): exact.")
     @click.option("--fit-intercept", is_flag=True, default=None, help="With a bias (y'alpha = 0).")
+    @click.option("--class-weight", help="balanced, or LABEL=WEIGHT,...: factors of C.")
     @click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
     @click.option("--seed", type=int, help="Of every random choice, by default 0.")
     @click.option("--n-samples-clustering", type=int, help="By default 1000.")
@@ -119,10 +120,16 @@ def training_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def wrapped(
-        *args: Any, levels: str | None, clusters: str | None, own: tuple[str, ...], **kwargs: Any
+        *args: Any,
+        levels: str | None,
+        clusters: str | None,
+        class_weight: str | None,
+        own: tuple[str, ...],
+        **kwargs: Any,
     ) -> Any:
         given = {name: kwargs.pop(name) for name in TRAINING_OPTIONS}
         given |= {
+            "class_weight": parse_class_weight(class_weight),
             "levels": None if levels is None else parse_levels(levels),
             "clusters": parse_clusters(clusters),
         }
@@ -130,6 +137,22 @@ def training_options(command: Command) -> Command:
         return command(*args, parameters=parameters | parse_own(own), **kwargs)
 
     return wrapped
+
+
+def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
+    """Return the weights of classes that were given as LABEL=WEIGHT,...; or the one word."""
+    if text is None or "=" not in text:
+        return text
+    found = {}
+    for part in text.split(","):
+        label, _, weight = part.rpartition("=")
+        try:
+            found[label.strip()] = float(weight)
+        except ValueError as error:
+            raise InputError(
+                f"class-weight: {part!r:.80} is not possible; write LABEL=WEIGHT"
+            ) from error
+    return found
 
 
 def parse_own(texts: tuple[str, ...]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `
 """
 
 from dcsvm_dask.estimators.linear import LinearDCSVC
+from dcsvm_dask.estimators.onnx import to_onnx
 from dcsvm_dask.estimators.svc import DCSVC
 
-__all__ = ["DCSVC", "LinearDCSVC"]
+__all__ = ["DCSVC", "LinearDCSVC", "to_onnx"]

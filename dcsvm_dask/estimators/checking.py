@@ -7,13 +7,13 @@ import warnings
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from threadpoolctl import threadpool_info
 
 from dcsvm_dask.checks import is_a
 from dcsvm_dask.errors import InputError
@@ -163,11 +163,19 @@ def most_steps(max_iter: Any, none: int | None) -> int | None:
 
 
 def threads_of(n_jobs: Any) -> int:
-    """Return the number of threads as joblib counts them: -1 is one for each core.
+    """Return the number of threads: -1 is as many as BLAS may use here, None is one.
 
-    In a process that joblib started to share the cores with others it is fewer.
+    That is one for each core, but fewer where OMP_NUM_THREADS says so, as in the processes by which
+    joblib and Dask share the cores out.
     """
-    return int(effective_n_jobs(n_jobs))
+    if n_jobs is None:
+        return 1
+    if not is_a(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise InputError(f"n_jobs is {n_jobs!r:.80}; give a whole number but 0, or None.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    most = max((pool["num_threads"] for pool in threadpool_info()), default=1)
+    return max(1, most + 1 + int(n_jobs))
 
 
 def is_real(value: Any) -> bool:

@@ -45,8 +45,8 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     random_state : int, RandomState or None, default None
         Of the order of rows in a pass. None is 0.
     n_jobs : int or None, default -1
-        Threads that share the machines; -1: one for each core. None is 1, but for a joblib context
-        that says otherwise.
+        Threads that share the machines; -1: as many as BLAS may use, one for each core unless the
+        environment says otherwise. None is 1.
 
     Attributes
     ----------

@@ -66,7 +66,8 @@ class DCSVC(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default None
         Of random subsets, which shape the way to the answer only. None is 0.
     n_jobs : int or None, default -1
-        Threads; -1: one for each core. None is 1, but for a joblib context that says otherwise.
+        Threads; -1: as many as BLAS may use, one for each core unless the environment says
+        otherwise. None is 1.
 
     Attributes
     ----------
@@ -255,17 +256,8 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self)
-        model, weights = self._model(), []
-        stop = np.cumsum(self.n_support_)
-        for machine in machines_of(len(self.classes_)):
-            a, b = machine.positive, machine.negative
-            assert b is not None
-            own = slice(int(stop[a] - self.n_support_[a]), int(stop[a]))
-            other = slice(int(stop[b] - self.n_support_[b]), int(stop[b]))
-            one = model.dual_coef[b - 1, own] @ model.support[own].astype(np.float64)
-            weights.append(one + model.dual_coef[a, other] @ model.support[other])
         sign = -1.0 if len(self.classes_) == 2 else 1.0
-        found = sign * np.array(weights)
+        found = sign * self._model().weights()
         return sparse.csr_array(found) if sparse.issparse(self.support_vectors_) else found
 
     def _model(self) -> PairsModel:

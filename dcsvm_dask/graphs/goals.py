@@ -37,3 +37,10 @@ class Shape:
     """Size of the rows in memory."""
     holdout: bool = False
     """Whether every model is scored on held-out rows."""
+    class_rows: tuple[int, ...] = ()
+    """Rows of each class, where there are more than two."""
+
+    @classmethod
+    def of(cls, value: dict[str, Any]) -> Shape:
+        """Return the shape that a run's header holds."""
+        return cls(**{**value, "class_rows": tuple(value.get("class_rows", ()))})

@@ -19,6 +19,7 @@ from dcsvm_dask.graphs import (
     reference,
     subsample,
 )
+from dcsvm_dask.graphs import pairs as many_classes
 from dcsvm_dask.graphs.dcsvm import dcsvm
 from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
@@ -40,12 +41,23 @@ class Described:
     lay_out: Callable[[Forecast, Goals], list[StagePlan]]
 
 
+def _by_classes(settings: Settings, goals: Goals, shape: Shape) -> Method:
+    """Begin DC-SVM: of two classes by the tree, of more by their pairs."""
+    begin = many_classes.pairs if shape.class_rows else dcsvm
+    return begin(settings, goals, shape)
+
+
+def _lay_out_by_classes(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    many = bool(sizes.shape.class_rows)
+    return many_classes.lay_out(sizes, goals) if many else dcsvm_plan.lay_out(sizes, goals)
+
+
 METHODS = {
     "dcsvm": Described(
         "divide and conquer (Hsieh, Si, Dhillon 2014): levels of clusters, then the exact model",
         NoOptions,
-        dcsvm,
-        dcsvm_plan.lay_out,
+        _by_classes,
+        _lay_out_by_classes,
     ),
     "cascade": Described(
         "Cascade SVM (Graf et al. 2005): support vectors go up a tree of random shares, and back",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, kernel_products
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_products
 from dcsvm_dask.models.model import rounding
 
 Vector = NDArray[np.float64]
@@ -26,7 +26,7 @@ class PairsModel:
     dual_coef : ndarray, shape (n_classes - 1, n_support), float64
         y_i alpha_i of the support vectors of class c: row k belongs to the machine of c and the
         k-th of the other classes. The first class of a pair is positive.
-    n_support : ndarray, shape (n_classes,), int64
+    of_class : ndarray, shape (n_classes,), int64
         Support vectors of each class.
     bias : ndarray, shape (n_classes (n_classes - 1) / 2,), float64
         Of the pairs (0, 1), (0, 2) to (n_classes - 2, n_classes - 1).
@@ -35,8 +35,53 @@ class PairsModel:
     kernel: Kernel
     support: Rows
     dual_coef: NDArray[np.float64]
-    n_support: NDArray[np.int64]
+    of_class: NDArray[np.int64]
     bias: Vector
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return int(self.support.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of the rows that it decides."""
+        return int(self.support.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.of_class)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the support vectors are CSR."""
+        return is_sparse(self.support)
+
+    def any_row(self) -> Rows:
+        """Return a row that it can decide."""
+        return self.support[:1]
+
+    def check(self) -> None:
+        """Refuse arrays that cannot be a model.
+
+        Raises
+        ------
+        InputError
+            If shapes do not fit to each other or a number is not finite.
+        """
+        k, n = self.n_classes, self.n_support
+        wrong = None
+        if k < 2 or (self.of_class < 0).any() or self.of_class.sum() != n:
+            wrong = f"{n} support vectors, of classes {self.of_class.tolist()}"
+        elif self.dual_coef.shape != (k - 1, n):
+            wrong = f"coefficients of shape {self.dual_coef.shape} for {k} classes"
+        elif self.bias.shape != (k * (k - 1) // 2,):
+            wrong = f"{self.bias.size} biases for {k} classes"
+        elif not (np.isfinite(self.dual_coef).all() and np.isfinite(self.bias).all()):
+            wrong = "a coefficient or a bias is not finite"
+        if wrong is not None:
+            raise InputError(f"not a model: {wrong}")
 
     def decide(self, X: Rows, *, dtype: type = np.float32, threads: int = 1) -> Vector:
         """Return the decision values of all pairs; above 0 means the first class.
@@ -65,9 +110,24 @@ class PairsModel:
         of_rows = [rounding(self.kernel, X, self.support, row) for row in self.dual_coef]
         return 2.0 * max(of_rows, default=0.0)
 
+    def weights(self) -> Vector:
+        """Return the weights of the features in each pair's machine, for the linear kernel.
+
+        Returns
+        -------
+        ndarray, shape (n_pairs, n_features), float64
+        """
+        stop = np.cumsum(self.of_class)
+        found = np.empty((len(self.bias), self.support.shape[1]))
+        for number, (a, b) in enumerate(combinations(range(self.n_classes), 2)):
+            one, other = (slice(stop[c] - self.of_class[c], stop[c]) for c in (a, b))
+            found[number] = self.dual_coef[b - 1, one] @ self.support[one].astype(np.float64)
+            found[number] += self.dual_coef[a, other] @ self.support[other].astype(np.float64)
+        return found
+
     def _decide(self, X: Rows, dtype: type, threads: int) -> Vector:
-        n_classes = len(self.n_support)
-        stop = np.cumsum(self.n_support)
+        n_classes = self.n_classes
+        stop = np.cumsum(self.of_class)
         sums = [
             kernel_products(
                 self.kernel,
@@ -77,7 +137,7 @@ class PairsModel:
                 dtype=dtype,
                 threads=threads,
             )
-            for count, last in zip(self.n_support, stop, strict=True)
+            for count, last in zip(self.of_class, stop, strict=True)
         ]
         values = np.empty((X.shape[0], len(self.bias)))
         for number, (a, b) in enumerate(combinations(range(n_classes), 2)):

@@ -40,6 +40,7 @@ _METHOD_TYPES: Types = {
     "bool": (bool,),
     "int | str": (int, str),
     "int | None": (int,),
+    "str | dict[Any, float] | None": (str, dict),
     "tuple[int, ...] | None": (list,),
 }
 

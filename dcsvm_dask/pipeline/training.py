@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -57,6 +58,7 @@ class Training:
     coef0: float = 0.0
     C: float = 1.0
     fit_intercept: bool = False
+    class_weight: str | dict[Any, float] | None = None
     levels: int | str = "auto"
     k: int = 8
     clusters: tuple[int, ...] | None = None
@@ -164,10 +166,10 @@ class Training:
             If the data has one class or more than two, there are more clusters than rows, or the
             level to stop at does not exist.
         """
-        _check_classes(data)
+        self._check_classes(data)
         seen = seen_by(data, self.method, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
-        clusters, forced = self._clusters(n)
+        clusters, forced = self._clusters(n, len(data.classes))
         if clusters and clusters[0] > n:
             raise InputError(
                 f"clusters: {clusters[0]} clusters for {n} distinct rows of {data.url}; "
@@ -184,6 +186,7 @@ class Training:
             kernel=Kernel(self.kernel, float(self.gamma), int(self.degree), float(self.coef0)),
             C=float(self.C),
             fit_intercept=self.fit_intercept,
+            class_weight=class_weights(self.class_weight, data.classes, data.counts),
             clusters=clusters,
             levels_forced=forced,
             n_samples_clustering=int(self.n_samples_clustering),
@@ -198,8 +201,22 @@ class Training:
         )
         return settings, self.goals, shape_of(seen, holdout)
 
-    def _clusters(self, n: int) -> tuple[tuple[int, ...], bool]:
-        if self.method not in ("dcsvm", "subsample"):
+    def _check_classes(self, data: DataSet) -> None:
+        """Refuse data of one class, and of many where a pair of them is not solved whole."""
+        if len(data.classes) < 2:
+            raise InputError(f"{data.url}: has one class only ({data.classes}); training needs two")
+        if len(data.classes) == 2:
+            return
+        leveled = self.levels not in ("auto", 0) or self.clusters is not None
+        if self.method != "dcsvm" or leveled or self.stop_at or self.committee:
+            raise InputError(
+                f"{data.url}: has {len(data.classes)} classes; each pair of them is solved as a "
+                "whole by method dcsvm, without levels or committees. Leave these out, or ingest "
+                "the data with --positive LABEL,... to make two classes of them"
+            )
+
+    def _clusters(self, n: int, n_classes: int) -> tuple[tuple[int, ...], bool]:
+        if self.method not in ("dcsvm", "subsample") or n_classes > 2:
             return (), False
         if self.clusters is not None:
             return tuple(map(int, self.clusters)), True
@@ -263,7 +280,46 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
 
 def shape_of(data: Data, holdout: bool) -> Shape:
     """Return what graphs need to know of a data set."""
-    return Shape(data.n_rows, data.n_distinct, data.rows.nbytes_of(0, data.n_rows), holdout)
+    n_bytes = data.rows.nbytes_of(0, data.n_rows)
+    many = tuple(map(int, data.counts)) if len(data.counts) > 2 else ()
+    return Shape(data.n_rows, data.n_distinct, n_bytes, holdout, many)
+
+
+def class_weights(
+    given: str | dict[Any, float] | None, classes: list[Any], counts: Sequence[int]
+) -> tuple[float, ...]:
+    """Return the factor of C of each class; empty: all are one.
+
+    Parameters
+    ----------
+    given : "balanced", dict or None
+        "balanced": n / (n_classes n_c) for a class of n_c rows, as scikit-learn has it; or weights
+        by label, one where none is given.
+    classes : list of labels
+    counts : sequence of int
+        Rows of each class.
+
+    Raises
+    ------
+    InputError
+        If it is neither, names another label, or a weight is not above 0.
+    """
+    if given is None:
+        return ()
+    if given == "balanced":
+        return tuple(sum(counts) / (len(counts) * max(1, count)) for count in counts)
+    wanted = '"balanced", or weights by label'
+    check(isinstance(given, dict), "class_weight", given, wanted)
+    assert isinstance(given, dict)
+    names = {str(label): code for code, label in enumerate(classes)}
+    found = [1.0] * len(classes)
+    for label, weight in given.items():
+        known = ", ".join(names)
+        check(str(label) in names, "class_weight", label, f"one of the labels {known:.200}")
+        number = is_a(weight, numbers.Real) and is_finite(weight) and weight > 0
+        check(number, "class_weight", weight, f"a positive number for {label}")
+        found[names[str(label)]] = float(weight)
+    return tuple(found)
 
 
 def parse_duration(text: str) -> float:
@@ -283,14 +339,3 @@ def parse_duration(text: str) -> float:
     if seconds <= 0:
         raise InputError(f"time-budget: {text!r} is no duration; write 90s, 10m or 1h30m")
     return seconds
-
-
-def _check_classes(data: DataSet) -> None:
-    if len(data.classes) == 2:
-        return
-    if len(data.classes) < 2:
-        raise InputError(f"{data.url}: has one class only ({data.classes}); training needs two")
-    raise InputError(
-        f"{data.url}: has {len(data.classes)} classes; ingest it with --positive LABEL,... "
-        "to make two of them"
-    )

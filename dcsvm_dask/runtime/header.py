@@ -40,10 +40,11 @@ def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:
         If its run.json lacks any of it.
     """
     try:
-        goals, shape = Goals(**run.header["goals"]), Shape(**run.header["shape"])
+        goals, shape = Goals(**run.header["goals"]), Shape.of(run.header["shape"])
     except (KeyError, TypeError) as error:
         raise InputError(f"{run.place}: run.json is damaged: {error}") from error
-    whole = (goals.stop_at, goals.max_rounds, shape.n_rows, shape.n_variables, shape.n_bytes)
+    sizes = (shape.n_rows, shape.n_variables, shape.n_bytes, *shape.class_rows)
+    whole = (goals.stop_at, goals.max_rounds, *sizes)
     if any(type(value) is not int for value in whole) or any(
         type(value) is not bool for value in (shape.holdout, goals.committee)
     ):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.models.pairs import confidences, winners
 from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.readers.source import ArraySource
 from dcsvm_dask.runtime.announcer import Announcer
@@ -37,12 +38,17 @@ def decision_values(
 
     Returns
     -------
-    ndarray, shape (n,), float64
+    ndarray, shape (n,), of many classes (n, n_pairs), float64
     """
     rows = open_batches(X, Preparation.read(run), labelled=False)
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [block.values for block, _ in found]
     return np.concatenate(values) if values else np.zeros(0)
+
+
+def told_of(values: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Return what users see of decision values: of many classes a value for each of them."""
+    return confidences(values, n_classes) if n_classes > 2 else values
 
 
 def scaled_rows(run: RunFolder, X: Any) -> Any:
@@ -56,9 +62,13 @@ def scaled_rows(run: RunFolder, X: Any) -> Any:
     return stack_rows(blocks, prepared.n_features, is_sparse(blocks[0]))
 
 
-def codes_of(values: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the classes of decision values: positive above 0, else negative, as in LIBSVM."""
-    return (values > 0).astype(np.int32)
+def codes_of(values: NDArray[np.float64], n_classes: int) -> NDArray[np.int32]:
+    """Return the classes of decision values: positive above 0, else negative, as in LIBSVM.
+
+    Of many classes that which most pairs vote for.
+    """
+    found = winners(values, n_classes) if n_classes > 2 else values > 0
+    return np.asarray(found, dtype=np.int32)
 
 
 def predict_file(
@@ -80,10 +90,11 @@ def predict_file(
     writer = open_predictions(out, prepared.classes)
     rows = open_batches(data, prepared, labelled=False)
     _check_out(run, rows, writer.target)
-    n, seconds = 0, 0.0
+    n, seconds, n_classes = 0, 0.0, len(prepared.classes)
     with writer, closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, _ in found:
-            writer.append(codes_of(block.values), block.values)
+            codes = codes_of(block.values, n_classes)
+            writer.append(codes, told_of(block.values, n_classes))
             n += len(block.values)
             seconds += block.seconds
     return {"out": writer.target.url, **_about(choice, n, seconds)}
@@ -107,7 +118,7 @@ def evaluate(
     with closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, batch in found:
             assert batch.codes is not None
-            scores.update(batch.codes, codes_of(block.values))
+            scores.update(batch.codes, codes_of(block.values, len(prepared.classes)))
             seconds += block.seconds
     result = scores.result()
     return {**result, **_about(choice, result["n_rows"], seconds)}

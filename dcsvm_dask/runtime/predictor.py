@@ -68,11 +68,10 @@ class Predictor:
         InputError
             If there is no such model, or the rows do not fit to it.
         """
-        values = self.decision_function(
-            X, mode=mode, level=level, precision=precision, execution=execution
-        )
+        choice = self._choose(mode, level, precision)
+        values = predicting.decision_values(self.folder, X, choice, execution or Execution())
         classes = Preparation.read(self.folder).classes
-        return label_array(classes)[predicting.codes_of(values)]
+        return label_array(classes)[predicting.codes_of(values, len(classes))]
 
     def decision_function(
         self,
@@ -87,10 +86,13 @@ class Predictor:
 
         Returns
         -------
-        ndarray, shape (n,), float64
+        ndarray, float64
+            Shape (n,). Of more than two classes shape (n, n_classes): the votes for each class
+            and, within less than half a vote, how decided they are, as SVC has them for "ovr".
         """
         choice = self._choose(mode, level, precision)
-        return predicting.decision_values(self.folder, X, choice, execution or Execution())
+        values = predicting.decision_values(self.folder, X, choice, execution or Execution())
+        return predicting.told_of(values, len(Preparation.read(self.folder).classes))
 
     def predict_file(
         self,
@@ -158,23 +160,26 @@ class Predictor:
         Parameters
         ----------
         file : str or path
-        format : {"libsvm"}
-            LIBSVM's model file, of any model that is one sum of kernel values; the scaling lies
-            beside it as a range file of svm-scale, ``FILE.range``.
+        format : {"libsvm", "onnx"}
+            Both of any model that is one sum of kernel values. LIBSVM's model file; the scaling
+            lies beside it as a range file of svm-scale, ``FILE.range``. Or an ONNX graph, which
+            scales rows itself: input ``rows``, float32, shape (N, n_features); outputs ``label``
+            and ``decision``, shape (N,).
 
         Returns
         -------
         dict
-            See `dcsvm_dask.steps.export.export_libsvm`.
+            See `export_libsvm` and `export_onnx` in `dcsvm_dask.steps.export`.
 
         Raises
         ------
         InputError
             If there is no model of the whole problem, or the format has no form for it.
         """
-        if format != "libsvm":
-            raise InputError(f"format: {format!r} is not possible; give libsvm")
-        return exporting.export_libsvm(self.folder, Location.of(file))
+        writers = {"libsvm": exporting.export_libsvm, "onnx": exporting.export_onnx}
+        if format not in writers:
+            raise InputError(f"format: {format!r} is not possible; give {' or '.join(writers)}")
+        return writers[format](self.folder, Location.of(file))
 
     def compress(
         self,

@@ -42,7 +42,7 @@ def train_members(
     for number in numbers:
         begin = time.perf_counter()
         index, counts = sample(problem, number, members, replace=replace)
-        alpha, record = solve_machine(problem, index, problem.settings.C * counts, tol=tol)
+        alpha, record = solve_machine(problem, index, problem.each_C[index] * counts, tol=tol)
         support = np.flatnonzero(alpha)
         rows.append(index[support])
         alphas.append(alpha[support])

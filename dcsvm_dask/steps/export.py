@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, pairs_onnx
+from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.models.svc import to_linear_svc, to_svc
 from dcsvm_dask.steps.choice import choose_model
-from dcsvm_dask.steps.predict import load_model
+from dcsvm_dask.steps.predict import load_any, load_model
 from dcsvm_dask.steps.problem import ARRANGE, representatives, settings_of
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
 
@@ -58,11 +62,7 @@ def read_expansion(run: RunFolder) -> Expansion:
     """
     choice = choose_model(run, "exact")
     model = load_model(run, choice.stage, compact=False)
-    if model.features is not None or model.vote not in (None, "mean"):
-        raise InputError(
-            f"{run.place}: a machine of {settings_of(run).method} has no form in other programs: "
-            "it is no single sum of kernel values"
-        )
+    _check_sum(run, model)
     node, arranged = run.find(choice.stage, "commit"), run.find(ARRANGE, "commit")
     if node is not None and "alpha/zarr.json" not in node.keys:
         coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
@@ -81,6 +81,15 @@ def read_expansion(run: RunFolder) -> Expansion:
     if node.record.get("sampled"):
         rows = node.read("sampled")[rows]
     return Expansion(model.kernel, model.support[position], rows, coef, float(model.bias[0]))
+
+
+def _check_sum(run: RunFolder, model: Model) -> None:
+    """Refuse what is no single sum of kernel values."""
+    if model.features is not None or model.vote not in (None, "mean"):
+        raise InputError(
+            f"{run.place}: a machine of {settings_of(run).method} has no form in other programs: "
+            "it is no single sum of kernel values"
+        )
 
 
 def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
@@ -128,6 +137,49 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
         "n_support": len(exact.coef),
         "classes": prepared.classes,
         "labels": list(labels),
+        "notes": notes,
+    }
+
+
+def export_onnx(run: RunFolder, target: Location) -> dict[str, Any]:
+    """Write a run's model as an ONNX graph that takes raw rows.
+
+    See `expansion_onnx`; of many classes `pairs_onnx`.
+
+    Returns
+    -------
+    dict
+        ``model`` (where it lies), ``n_support``, ``classes`` and ``notes`` for the user.
+
+    Raises
+    ------
+    InputError
+        If the model is not committed or no sum of kernel values, the package onnx is not
+        installed, or the file were larger than 2 GB.
+    """
+    prepared, model = Preparation.read(run), load_any(run, choose_model(run, "exact").stage)
+    classes, own, scaling = label_array(prepared.classes), prepared.scaling, None
+    if own is not None:
+        scaling = RowScaling(own.offset, own.factor, own.kind == "unit")
+    if isinstance(model, PairsModel):
+        made = pairs_onnx(model, classes, scaling=scaling)
+    else:
+        _check_sum(run, model)
+        coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
+        made = expansion_onnx(model.kernel, model.support, coef, bias, classes, scaling)
+    target.write_bytes(made.SerializeToString())
+    notes = []
+    if scaling is not None:
+        notes.append("the graph scales rows itself: give them as they were before ingest")
+    if prepared.reading.get("first_feature") == 1:
+        notes.append("feature 1 of the training file is column 0 of the input")
+    of_row = bytes_of_pair(model.kernel) * model.n_support
+    if of_row:
+        notes.append(f"it takes {of_row / 1e6:.3g} MB of memory for each row of a batch")
+    return {
+        "model": target.url,
+        "n_support": model.n_support,
+        "classes": prepared.classes,
         "notes": notes,
     }
 

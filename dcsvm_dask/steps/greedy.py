@@ -60,7 +60,7 @@ def choose_basis(
     problem = read_problem(run)
     settings, offset = problem.settings, int(problem.settings.fit_intercept)
     basis, candidates, weights = np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(offset)
-    objective = 0.5 * HALVED * settings.C * float(np.sum(problem.weights, dtype=np.float64))
+    objective = 0.5 * HALVED * float(np.sum(problem.C))
     if previous is not None:
         before = run.node(previous, "commit")
         basis, candidates = before.read("basis"), before.read("candidates")
@@ -123,7 +123,7 @@ def _sample(
     C = HALVED * problem.bounds(index)
     C[~np.isin(index, drawn, assume_unique=True)] = 0.0
     if len(drawn) < n:
-        every = HALVED * problem.settings.C * np.sum(problem.weights, dtype=np.float64)
+        every = HALVED * np.sum(problem.C)
         C *= every / C.sum()
     return index, C
 

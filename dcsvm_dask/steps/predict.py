@@ -14,11 +14,12 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.committee import read_committee
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.model import MODEL, read_model
+from dcsvm_dask.storage.model import MODEL, read_any
 from dcsvm_dask.storage.run import Committed, RunFolder
 
 
@@ -27,11 +28,28 @@ class Decided:
     """Decision values of some rows."""
 
     values: NDArray[np.float64]
+    """Shape (n,); of many classes (n, n_pairs)."""
     seconds: float
     """Processor time that went into them, without reading rows or the model."""
 
 
 def load_model(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
+    """Return the model of two classes that a stage committed, verified.
+
+    With `compact` its support vectors are put in the order that predicts fastest.
+
+    Raises
+    ------
+    InputError
+        If anything of it is missing, damaged or no such model.
+    """
+    model = load_any(run, stage, compact=compact)
+    if isinstance(model, PairsModel):
+        raise InputError(f"{run.place}: has a model of {model.n_classes} classes; not so many here")
+    return model
+
+
+def load_any(run: RunFolder, stage: str, *, compact: bool = True) -> Model | PairsModel:
     """Return the model that a stage committed, verified.
 
     With `compact` its support vectors are put in the order that predicts fastest.
@@ -46,11 +64,11 @@ def load_model(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
         raise InputError(f"{run.place}: stage {stage} is not committed")
     _verify(node)
     try:
-        model = read_model(node, Settings.from_json(run.header["settings"]).kernel)
+        model = read_any(node, Settings.from_json(run.header["settings"]).kernel)
         model.check()
     except (InputError, KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         raise InputError(f"{node.place}: the saved model cannot be read: {error}") from error
-    if compact:
+    if compact and isinstance(model, Model):
         model.compact()
     return model
 
@@ -69,19 +87,28 @@ def decide_given(choice: Choice, rows: Rows) -> Decided:
         rows = sparse.csr_array(rows)
     begin = time.thread_time()
     mode = choice.mode if choice.level else "exact"
-    values = decide(model, rows, mode, dtype=np.dtype(choice.precision).type)
+    values = decide_by(model, rows, mode, dtype=np.dtype(choice.precision).type)
     return Decided(values, time.thread_time() - begin)
 
 
-def held_model(choice: Choice) -> Model:
+def decide_by(
+    model: Model | PairsModel, X: Rows, mode: str, *, dtype: type = np.float32
+) -> NDArray[np.float64]:
+    """Return the decision values of a model of two classes or of many."""
+    if isinstance(model, PairsModel):
+        return model.decide(X, dtype=dtype)
+    return decide(model, X, mode, dtype=dtype)
+
+
+def held_model(choice: Choice) -> Model | PairsModel:
     """Return a choice's model; a process keeps the last one."""
     key = (choice.run_url, choice.stage, choice.attempt, choice.mode == "committee")
     with _lock:
         if key not in _held:
             _held.clear()
             run = RunFolder.open(choice.run_url)
-            model = load_model(run, choice.stage)
-            if choice.mode == "committee":
+            model = load_any(run, choice.stage)
+            if choice.mode == "committee" and isinstance(model, Model):
                 committee = read_committee(run.node(f"committee-{choice.stage}", "commit"))
                 model = replace(model, committee=committee)
             _held[key] = model
@@ -89,7 +116,7 @@ def held_model(choice: Choice) -> Model:
 
 
 _lock = threading.Lock()
-_held: dict[tuple[str, str, str, bool], Model] = {}
+_held: dict[tuple[str, str, str, bool], Model | PairsModel] = {}
 
 
 def _verify(node: Committed) -> None:

@@ -58,7 +58,12 @@ class Problem:
     @cached_property
     def C(self) -> NDArray[np.float64]:  # noqa: N802 - the field's name
         """Upper bounds of all variables."""
-        return self.settings.C * self.weights.astype(np.float64)
+        return np.asarray(self.each_C * self.weights)
+
+    @cached_property
+    def each_C(self) -> NDArray[np.float64]:  # noqa: N802
+        """What one row adds to the upper bound of its variable."""
+        return self.settings.bound_of((self.signs > 0).astype(np.int8))
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -71,7 +76,8 @@ class Problem:
 
     def bounds(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the upper bounds of some variables, without making those of all."""
-        return self.settings.C * self.weights[index].astype(np.float64)
+        each = self.settings.bound_of((self.signs[index] > 0).astype(np.int8))
+        return np.asarray(each * self.weights[index])
 
     @property
     def n(self) -> int:
@@ -167,9 +173,9 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
 
 def shared_out(run: RunFolder, problem: Problem, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return alpha of every row of the data set: rows that were merged get equal shares."""
-    commit, C = run.node(ARRANGE, "commit"), problem.settings.C
+    commit, C = run.node(ARRANGE, "commit"), problem.each_C
     by_row = np.zeros(commit.record["rows"])
-    by_row[problem.rows] = np.minimum(alpha * C / problem.C, C)  # rounding may lead above C
+    by_row[problem.rows] = np.minimum(alpha / problem.weights, C)  # rounding may lead above C
     representative = representatives(commit)
     return by_row if representative is None else by_row[representative]
 

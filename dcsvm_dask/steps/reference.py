@@ -132,7 +132,7 @@ def _fit(svc: Any, problem: Problem) -> float:
         short = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
         X = sparse.csr_array((X.data, *short), shape=X.shape)
     begin = time.perf_counter()
-    _apart(lambda: svc.fit(X, problem.y, sample_weight=problem.weights.astype(np.float64)))
+    _apart(lambda: svc.fit(X, problem.y, sample_weight=problem.C / problem.settings.C))
     return time.perf_counter() - begin
 
 

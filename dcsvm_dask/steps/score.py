@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.pairs import PairsModel, winners
 from dcsvm_dask.steps.committee import read_committee
 from dcsvm_dask.steps.problem import settings_of
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.model import read_model
+from dcsvm_dask.storage.model import read_any
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 # A look at where the run stands, not the evaluation: about this many rows tell enough.
@@ -24,20 +26,21 @@ def score_model(
 
     With `committee`, the stage that calibrated it, that of the level's committee.
 
-    Writes ``decision`` and ``positive`` (the label's class) of the rows, in their order.
+    Writes ``decision`` and ``positive`` (the label's class) of the rows, in their order; of many
+    classes ``predicted`` and ``true``, their codes.
     """
     data = DataSet.open(run.header["holdout"])
     settings = settings_of(run)
-    model = read_model(run.node(source, "commit"), settings.kernel)
+    model = read_any(run.node(source, "commit"), settings.kernel)
+    if isinstance(model, PairsModel):
+        return _score_pairs(model, data, attempt, source)
     how = settings.method if settings.method != "dcsvm" else "exact"
     mode, told = ("exact", how) if model.partition is None else ("early", "early")
     if committee is not None:
         mode = told = "committee"
         model = replace(model, committee=read_committee(run.node(committee, "commit")))
     decisions, positives = [], []
-    # Chunks from all over the part: its rows may be in an order.
-    for start in range(0, data.n_rows, data.chunk_rows * max(1, data.n_rows // ABOUT_ROWS)):
-        stop = min(start + data.chunk_rows, data.n_rows)
+    for start, stop in _parts(data):
         decisions.append(decide(model, data.rows.read(start, stop), mode))
         positives.append(data.read_codes(start, stop) == 1)
     decision, positive = np.concatenate(decisions), np.concatenate(positives)
@@ -50,3 +53,22 @@ def score_model(
         "source": source,
         "mode": told,
     }
+
+
+def _score_pairs(model: PairsModel, data: DataSet, attempt: Attempt, source: str) -> Record:
+    """Return the accuracy of a model of many classes."""
+    found, true = [], []
+    for start, stop in _parts(data):
+        found.append(winners(model.decide(data.rows.read(start, stop)), model.n_classes))
+        true.append(data.read_codes(start, stop))
+    predicted, codes = np.concatenate(found), np.concatenate(true)
+    attempt.write("predicted", predicted.astype(np.int32))
+    attempt.write("true", codes)
+    accuracy = float(np.mean(predicted == codes))
+    return {"accuracy": accuracy, "rows": len(codes), "source": source, "mode": "exact"}
+
+
+def _parts(data: DataSet) -> Iterator[tuple[int, int]]:
+    """Yield chunks from all over a part: its rows may be in an order."""
+    for start in range(0, data.n_rows, data.chunk_rows * max(1, data.n_rows // ABOUT_ROWS)):
+        yield start, min(start + data.chunk_rows, data.n_rows)

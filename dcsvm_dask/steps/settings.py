@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 
@@ -39,13 +42,22 @@ class Settings:
     """Rows of an assignment or product task."""
     method: str = "dcsvm"
     """Its name in `dcsvm_dask.graphs.methods`."""
+    class_weight: tuple[float, ...] = ()
+    """Factors of C by class code; empty: all are one."""
     options: dict[str, Any] = field(default_factory=dict)
     """What that method has of its own; see `dcsvm_dask.graphs.options`."""
+
+    def bound_of(self, codes: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return the upper bound of a dual variable of weight one of each of some classes."""
+        if not self.class_weight:
+            return np.full(len(codes), self.C)
+        return np.asarray(self.C * np.array(self.class_weight)[codes])
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
         value = asdict(self)
         value["clusters"] = list(self.clusters)
+        value["class_weight"] = list(self.class_weight)
         return value
 
     @classmethod
@@ -63,6 +75,7 @@ class Settings:
                     **value,
                     "kernel": Kernel(**value["kernel"]),
                     "clusters": tuple(int(k) for k in value["clusters"]),
+                    "class_weight": tuple(float(w) for w in value.get("class_weight", ())),
                 }
             )
         except (KeyError, TypeError, ValueError) as error:

@@ -23,6 +23,8 @@ class SampledDataSet:
     ----------
     n_distinct : int
         Rows that differ in x or in y, at most.
+    counts : list of int
+        Empty: nobody has counted the rows of each class.
     """
 
     def __init__(self, data: DataSet, index: NDArray[np.int64]) -> None:
@@ -31,6 +33,7 @@ class SampledDataSet:
         self.n_rows, self.n_features = len(index), data.n_features
         self.is_sparse, self.chunk_rows = data.is_sparse, data.chunk_rows
         self.n_distinct = min(len(index), data.n_distinct)
+        self.counts: list[int] = []
 
     @property
     def rows(self) -> SelectedRows:

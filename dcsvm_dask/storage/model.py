@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import Partition
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.features import FeatureMap
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.models.committee import Committee
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows import open_rows, write_rows
@@ -54,6 +56,24 @@ def write_model(
     return {"model": record}
 
 
+def write_pairs(
+    attempt: Attempt,
+    support: Iterable[Rows],
+    dual_coef: NDArray[np.float64],
+    of_class: NDArray[np.int64],
+    bias: NDArray[np.float64],
+    *,
+    n_features: int,
+    sparse: bool,
+) -> Record:
+    """Write a model of many classes, as `write_model` writes one of two."""
+    place = attempt.place / MODEL
+    write_rows(place / "support", support, n_features=n_features, sparse=sparse, chunk_rows=4096)
+    for name, array in (("dual_coef", dual_coef), ("of_class", of_class), ("bias", bias)):
+        write_array(place / name, array)
+    return {"model": {"n_support": dual_coef.shape[1], "classes": len(of_class)}}
+
+
 def write_whole(attempt: Attempt, model: Model) -> Record:
     """Write a model that is in memory; see `write_model`."""
     return write_model(
@@ -69,8 +89,26 @@ def write_whole(attempt: Attempt, model: Model) -> Record:
     )
 
 
+def read_any(node: Committed, kernel: Kernel) -> Model | PairsModel:
+    """Read the model that a node wrote, of two classes or of many."""
+    if "classes" not in node.record["model"]:
+        return read_model(node, kernel)
+    rows = open_rows(node.place / MODEL / "support")
+    names = ("dual_coef", "of_class", "bias")
+    support = rows.read(0, rows.n_rows)
+    return PairsModel(kernel, support, *(node.read(f"{MODEL}/{name}") for name in names))
+
+
 def read_model(node: Committed, kernel: Kernel) -> Model:
-    """Read the model that a node wrote."""
+    """Read the model of two classes that a node wrote.
+
+    Raises
+    ------
+    InputError
+        If it is one of many classes.
+    """
+    if "classes" in node.record["model"]:
+        raise InputError(f"{node.place}: has a model of many classes; only those of two fit here")
     place = node.place / MODEL
     rule, features, prior = (node.record["model"].get(key) for key in ("rule", "features", "prior"))
     rows = open_rows(place / "support")

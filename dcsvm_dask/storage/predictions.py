@@ -1,5 +1,7 @@
 """Predictions as a file: CSV, NumPy, Parquet or Zarr, streamed, written whole or not at all.
 
+Of two classes a row has one decision value; of more it has one for each class.
+
 Rows go to a temporary name beside the target, which takes its place at the end; for an object
 store, to a temporary local file that is uploaded by one PUT.
 
@@ -55,6 +57,14 @@ class PredictionWriter(ABC):
     def __init__(self, target: Location, classes: list[Label]) -> None:
         self.target = target
         self.labels = label_array(classes)
+        self.width = len(classes) if len(classes) > 2 else None
+        """Decision values of a row, where there is one for each class."""
+
+    def columns(self) -> list[str]:
+        """Return what a table's columns of decision values are called."""
+        if self.width is None:
+            return ["decision"]
+        return [f"decision_{label}" for label in self.labels.tolist()]
 
     @abstractmethod
     def open(self) -> None:
@@ -145,16 +155,19 @@ class CsvWriter(FileWriter):
 
     def begin(self, file: Any) -> None:
         """Write the header."""
-        file.write(b"label,decision\n")
+        names = ",".join(_csv_cell(name) for name in ["label", *self.columns()])
+        file.write(f"{names}\n".encode())
         self._names = [_csv_cell(label) for label in self.labels.tolist()]
 
     def append(self, codes: Codes, values: Vector) -> None:
         """Add rows at the end."""
         names = self._names
-        lines = [
-            f"{names[code]},{value!r}\n"
-            for code, value in zip(codes.tolist(), values.tolist(), strict=True)
-        ]
+        if self.width is None:
+            told = [repr(value) for value in values.tolist()]
+        else:
+            told = [",".join(map(repr, row)) for row in values.tolist()]
+        pairs = zip(codes.tolist(), told, strict=True)
+        lines = [f"{names[code]},{text}\n" for code, text in pairs]
         self._file.write("".join(lines).encode())
 
 
@@ -163,7 +176,8 @@ class NpyWriter(FileWriter):
 
     def begin(self, file: Any) -> None:
         """Write a header that leaves room for the number of rows."""
-        self._dtype = np.dtype([("label", self.labels.dtype), ("decision", np.float64)])
+        shape = () if self.width is None else (self.width,)
+        self._dtype = np.dtype([("label", self.labels.dtype), ("decision", np.float64, shape)])
         self._n_rows = 0
         self._write_header(file)
 
@@ -204,14 +218,16 @@ class ParquetWriter(FileWriter):
         kind = (
             pa.string() if self.labels.dtype.kind == "U" else pa.from_numpy_dtype(self.labels.dtype)
         )
-        self._schema = pa.schema([("label", kind), ("decision", pa.float64())])
+        decisions = [(name, pa.float64()) for name in self.columns()]
+        self._schema = pa.schema([("label", kind), *decisions])
         self._parquet = parquet.ParquetWriter(file, self._schema)
 
     def append(self, codes: Codes, values: Vector) -> None:
         """Add a row group."""
         pa = self._pa
         labels = pa.array(self.labels.tolist(), self._schema.field("label").type)
-        columns = [labels.take(pa.array(codes)), pa.array(values)]
+        decisions = [pa.array(column) for column in values.reshape(len(codes), -1).T]
+        columns = [labels.take(pa.array(codes)), *decisions]
         self._parquet.write_batch(pa.record_batch(columns, schema=self._schema))
 
     def end(self, file: Any) -> None:  # noqa: ARG002 - pyarrow has it
@@ -241,7 +257,8 @@ class ZarrWriter(PredictionWriter):
         if self.labels.dtype.kind == "U":  # Zarr 3 has no stable type of fixed-width strings
             self.labels = self.labels.astype(np.dtypes.StringDType())
         self._label = ArrayWriter(held / "label", (), self.labels.dtype, chunk)
-        self._decision = ArrayWriter(held / "decision", (), np.float64, chunk)
+        shape = () if self.width is None else (self.width,)
+        self._decision = ArrayWriter(held / "decision", shape, np.float64, chunk)
 
     def append(self, codes: Codes, values: Vector) -> None:
         """Add rows at the end."""
@@ -315,8 +332,9 @@ def open_predictions(
     Parameters
     ----------
     out : str, path or Location
-        Its extension says how predictions are written: ``.csv`` (header ``label,decision``),
-        ``.npy`` (a structured array), ``.parquet`` or ``.zarr`` (a group of two arrays).
+        Its extension says how predictions are written: ``.csv`` (header ``label,decision``, of
+        more than two classes ``label,decision_A,decision_B,...``), ``.npy`` (a structured array),
+        ``.parquet`` (columns as in CSV) or ``.zarr`` (a group of two arrays).
     classes : list of labels
         What the codes mean.
 

@@ -101,7 +101,7 @@ def test_a_run_that_stopped_at_a_level_predicts_early(home: Path) -> None:
         (["predict", "run", "bad.csv", "--out", "p.csv"], "line 2"),
         (["evaluate", "run", "raw.csv"], "no labels"),
         (["export", "stopped", "--format", "libsvm", "m.model"], "exact model is not committed"),
-        (["export", "run", "--format", "onnx", "m.model"], "libsvm"),
+        (["export", "run", "--format", "pmml", "m.model"], "libsvm"),
         (["predict", "run", "raw.csv", "--out", "p.csv", "--workers", "-1"], "workers"),
         (
             ["predict", "run", "raw.csv", "--out", "p.csv", "--workers", "1", "--scheduler", "x"],
@@ -131,6 +131,19 @@ def test_export_says_where_things_are(home: Path, tmp_path: Path) -> None:
     assert f"svm-scale -r {model}.range" in found.stderr
     assert model.read_text().startswith("svm_type c_svc\nkernel_type rbf\ngamma 8\n")
     assert Path(f"{model}.range").exists()
+
+
+def test_export_to_onnx_says_what_the_graph_takes(home: Path, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    model = tmp_path / "m.onnx"
+    found = invoke("export", home / "run", "--format", "onnx", model)
+    assert found.exit_code == 0, found.output
+    assert f"written to {model}" in found.stdout
+    assert "MB of memory for each row of a batch" in found.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
+    rows = np.loadtxt(home / "raw.csv", delimiter=",", dtype=np.float32)
+    labels, _ = runtime.InferenceSession(str(model)).run(None, {"rows": rows})
+    assert set(labels) == {"in", "out"}
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.pipeline.training import Training, parse_duration
+from dcsvm_dask.pipeline.training import Training, class_weights, parse_duration
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 
@@ -22,7 +22,12 @@ def data_of(n: int, classes: int = 2) -> Any:
     """Return as much of a data set as is asked for."""
     rows = SimpleNamespace(nbytes_of=lambda start, stop: 400 * (stop - start))
     return SimpleNamespace(
-        n_rows=n + 5, n_distinct=n, classes=list(range(classes)), url="d.zarr/train", rows=rows
+        n_rows=n + 5,
+        n_distinct=n,
+        classes=list(range(classes)),
+        counts=[n + 5] + [0] * (classes - 1),
+        url="d.zarr/train",
+        rows=rows,
     )
 
 
@@ -110,10 +115,46 @@ def test_words_of_a_wrong_kind(words: dict[str, Any], message: str) -> None:
         Training(**words)
 
 
-@pytest.mark.parametrize(("classes", "words"), [(1, "one class only"), (3, "has 3 classes")])
-def test_two_classes_are_needed(classes: int, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        Training().settle(data_of(100, classes))
+def test_one_class_is_none() -> None:
+    with pytest.raises(InputError, match="one class only"):
+        Training().settle(data_of(100, 1))
+
+
+def test_many_classes_are_solved_by_pairs_without_levels() -> None:
+    settings, _, shape = Training().settle(data_of(100_000, 3))
+    assert (settings.clusters, len(shape.class_rows)) == ((), 3)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"levels": 2}, {"clusters": (4,)}, {"stop_at": 1}, {"committee": True}, {"method": "cascade"}],
+)
+def test_what_there_is_not_for_many_classes(words: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="has 3 classes; each pair of them"):
+        Training.of(words).settle(data_of(100, 3))
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (None, ()),
+        ("balanced", (70 / 120, 70 / 60, 70 / 30)),
+        ({"b": 3}, (1.0, 3.0, 1.0)),
+        ({1: 2.5, "c": 0.5}, None),
+    ],
+)
+def test_weights_of_classes(given: Any, wanted: tuple[float, ...] | None) -> None:
+    if wanted is None:
+        with pytest.raises(InputError, match=r"class-weight: 1 is .*one of the labels"):
+            class_weights(given, ["a", "b", "c"], [40, 20, 10])
+        return
+    assert class_weights(given, ["a", "b", "c"], [40, 20, 10]) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("given", ["even", 2.0, {"a": 0.0}, {"a": -1}, {"a": "x"}, {"a": True}])
+def test_what_are_no_weights_of_classes(given: Any) -> None:
+    with pytest.raises(InputError, match=r"class-weight: .* is not possible"):
+        class_weights(given, ["a", "b"], [1, 2])
 
 
 def test_distinct_rows_are_what_counts_for_clusters() -> None:

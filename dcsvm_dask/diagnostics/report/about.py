@@ -69,6 +69,8 @@ def parameters(records: Records) -> Table:
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", "block_cap", "level_tol")
     found |= {key: settings[key] for key in keys}
+    if settings.get("class_weight"):
+        found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (conquer only)"
     if name not in ("dcsvm", "subsample"):
         for needless in ("clusters", "n_samples_clustering", "level_tol"):
@@ -134,6 +136,9 @@ def command(records: Records) -> str:
         listed = ",".join(map(str, settings["clusters"]))
         words += ["--clusters", listed] if listed else ["--levels", "0"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
+    if settings.get("class_weight") and records.data is not None:
+        weights = zip(records.data.classes, settings["class_weight"], strict=True)
+        words += ["--class-weight", ",".join(f"{label}={weight!r}" for label, weight in weights)]
     for option, value, usual in (
         ("--stop-at", goals["stop_at"], 0),
         ("--tol", goals["tol"], 1e-3),

@@ -33,7 +33,8 @@ def problem_of(records: Records) -> tuple[Any, ...]:
     settings = records.settings
     kernel = tuple(sorted(settings["kernel"].items()))
     fingerprint = records.run.header["data"]["fingerprint"]
-    return (fingerprint, kernel, settings["C"], settings["fit_intercept"])
+    weights = tuple(settings.get("class_weight", ()))
+    return (fingerprint, kernel, settings["C"], weights, settings["fit_intercept"])
 
 
 def comparison(runs: list[Records]) -> Table:

@@ -56,6 +56,8 @@ def scored(records: Records) -> list[Scored]:
         level = level_of(source) if source.startswith(LEVEL) else 0
         if not level and source != records.status["model"]:
             continue  # an exact model that a later one has replaced
+        if "decision/zarr.json" not in node.keys:
+            continue  # of many classes, which have no one decision value
         decision, positive = node.read("decision"), node.read("positive") == 1
         made = stage.removeprefix("score-")
         found.append(Scored(level, commit["mode"], made, decision, positive))

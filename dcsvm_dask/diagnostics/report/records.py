@@ -69,9 +69,10 @@ class Records:
 
     @property
     def best(self) -> Record | None:
-        """The commit of the exact model; None where there is none."""
+        """The commit of the exact model of two classes; None where there is none."""
         model = str(self.status["model"])
-        return self.commits.get(model) if is_exact(self.status) else None
+        found = self.commits.get(model) if is_exact(self.status) else None
+        return None if found is None or "pairs" in found else found
 
     @property
     def objective(self) -> float | None:

@@ -38,7 +38,8 @@ def theorem(records: Records, *, compute: bool = False) -> Table:
             key: commit.get(key) for key in ("D", "D_error", "D_share")
         }
         if without is None and row["D"] is not None:
-            half = 0.5 * records.settings["C"] ** 2
+            most = max(records.settings.get("class_weight", ()), default=1.0)
+            half = 0.5 * (records.settings["C"] * most) ** 2
             row |= {"bound": half * row["D"], "bound_error": half * row["D_error"]}
         if best is not None and not records.settings["fit_intercept"]:
             row |= _difference(records, stage, best["objective"], compute=compute)
