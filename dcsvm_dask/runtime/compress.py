@@ -25,6 +25,7 @@ from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.models.compression import Block, check_kernel, compress, shares
 from dcsvm_dask.models.elimination import Path
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import Pool, open_pool, results
@@ -93,8 +94,7 @@ def compress_run(
     if (out / "run.json").exists():
         raise InputError(f"{out}: a run lives there already; name another folder")
     refuse_foreign(out)
-    model = held_model(choice)
-    _check_model(run, model)
+    model = _whole_model(run, choice)
     prepared = Preparation.read(run)
     rows = _sample(run, prepared, data, sample, seed)
     began, busy, begin = time.time(), time.process_time(), time.perf_counter()
@@ -103,7 +103,7 @@ def compress_run(
         place = out / "sample"
         write_sample(place, rows.fit, rows.check, sparse=prepared.is_sparse)
         with open_pool(execution, announcer, "compress") as pool:
-            smaller, found = _compressed(choice, place, float(bound), pool, announcer)
+            smaller, found = _compressed(model, choice, place, float(bound), pool, announcer)
         place.delete()
         own = Compressed(
             run=run.place.url,
@@ -153,7 +153,14 @@ def compress_run(
     }
 
 
-def _check_model(run: RunFolder, model: Model) -> None:
+def _whole_model(run: RunFolder, choice: Choice) -> Model:
+    """Return the model to compress, refuse others."""
+    model = held_model(choice)
+    if isinstance(model, PairsModel):
+        raise InputError(
+            f"{run.place}: has a machine for each pair of classes; only models of two classes can "
+            "be compressed"
+        )
     whole = model.partition is None and model.features is None and model.vote is None
     if not whole or model.n_blocks != 1:
         raise InputError(
@@ -163,13 +170,14 @@ def _check_model(run: RunFolder, model: Model) -> None:
     if model.n_support == 0:
         raise InputError(f"{run.place}: the model has no support vectors")
     check_kernel(model.kernel)
+    return model
 
 
 def _compressed(
-    choice: Choice, place: Location, bound: float, pool: Pool, announcer: Announcer
+    model: Model, choice: Choice, place: Location, bound: float, pool: Pool, announcer: Announcer
 ) -> tuple[Model, dict[str, Any]]:
     """Return the smaller model, and what is to be told of it."""
-    model, machine = held_model(choice), held_machine(choice, place.url)
+    machine = held_machine(choice, place.url)
     told = time.perf_counter()
 
     def each(blocks: Iterable[Block]) -> Iterator[Path]:

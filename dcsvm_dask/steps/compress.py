@@ -12,6 +12,7 @@ from dcsvm_dask.features.centres import stored_as
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.compression import Block, distinct, squared_distance
 from dcsvm_dask.models.elimination import Path, eliminate
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import held_model
 from dcsvm_dask.storage.location import Location
@@ -54,6 +55,7 @@ def held_machine(choice: Choice, sample: str) -> Machine:
         if key not in _held:
             _held.clear()
             model = held_model(choice)
+            assert isinstance(model, Model)
             rows, coef = distinct(model.support, model.coef)
             support = model.support[rows]
             read = (open_rows(Location(sample) / name) for name in SAMPLES)

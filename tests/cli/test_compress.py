@@ -66,6 +66,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     api.train(home / "alone.zarr", home / "alone", report=False, **how)
     api.train(home / "s.zarr", home / "sparse", report=False, **how)
     api.train(home / "d.zarr", home / "stopped", levels=2, k=2, stop_at=2, report=False, **how)
+    ingest((X, np.arange(500) % 3), home / "three.zarr")
+    api.train(home / "three.zarr", home / "three", report=False, **how)
     how |= {"report": False}
     api.train(home / "d.zarr", home / "bag", method="bagging", members=2, **how)
     api.train(home / "d.zarr", home / "fourier", method="fourier", outputs=16, **how)
@@ -118,6 +120,9 @@ def test_a_compressed_run_is_used_like_any_other(home: Path, tmp_path: Path) -> 
         smaller.predict(unseen, mode="exact")
     with pytest.raises(InputError, match="of compressed are not"):
         smaller.to_sklearn()
+    pytest.importorskip("onnx")
+    graph = invoke("export", out, "--format", "onnx", tmp_path / "m.onnx")
+    assert graph.exit_code == 0, graph.output
 
 
 def test_what_it_prints(home: Path, tmp_path: Path) -> None:
@@ -199,6 +204,7 @@ def test_a_compressed_run_and_a_greedy_one_are_compressed(home: Path, tmp_path: 
         ("stopped", ["--bound", "1"], "--stop-at 0"),
         ("bag", ["--bound", "1"], "bagging is no single sum"),
         ("fourier", ["--bound", "1"], "fourier is no single sum"),
+        ("three", ["--bound", "1"], "each pair of classes"),
         ("sigmoid", ["--bound", "1"], "not positive semi-definite"),
     ],
 )
