@@ -107,19 +107,23 @@ def compress(
     order = kd_order(support)
     parts = [np.sort(part) for part in np.array_split(order, max(1, -(-n // BLOCK)))]
     paths = list(each((part, part, coef[part]) for part in parts))
+    at = [0] * len(paths)
     while True:
-        at = choose(paths, EARLY * bound)
+        at = choose(paths, EARLY * bound, at)
         sizes = [len(path.kept[k]) for path, k in zip(paths, at, strict=True)]
         told(f"{sum(sizes)} of {n} support vectors left in {len(paths)} part(s), not yet the end")
         pairs = neighbours(sizes)
         if not pairs:
             break
         joined = iter(list(each(_join(paths, at, i) for i in pairs)))
-        second = {i + 1 for i in pairs}
-        paths = [
-            next(joined) if i in pairs else path for i, path in enumerate(paths) if i not in second
+        # What two parts had become is the first form of both together.
+        now = [
+            (next(joined), 0) if i in pairs else (paths[i], at[i])
+            for i in range(len(paths))
+            if i - 1 not in pairs
         ]
-    at = choose(paths, bound)
+        paths, at = [path for path, _ in now], [k for _, k in now]
+    at = choose(paths, bound, at)
     rows = np.concatenate([path.kept[k] for path, k in zip(paths, at, strict=True)])
     left = np.concatenate([path.coef[k] for path, k in zip(paths, at, strict=True)])
     order = np.argsort(rows)
@@ -140,13 +144,14 @@ def check_kernel(kernel: Kernel) -> None:
         )
 
 
-def choose(paths: list[Path], bound: float) -> list[int]:
+def choose(paths: list[Path], bound: float, given: list[int] | None = None) -> list[int]:
     """Return which form each part gets: as small as together they may be.
 
     All forms that cost less than some limit for each support vector left out, the largest limit
-    by which the summed changes are within the bound; then one part after the other, the cheapest
-    first, as long as the bound holds.
+    by which the summed changes are within the bound, or the given forms, which are, where they are
+    smaller; then one part after the other, the cheapest first, as long as the bound holds.
     """
+    given = [0] * len(paths) if given is None else given
     within = _WITHIN * bound
     limits = np.unique(np.concatenate([path.cost for path in paths]))
 
@@ -160,12 +165,15 @@ def choose(paths: list[Path], bound: float) -> list[int]:
     def holds(change: Vector) -> bool:
         return bool(np.abs(change).max(initial=0.0) <= within)
 
-    low, high, at = 0, len(limits), [0] * len(paths)
+    def size(at: list[int]) -> int:
+        return sum(len(path.kept[k]) for path, k in zip(paths, at, strict=True))
+
+    low, high, at = 0, len(limits), list(given)
     while low < high:
         middle = (low + high) // 2
         found = forms(float(limits[middle]))
         if holds(total(found)):
-            low, at = middle + 1, found
+            low, at = middle + 1, min(at, found, key=size)
         else:
             high = middle
     change, moved = total(at), True

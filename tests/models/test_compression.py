@@ -251,3 +251,19 @@ def test_values_that_are_not_finite_are_refused() -> None:
     X = 1e10 * rows(10, 0)
     with pytest.raises(InputError, match="not finite"):
         compress(Kernel("poly", degree=40), X, np.ones(10), X, X, 0.1)
+
+
+def test_a_choice_goes_on_from_what_is_given() -> None:
+    none = np.arange(0)
+    kept = [np.arange(9), np.arange(6), np.arange(3)]
+    b = [np.zeros(len(k)) for k in kept]
+
+    def path(change: list[float]) -> Path:
+        # The first limit alone goes beyond the bound.
+        cost = np.array([0.0, 1.0, 2.0])
+        return Path(none, kept, b, cost, np.array(change, dtype=np.float32)[:, None])
+
+    paths = [path([0.0, 3.0, 0.4]), path([0.0, 3.0, 0.4])]
+    assert choose(paths, 1.0, [2, 2]) == [2, 2]
+    joined = path([0.8, 0.1, 0.2])
+    assert choose([joined, paths[0]], 1.0, [0, 0]) == [2, 2]
