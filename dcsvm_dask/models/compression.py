@@ -84,7 +84,7 @@ def compress(
         Above 0.
     each : callable, optional
         Gives the path of each block, in their order; by default `eliminate`, one by one. A block's
-        work takes about 400 MB at most, whatever n is.
+        work takes some 400 MB, whatever n is.
     told : callable, optional
         Is told how far it is.
 
