@@ -20,7 +20,7 @@ ROUND_DIGITS = (0, 3, 6, 8, 9)
 
 @dataclass(frozen=True)
 class Task:
-    """Rows of two classes, -1 and +1, with the parameters of the machine."""
+    """Rows of two classes, -1 and +1, or of many, with the parameters of the machine."""
 
     name: str
     X: Any
@@ -56,11 +56,23 @@ def a9a() -> Task:
 
 def mnist() -> Task:
     """Return round digits against the rest, pixels in [0, 1]."""
+    ten = mnist_classes()
+    y, y_test = (np.where(np.isin(part, ROUND_DIGITS), 1, -1) for part in (ten.y, ten.y_test))
+    return Task("mnist", ten.X, y, ten.X_test, y_test, C=1.0, gamma=0.031)
+
+
+def mnist_classes() -> Task:
+    """Return all ten digits, pixels in [0, 1]."""
     X, y, X_test, y_test = _official("mnist")
-    scaled = (part.astype(np.float32) / np.float32(255) for part in (X, X_test))
-    labels = (np.where(np.isin(part, ROUND_DIGITS), 1, -1) for part in (y, y_test))
-    (X, X_test), (y, y_test) = scaled, labels
-    return Task("mnist", X, y, X_test, y_test, C=1.0, gamma=0.031)
+    X, X_test = (part.astype(np.float32) / np.float32(255) for part in (X, X_test))
+    return Task("mnist, 10 classes", X, y, X_test, y_test, C=10.0, gamma=0.02)
+
+
+def labelled(name: str, rows: int | None = None, unit: Any = 1) -> tuple[Any, NDArray[np.int64]]:
+    """Return the first train rows, divided by a unit, with the labels of all their classes."""
+    found = np.load(SHARED / f"{name}.npz")
+    y = found["y20_train" if "y20_train" in found else "y_train"]
+    return _rows(found, "train")[:rows] / unit, y[:rows]
 
 
 def plain(name: str, scale: Callable[[Any], Any] = lambda X: X) -> Callable[[], Task]:

@@ -116,15 +116,10 @@ def _test(run: Run, modes: tuple[str, ...], execution: Execution) -> None:
 def _refuse_other(planned: Planned, dataset: DataSet, file: str | os.PathLike[str]) -> None:
     """Refuse a training that is impossible on its data, or a run that was begun otherwise."""
     place = Location.of(planned.run)
-    settings, _, _ = planned.training.settle(dataset)
+    planned.training.settle(dataset)
     if not (place / "run.json").exists():
         return
-    # How large blocks, working sets and chunks may be was settled by the memory that there was.
-    begun = RunFolder.open(place).header["settings"]
-    settled = ["set_cap"] + (["block_cap"] if planned.training.block_cap is None else [])
-    if begun.get("options") in [one.to_json() for one in planned.training.options.lighter()]:
-        settled.append("options")
-    if begun != settings.to_json() | {key: begun.get(key) for key in settled}:
+    if not planned.training.began(RunFolder.open(place).header["settings"], dataset):
         raise InputError(
             f"{place}: was begun with other parameters than {file} has now; "
             "name another run in [output], or delete that folder"

@@ -4,7 +4,27 @@ They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `
 """
 
 from dcsvm_dask.estimators.linear import LinearDCSVC
+from dcsvm_dask.estimators.methods import (
+    BaggingSVC,
+    CascadeSVC,
+    FourierSVC,
+    GreedySVC,
+    LtpuSVC,
+    NystromSVC,
+    OnlineSVC,
+)
 from dcsvm_dask.estimators.onnx import to_onnx
 from dcsvm_dask.estimators.svc import DCSVC
 
-__all__ = ["DCSVC", "LinearDCSVC", "to_onnx"]
+__all__ = [
+    "DCSVC",
+    "BaggingSVC",
+    "CascadeSVC",
+    "FourierSVC",
+    "GreedySVC",
+    "LinearDCSVC",
+    "LtpuSVC",
+    "NystromSVC",
+    "OnlineSVC",
+    "to_onnx",
+]

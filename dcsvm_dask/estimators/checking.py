@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,10 @@ from dcsvm_dask.checks import is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.steps import resources
 
+FEW_VALUES = 1 << 24
+"""Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""
 MOST_SEED = np.iinfo(np.int32).max
 
 
@@ -79,6 +84,21 @@ def bounds(
     ValueError
         If weights cannot be used, or only one class has rows of a weight above 0.
     """
+    found = penalties(estimator, X, codes, sample_weight) * estimator.class_weight_[codes]
+    _check_classes(codes, found)
+    return np.asarray(found)
+
+
+def penalties(
+    estimator: Any, X: Rows, codes: NDArray[np.int32], sample_weight: Any
+) -> NDArray[np.float64]:
+    """Return C times the weight of each row, at least 0; sets ``class_weight_``, but for which.
+
+    Raises
+    ------
+    ValueError
+        As for `bounds`.
+    """
     C = estimator.C
     if not (is_real(C) and C > 0):
         raise InputError(f"C is {C!r:.80}; give a finite number above 0.")
@@ -91,12 +111,16 @@ def bounds(
     weight = np.ones(len(codes))
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    found = float(C) * estimator.class_weight_[codes] * np.maximum(weight, 0.0)
-    if len(np.unique(codes[found > 0])) < 2:
+    found = float(C) * np.maximum(weight, 0.0)
+    _check_classes(codes, found)
+    return np.asarray(found)
+
+
+def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> None:
+    if len(np.unique(codes[weight > 0])) < 2:
         raise InputError(
             "Only one class has rows of a weight above 0: a classifier needs at least two."
         )
-    return np.asarray(found)
 
 
 def _by_rule(class_weight: Any) -> bool:
@@ -115,14 +139,15 @@ def _of_classes(estimator: Any) -> NDArray[np.float64]:
 def kernel_of(estimator: Any, X: Rows) -> Kernel:
     """Return the kernel that the parameters describe.
 
-    gamma "scale" is 1 / (n_features X.var()), "auto" 1 / n_features, as scikit-learn has them.
+    gamma "scale" is 1 / (n_features X.var()), or 1 where that is 0; "auto" is 1 / n_features, as
+    scikit-learn has them.
     """
     gamma = estimator.gamma
     if isinstance(gamma, str):
         if gamma not in ("scale", "auto"):
             raise InputError(f'gamma is {gamma!r:.80}; give "scale", "auto" or a number above 0.')
-        variance = 1.0 if gamma == "auto" else _variance(X)
-        gamma = 1.0 / (X.shape[1] * (variance if variance > 0 else 1.0))
+        spread = X.shape[1] * (1.0 if gamma == "auto" else _variance(X))
+        gamma = 1.0 / spread if spread > 0 else 1.0
     elif is_real(gamma):
         gamma = float(gamma)
     return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)
@@ -153,11 +178,11 @@ def tolerance(tol: Any) -> float:
 
 
 def most_steps(max_iter: Any, none: int | None) -> int | None:
-    """Return the limit on steps; `none` is the word for no limit."""
-    if max_iter == none:
+    """Return the limit on steps; `none`, where there is one, is the word for the usual one."""
+    if none is not None and max_iter == none:
         return None
     if not (is_a(max_iter, numbers.Integral) and max_iter >= 1):
-        no_limit = "" if none is None else f", or {none} for no limit"
+        no_limit = "" if none is None else f", or {none} for the usual limit"
         raise InputError(f"max_iter is {max_iter!r:.80}; give a whole number from 1{no_limit}.")
     return int(max_iter)
 
@@ -176,6 +201,17 @@ def threads_of(n_jobs: Any) -> int:
         return int(n_jobs)
     most = max((pool["num_threads"] for pool in threadpool_info()), default=1)
     return max(1, most + 1 + int(n_jobs))
+
+
+@contextmanager
+def threads_for_tasks(n_jobs: Any) -> Iterator[None]:
+    """Let tasks that run alone in this process use so many threads."""
+    before = resources.threads()
+    resources.use(threads=threads_of(n_jobs))
+    try:
+        yield
+    finally:
+        resources.use(threads=before)
 
 
 def is_real(value: Any) -> bool:

@@ -24,7 +24,8 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
 
     The problem, parameters and attributes of `sklearn.svm.LinearSVC` with ``penalty="l2"`` and
     ``dual=True``: one machine for each class against the rest. The tolerance is met by a violation
-    that is measured where nothing moves. Equal rows are one variable.
+    that is measured where nothing moves. Equal rows are one variable, so that neither the order of
+    rows nor repeats change the answer.
 
     Parameters
     ----------
@@ -39,7 +40,8 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     tol : float, default 1e-4
         Largest minus smallest projected gradient to stop at, as LIBLINEAR's ``-e``.
     class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
+        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows. Of more than two
+        classes each has its factor in its own machine only, as in LIBLINEAR.
     max_iter : int, default 1000
         Most passes over the rows.
     random_state : int, RandomState or None, default None
@@ -131,20 +133,21 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         if self.fit_intercept and not (checking.is_real(scaling) and scaling > 0):
             raise InputError(f"intercept_scaling is {scaling!r:.80}; give a number above 0.")
         X, codes = checking.training_rows(self, X, y)
-        C = checking.bounds(self, X, codes, sample_weight)
+        C = checking.penalties(self, X, codes, sample_weight)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         machines = machines_of(len(self.classes_), "ovr")
         variables = variables_of(X, codes, C)
-        if len(variables.rows) < len(codes):
-            X, codes, C = X[variables.rows], codes[variables.rows], variables.C
+        X, codes, C = X[variables.rows], codes[variables.rows], variables.C
         found: dict[int, LinearSolution] = {}
 
         def solve(number: int) -> None:
             _, labels = machines[number].rows(codes)
+            # As in LIBLINEAR: of more than two classes, the rest has no factor.
+            has_factor = (labels > 0) | (len(machines) == 1)
             found[number] = solve_linear(
                 X,
                 labels,
-                C,
+                C * np.where(has_factor, self.class_weight_[codes], 1.0),
                 loss=self.loss,  # type: ignore[arg-type]  # checked above
                 constant=float(scaling) if self.fit_intercept else 0.0,
                 tol=tol,

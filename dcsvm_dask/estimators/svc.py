@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -14,14 +15,24 @@ from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.deciding import decided
+from dcsvm_dask.estimators.exact import Exact, of_machines, of_run
+from dcsvm_dask.estimators.runs import reached, trained
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.kernels import Rows
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.pairs import PairsModel, confidences, winners
+from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
 from dcsvm_dask.solvers import SolvedMachine, machines_of, solve_machines
+from dcsvm_dask.steps.problem import settings_of
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.predictions import label_array
+from dcsvm_dask.storage.run import RunFolder
+
+Index = NDArray[np.int64]
 
 SHAPES = ("ovr", "ovo")
-# Up to so many kernel values a prediction has them in float64: it takes a fraction of a second.
-FEW_VALUES = 1 << 24
 # Where float32 may change a decision value by more, kernel values are in float64.
 COARSE = 1e-3
 # A solver holds so many float32 matrices of its working set's rows.
@@ -35,7 +46,9 @@ class DCSVC(ClassifierMixin, BaseEstimator):
     `sklearn.svm.SVC`'s problem, parameters and attributes: one machine for each pair of classes,
     which vote. Machines are solved side by side on all cores, from what a random subset foresees
     and by working sets of thousands of rows; equal rows are one variable, so that neither the
-    order of rows nor repeats change the answer. Rows are held in float32.
+    order of rows nor repeats change the answer. Two classes of 12,288 distinct rows and more are
+    solved by divide and conquer, as a run (see `dcsvm_dask.train`), and so is whatever has a
+    `run`, a `client`, `stop_at`, a `time_budget` or `callbacks`. Rows are held in float32.
 
     Parameters
     ----------
@@ -63,6 +76,17 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         first; for "ovr" and more than two classes.
     cache_size : float, default 1000.0
         MB for the kernel matrices of working sets, of all threads together.
+    stop_at : int, default 0
+        The level of DC-SVM's tree whose early model is taken, of two classes; 0: the exact model.
+    time_budget : float, optional
+        Seconds after which the lowest level that is solved is the model.
+    run : str or path, optional
+        A folder for the run, which is kept: `fit` goes on with what is there, `from_run` reads it.
+        Its data lie beside it, as ``RUN.data.zarr``.
+    client : distributed.Client, optional
+        Whose cluster trains; by default it is this process.
+    callbacks : sequence of dcsvm_dask.Callback, optional
+        Who is told of a run's progress.
     random_state : int, RandomState or None, default None
         Of random subsets, which shape the way to the answer only. None is 0.
     n_jobs : int or None, default -1
@@ -91,6 +115,10 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         Dual objectives 0.5 a'Qa - e'a.
     violation_ : ndarray, shape (n_machines,)
         How far each machine is from optimal, by a gradient summed from scratch.
+    level_ : int
+        The level whose early model decides; 0: the exact one does. Of an early model there are
+        `support_vectors_`, but no coefficients.
+    early_model_ : Model or None
     fit_status_ : int
         0 if all machines are solved to `tol`, else 1.
     shape_fit_ : tuple of two ints
@@ -121,6 +149,11 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         cache_size: float = 1000.0,
+        stop_at: int = 0,
+        time_budget: float | None = None,
+        run: Any = None,
+        client: Any = None,
+        callbacks: Any = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -136,6 +169,11 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.cache_size = cache_size
+        self.stop_at = stop_at
+        self.time_budget = time_budget
+        self.run = run
+        self.client = client
+        self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -175,13 +213,42 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         X, codes = checking.training_rows(self, X, y)
         kernel = checking.kernel_of(self, X)
         C = checking.bounds(self, X, codes, sample_weight)
+        self._kernel, self.shape_fit_ = kernel, X.shape
+        variables = variables_of(X, codes, C, kernel)
+        if self._divides(len(variables.rows), weighted=sample_weight is not None):
+            self._fit_by_run(X, codes)
+        else:
+            found = of_machines(
+                self._machines(X, codes, variables), variables, codes, len(self.classes_)
+            )
+            self._learn(found, codes, lambda rows: X[rows])
+        if not self.level_:
+            checking.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+        return self
+
+    def _divides(self, n: int, *, weighted: bool) -> bool:
+        """Whether a run is to train: one was asked for, or n variables are many for one task."""
+        wishes = ("run", "client", "stop_at", "time_budget", "callbacks")
+        asked = [name for name in wishes if getattr(self, name)]
+        bounded = self.max_iter != -1
+        if asked and (weighted or bounded):
+            what = "sample_weight" if weighted else "max_iter"
+            raise InputError(
+                f"{what} is not possible with {asked[0]}: a run has weights of classes and a "
+                "time_budget. Leave one of them out."
+            )
+        many = n >= LEAST_ROWS_FOR_LEVELS and len(self.classes_) == 2
+        return bool(asked) or (many and not weighted and not bounded)
+
+    def _machines(
+        self, X: Rows, codes: NDArray[np.int32], variables: Variables
+    ) -> list[SolvedMachine]:
+        """Solve all pairs in this process."""
         threads = checking.threads_of(self.n_jobs)
-        n_classes = len(self.classes_)
-        machines = machines_of(n_classes)
+        machines = machines_of(len(self.classes_))
         with threadpool_limits(1):
-            variables = variables_of(X, codes, C, kernel)
-            solved = solve_machines(
-                kernel,
+            return solve_machines(
+                self._kernel,
                 X[variables.rows],
                 codes[variables.rows],
                 variables.C,
@@ -193,9 +260,86 @@ class DCSVC(ClassifierMixin, BaseEstimator):
                 seed=checking.seed_of(self.random_state),
                 threads=threads,
             )
-        self._learn(kernel, X, codes, variables, solved)
-        checking.warn_unsolved([one.solution.converged for one in solved], self.tol)
-        return self
+
+    def _fit_by_run(self, X: Rows, codes: NDArray[np.int32]) -> None:
+        """Train as a run, by divide and conquer, to the exact model or an early one."""
+        kernel = self._kernel
+        words = {
+            "kernel": kernel.name,
+            "gamma": kernel.gamma,
+            "degree": kernel.degree,
+            "coef0": kernel.coef0,
+            "C": float(self.C),
+            "fit_intercept": bool(self.fit_intercept),
+            "class_weight": dict(enumerate(self.class_weight_.tolist())),
+            "tol": checking.tolerance(self.tol),
+            "seed": checking.seed_of(self.random_state),
+            "stop_at": self.stop_at,
+        }
+        how = {name: getattr(self, name) for name in ("client", "time_budget", "callbacks")}
+        with (
+            checking.threads_for_tasks(self.n_jobs),
+            trained(self.run, X, codes, words, **how) as run,
+        ):
+            self._learn_run(run.folder, codes, lambda rows: X[rows])
+
+    def _learn_run(
+        self, run: RunFolder, codes: NDArray[np.int32], take: Callable[[Index], Rows]
+    ) -> None:
+        """Take over what a run has reached."""
+        choice, _, model = reached(run)
+        self.level_, self.early_model_ = choice.level, None
+        if not choice.level:
+            self._learn(of_run(run, codes, self.tol), codes, take)
+            return
+        assert isinstance(model, Model)
+        self.early_model_, self.support_vectors_ = model, model.support
+        self.fit_status_ = 0
+
+    @classmethod
+    def from_run(cls, run: Any) -> Self:
+        """Return the estimator that a run has trained, fitted.
+
+        Parameters
+        ----------
+        run : str or path
+            Its folder, of `fit` or of `dcsvm_dask.train` (method dcsvm).
+
+        Returns
+        -------
+        DCSVC
+            It takes rows scaled as those of the run's data set are; `dcsvm_dask.Run.scale` does it.
+
+        Raises
+        ------
+        InputError
+            If there is no such run, it has no model yet, or is of another method.
+        """
+        folder = RunFolder.open(Location.of(run))
+        settings = settings_of(folder)
+        if settings.method != "dcsvm":
+            raise InputError(f"run: {folder.place} is one of method {settings.method}, not dcsvm.")
+        data = DataSet.open(folder.header["data"]["url"])
+        labels = label_array(data.classes)
+        goals = folder.header["goals"]
+        made = cls(
+            C=settings.C,
+            kernel=settings.kernel.name,
+            degree=settings.kernel.degree,
+            gamma=settings.kernel.gamma,
+            coef0=settings.kernel.coef0,
+            fit_intercept=settings.fit_intercept,
+            tol=goals["tol"],
+            class_weight=dict(zip(labels.tolist(), settings.class_weight, strict=False)) or None,
+            random_state=settings.seed,
+            run=folder.place.url,
+            stop_at=goals["stop_at"],
+        )
+        made.classes_, made._kernel = labels, settings.kernel
+        made.class_weight_ = np.array(settings.class_weight or np.ones(len(labels)))
+        made.n_features_in_, made.shape_fit_ = data.n_features, (data.n_rows, data.n_features)
+        made._learn_run(folder, data.read_codes(0, data.n_rows), data.rows.take)
+        return made
 
     def _check_words(self) -> None:
         shape = self.decision_function_shape
@@ -212,43 +356,23 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         each = self.cache_size * 1e6 / side_by_side
         return max(LEAST_SET, math.isqrt(int(each / (4 * MATRICES))))
 
-    def _learn(
-        self,
-        kernel: Any,
-        X: Rows,
-        codes: NDArray[np.int32],
-        variables: Variables,
-        solved: list[SolvedMachine],
-    ) -> None:
-        """Set the attributes that are learned."""
-        n, n_classes = X.shape[0], len(self.classes_)
-        coef = np.zeros((n_classes - 1, n))
-        for one in solved:
-            a, b = one.machine.positive, one.machine.negative
-            alpha = np.zeros(len(variables.rows))
-            alpha[one.rows] = np.abs(one.coef)
-            of_rows = variables.shared_out(alpha)
-            first, second = codes == a, codes == b
-            assert b is not None
-            coef[b - 1, first] = of_rows[first]
-            coef[a, second] = -of_rows[second]
-        support = np.flatnonzero(coef.any(axis=0))
+    def _learn(self, found: Exact, codes: NDArray[np.int32], take: Callable[[Index], Rows]) -> None:
+        """Set the attributes that are learned of the exact machines."""
+        n_classes = len(self.classes_)
+        support = np.flatnonzero(found.coef.any(axis=0))
         support = support[np.argsort(codes[support], kind="stable")]
+        self.early_model_, self.level_ = None, 0
         self.support_ = support.astype(np.int32)
-        self.support_vectors_ = X[support]
+        self.support_vectors_ = take(support)
         self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
-        bias = np.array([one.solution.bias for one in solved])
         # Of two classes the second is the positive one.
         sign = -1.0 if n_classes == 2 else 1.0
-        dual_coef, self.intercept_ = sign * coef[:, support], sign * bias
-        self.dual_coef_ = sparse.csr_array(dual_coef) if sparse.issparse(X) else dual_coef
-        steps = [max(1, one.solution.n_iter) for one in solved]
-        self.n_iter_ = np.minimum(steps, checking.MOST_SEED).astype(np.int32)
-        self.objective_ = np.array([one.solution.objective for one in solved])
-        self.violation_ = np.array([one.solution.violation for one in solved])
-        self.fit_status_ = int(not all(one.solution.converged for one in solved))
-        self.shape_fit_ = X.shape
-        self._kernel = kernel
+        dual: Any = sign * found.coef[:, support]
+        self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(self.support_vectors_) else dual
+        self.intercept_ = sign * found.bias
+        self.n_iter_ = np.clip(found.n_iter, 1, checking.MOST_SEED).astype(np.int32)
+        self.objective_, self.violation_ = found.objective, found.violation
+        self.fit_status_ = int(not all(found.solved))
 
     @property
     def coef_(self) -> Any:
@@ -276,11 +400,14 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         """Return the decision values of all pairs; above 0 means the first class."""
         check_is_fitted(self)
         rows = checking.rows_to_decide(self, X, self.support_vectors_)
+        threads = checking.threads_of(self.n_jobs)
+        if self.early_model_ is not None:
+            return -decided(self.early_model_, rows, "early", threads)[:, None]
         model = self._model()
-        few = rows.shape[0] * model.support.shape[0] <= FEW_VALUES
+        few = rows.shape[0] * model.support.shape[0] <= checking.FEW_VALUES
         dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
         with threadpool_limits(1):
-            return model.decide(rows, dtype=dtype, threads=checking.threads_of(self.n_jobs))
+            return model.decide(rows, dtype=dtype, threads=threads)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return decision values.

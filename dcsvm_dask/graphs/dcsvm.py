@@ -38,7 +38,10 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
     climbs = levels and (local or settings.levels_forced or goals.stop_at or goals.early)
     if not (climbs or local):
         chain = chain_of("conquer", None, settings, goals, shape, local=False)
-        reached = yield from working_sets(chain, foresight=True, before=[merge_stage()])
+        # A run that was to stop at a level has rows in block order already.
+        in_blocks = (yield [merge_stage()])[ARRANGE]["parts"]
+        before = [arrange_stage(settings, shape)] if in_blocks else []
+        reached = yield from working_sets(chain, foresight=True, before=before)
         return (yield from finish_with(reached, shape))
     yield [arrange_stage(settings, shape)]
     source: str | None = None

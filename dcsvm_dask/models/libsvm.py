@@ -6,7 +6,7 @@ read by the programs of Debian's libsvm-tools and by LIBSVM's Python binding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.models.pairs import PairsModel
 
 Vector = NDArray[np.float64]
 
@@ -21,20 +22,20 @@ _NAMES = {"rbf": "rbf", "poly": "polynomial", "linear": "linear", "sigmoid": "si
 _INTEGERS = range(-(2**31), 2**31)
 
 
-def label_integers(classes: list[Any]) -> tuple[int, int]:
-    """Return what stands for the negative and the positive class: LIBSVM's labels are integers.
+def label_integers(classes: list[Any]) -> tuple[int, ...]:
+    """Return what stands for the classes: LIBSVM's labels are integers.
 
-    The labels themselves where both are integers of 32 bits, otherwise -1 and 1.
+    The labels themselves where all are integers of 32 bits; otherwise -1 and 1 for the negative and
+    the positive class of two, and 0, 1, ... for more.
     """
-    negative, positive = classes
-    for label in (negative, positive):
+    for label in classes:
         if isinstance(label, bool) or not isinstance(label, int) or label not in _INTEGERS:
-            return -1, 1
-    return negative, positive
+            return (-1, 1) if len(classes) == 2 else tuple(range(len(classes)))
+    return tuple(classes)
 
 
 def libsvm_lines(
-    kernel: Kernel, support: Rows, coef: Vector, bias: float, labels: tuple[int, int]
+    kernel: Kernel, support: Rows, coef: Vector, bias: float, labels: Sequence[int]
 ) -> Iterator[str]:
     """Yield the lines of a LIBSVM model file for a C-SVC of two classes.
 
@@ -50,7 +51,7 @@ def libsvm_lines(
         y_i alpha_i, not 0; written with 17 significant digits, which restore a float64.
     bias : float
         LIBSVM's rho is its negative.
-    labels : tuple of int
+    labels : sequence of two ints
         What stands for the negative and for the positive class.
 
     Raises
@@ -58,9 +59,29 @@ def libsvm_lines(
     InputError
         If LIBSVM has no such kernel.
     """
+    sides = np.flatnonzero(coef > 0), np.flatnonzero(coef < 0)
+    order, counts = np.concatenate(sides), np.array([len(side) for side in sides])
+    model = PairsModel(kernel, support[order], coef[None, order], counts, np.array([bias]))
+    return pairs_lines(model, labels[::-1])
+
+
+def pairs_lines(model: PairsModel, labels: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a LIBSVM model file for a C-SVC, one machine for each pair of classes.
+
+    Parameters
+    ----------
+    model : PairsModel
+    labels : sequence of int
+        What stands for each class.
+
+    Raises
+    ------
+    InputError
+        If LIBSVM has no such kernel.
+    """
+    kernel = model.kernel
     if kernel.name not in _NAMES:
         raise InputError(f"export: LIBSVM has no {kernel.name} kernel; it has {', '.join(_NAMES)}")
-    positive, negative = np.flatnonzero(coef > 0), np.flatnonzero(coef < 0)
     yield "svm_type c_svc\n"
     yield f"kernel_type {_NAMES[kernel.name]}\n"
     if kernel.name == "poly":
@@ -69,18 +90,22 @@ def libsvm_lines(
         yield f"gamma {kernel.gamma:.17g}\n"
     if kernel.name in ("poly", "sigmoid"):
         yield f"coef0 {kernel.coef0:.17g}\n"
-    yield "nr_class 2\n"
-    yield f"total_sv {len(positive) + len(negative)}\n"
-    yield f"rho {-bias:.17g}\n"
-    yield f"label {labels[1]} {labels[0]}\n"
-    yield f"nr_sv {len(positive)} {len(negative)}\n"
+    yield f"nr_class {model.n_classes}\n"
+    yield f"total_sv {model.n_support}\n"
+    yield _line("rho", [f"{-bias:.17g}" for bias in model.bias.tolist()])
+    yield _line("label", labels)
+    yield _line("nr_sv", model.of_class.tolist())
     yield "SV\n"
-    for i in (*positive, *negative):
-        index, values = _nonzero(support, i)
+    for i, coef in enumerate(model.dual_coef.T.tolist()):
+        index, values = _nonzero(model.support, i)
         cells = "".join(
             f"{j + 1}:{x:.9g} " for j, x in zip(index.tolist(), values.tolist(), strict=True)
         )
-        yield f"{coef[i]:.17g} {cells}\n"
+        yield f"{' '.join(f'{value:.17g}' for value in coef)} {cells}\n"
+
+
+def _line(name: str, values: Sequence[Any]) -> str:
+    return f"{name} {' '.join(map(str, values))}\n"
 
 
 def range_lines(n_features: int, offset: Vector | None, factor: Vector | None) -> Iterator[str]:

@@ -174,11 +174,11 @@ def confidences(values: Vector, n_classes: int) -> Vector:
     -------
     ndarray, shape (n, n_classes), float64
     """
-    sums = np.zeros((len(values), n_classes))
+    votes, sums = _votes(values >= 0, n_classes), np.zeros((len(values), n_classes))
     for number, (a, b) in enumerate(combinations(range(n_classes), 2)):
         sums[:, a] += values[:, number]
         sums[:, b] -= values[:, number]
-    return _votes(values >= 0, n_classes) + sums / (3.0 * (np.abs(sums) + 1.0))
+    return votes + sums / (3.0 * (np.abs(sums) + 1.0))
 
 
 def _votes(first: NDArray[np.bool_], n_classes: int) -> NDArray[np.int64]:

@@ -201,6 +201,17 @@ class Training:
         )
         return settings, self.goals, shape_of(seen, holdout)
 
+    def began(self, settings: dict[str, Any], data: DataSet) -> bool:
+        """Whether a run with these settings, as its header has them, is this training of the data.
+
+        How large blocks, working sets and chunks may be was settled by the memory that there was.
+        """
+        own = self.settle(data)[0].to_json()
+        settled = ["set_cap"] + (["block_cap"] if self.block_cap is None else [])
+        if settings.get("options") in [one.to_json() for one in self.options.lighter()]:
+            settled.append("options")
+        return settings == own | {key: settings.get(key) for key in settled}
+
     def _check_classes(self, data: DataSet) -> None:
         """Refuse data of one class, and of many where a pair of them is not solved whole."""
         if len(data.classes) < 2:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix
 from dcsvm_dask.solvers.decomposition import solve_decomposition
+from dcsvm_dask.solvers.signed import SignedProblem
 from dcsvm_dask.solvers.smo import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import train_on_subsets
@@ -19,6 +20,7 @@ Vector = NDArray[np.float64]
 
 SMALL = 2048
 """Up to so many rows the kernel matrix is in float64: there is no rounding to look after."""
+NO_LIMIT = 1 << 62
 # From so many rows on, foreseeing the support vectors costs less than it saves.
 _FORESEEN_ABOVE = 6000
 
@@ -63,7 +65,8 @@ def solve_whole(
     working_size : int, default 8192
         Most rows of a working set; the solver holds up to 1.57 float32 matrices of its square.
     max_iter : int, optional
-        Most steps of two variables.
+        Most steps of two variables; by default there is no limit, but an end where rounding lets
+        nothing improve any more.
     seed : int, default 0
         Of the random subset.
     threads : int, default 1
@@ -85,23 +88,26 @@ def solve_whole(
         For shapes, labels, bounds or values that do not fit.
     """
     n = X.shape[0]
-    values = 0
+    values = steps = 0
     if K is None and n <= SMALL:
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     how: dict[str, Any] = {
         "equality": equality,
         "tol": tol,
-        "max_iter": max_iter,
+        "max_iter": NO_LIMIT if max_iter is None else max_iter,
         "callback": callback,
     }
     if K is not None:
         return solve_smo(K, y, C, alpha=alpha, **how), values
     if alpha is None and max_iter is None:
-        labels, bounds = np.asarray(y, np.float64), np.broadcast_to(C, n).astype(np.float64)
+        checked = SignedProblem.of(n, y, C, None, None, None, equality)
+        labels, bounds = checked.labels, checked.bound
         size = min(working_size, n)
-        alpha, values = _foreseen(
+        alpha, values, steps, stopped = _foreseen(
             kernel, X, labels, bounds, equality, tol, size, seed, threads, callback
         )
+        if stopped:
+            how["max_iter"] = 0
     solution, more = solve_decomposition(
         kernel,
         X,
@@ -111,6 +117,7 @@ def solve_whole(
         working_size=working_size,
         **how,
     )
+    solution.n_iter += steps
     return solution, values + more
 
 
@@ -125,14 +132,15 @@ def _foreseen(
     seed: int,
     threads: int,
     callback: Callable[[int, float], object] | None,
-) -> tuple[Vector, int]:
-    """Return alpha near to the answer, and the kernel values that it took."""
-    n, values = len(y), 0
+) -> tuple[Vector, int, int, bool]:
+    """Return alpha near to the answer, kernel values, steps, and whether it was stopped."""
+    n, values, steps, stopped = len(y), 0, 0, False
     first = np.arange(n)
 
-    def tell(_: int, about: dict[str, Any]) -> None:
-        if callback is not None:
-            callback(0, about["violation"])
+    def tell(_: int, about: dict[str, Any]) -> bool:
+        nonlocal stopped
+        stopped = callback is not None and bool(callback(steps, about["violation"]))
+        return stopped
 
     if n > min(cap, _FORESEEN_ABOVE):
         machine, work = train_on_subsets(
@@ -140,7 +148,7 @@ def _foreseen(
         )
         expected, more = machine.decide(X.__getitem__, first, threads)
         first = first_set(1.0 - y * (expected + machine.bias), cap)
-        values = work.kernel_values + more
+        values, steps = work.kernel_values + more, work.n_iter
     found = solve_working_sets(
         kernel,
         X,
@@ -156,4 +164,4 @@ def _foreseen(
         rest=True,
         solved=tell,
     )
-    return found.alpha, values + found.kernel_values
+    return found.alpha, values + found.kernel_values, steps + found.n_iter, stopped

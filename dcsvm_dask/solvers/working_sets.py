@@ -57,7 +57,7 @@ def solve_working_sets(
     cap: int = 16384,
     threads: int = 1,
     rest: bool = False,
-    solved: Callable[[int, dict[str, Any]], None] | None = None,
+    solved: Callable[[int, dict[str, Any]], object] | None = None,
 ) -> Reached:
     """Solve the dual problem by working sets of all free rows and all violators.
 
@@ -85,7 +85,8 @@ def solve_working_sets(
         Let rows at zero rest whose margin is larger than the violation. Their f is not brought up
         to date any more: the caller has to look whether they violate in the end.
     solved : callable, optional
-        Told after each set how many there were, and of the last one and where it led.
+        Told after each set how many there were, and of the last one and where it led; a true answer
+        stops the solver.
 
     Returns
     -------
@@ -104,7 +105,8 @@ def solve_working_sets(
         if sets and solved is not None:
             about = {"rows": len(chosen), "violation": violation, "start": start, "tol": tol}
             support = int(np.count_nonzero(alpha))
-            solved(sets, {**about, "objective": objective(alpha, gradient), "support": support})
+            about |= {"objective": objective(alpha, gradient), "support": support}
+            going = not solved(sets, about) and going
         if violation <= tol or sets >= MOST_SETS or not going:
             return Reached(alpha, f, sets, steps, values)
         if sets:

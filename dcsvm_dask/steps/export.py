@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
-from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
+from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, pairs_lines, range_lines
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, pairs_onnx
 from dcsvm_dask.models.pairs import PairsModel
@@ -99,24 +99,31 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
     -------
     dict
         ``model`` and ``range`` (where they lie, the latter None if nothing was scaled),
-        ``n_support``, ``labels`` (what stands for the negative and the positive class in the
-        file) and ``classes``, and ``notes`` for the user.
+        ``n_support``, ``labels`` (what stands for each class in the file) and ``classes``, and
+        ``notes`` for the user.
 
     Raises
     ------
     InputError
         If the model is not committed or no sum of kernel values, or LIBSVM has no such kernel.
     """
-    prepared, exact = Preparation.read(run), read_expansion(run)
+    prepared = Preparation.read(run)
     labels = label_integers(prepared.classes)
-    text = "".join(libsvm_lines(exact.kernel, exact.support, exact.coef, exact.bias, labels))
-    target.write_bytes(text.encode())
+    if len(labels) > 2:
+        pairs = load_any(run, choose_model(run, "exact").stage)
+        assert isinstance(pairs, PairsModel)
+        n_support, lines = pairs.n_support, pairs_lines(pairs, labels)
+    else:
+        exact = read_expansion(run)
+        n_support = len(exact.coef)
+        lines = libsvm_lines(exact.kernel, exact.support, exact.coef, exact.bias, labels)
+    target.write_bytes("".join(lines).encode())
     notes = []
     if list(labels) != prepared.classes:
-        negative, positive = prepared.classes
-        notes.append(
-            f"LIBSVM's labels are integers: 1 stands for {positive!r}, -1 for {negative!r}"
-        )
+        named = zip(reversed(labels), reversed(prepared.classes), strict=True)
+        stands = ", ".join(f"{number} for {label!r}" for number, label in named)
+        stands = stands.replace(" for", " stands for", 1)
+        notes.append(f"LIBSVM's labels are integers: {stands}")
     if prepared.reading.get("first_feature") == 0:
         notes.append(
             "features are numbered from 1 in the model, but from 0 in the training file: "
@@ -134,7 +141,7 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
     return {
         "model": target.url,
         "range": None if ranges is None else ranges.url,
-        "n_support": len(exact.coef),
+        "n_support": n_support,
         "classes": prepared.classes,
         "labels": list(labels),
         "notes": notes,

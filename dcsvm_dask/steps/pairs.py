@@ -25,6 +25,8 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 SOLVE = "solve"
+OF_PAIRS = ("objective", "violation", "iterations")
+"""What the commit says of each pair."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,7 @@ def commit_pairs(run: RunFolder, attempt: Attempt, *, stage: str, n_classes: int
         "objective": sum(record["objective"] for record in records),
         "violation": max(record["violation"] for record in records),
         "converged": all(record["converged"] for record in records),
+        "of_pairs": {key: [record[key] for record in records] for key in OF_PAIRS},
         **{key: sum(record[key] for record in records) for key in ("iterations", "bounded")},
         **model,
     }

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dcsvm_dask.estimators import DCSVC, LinearDCSVC
+from dcsvm_dask.estimators import (
+    DCSVC,
+    BaggingSVC,
+    CascadeSVC,
+    FourierSVC,
+    GreedySVC,
+    LinearDCSVC,
+    LtpuSVC,
+    NystromSVC,
+    OnlineSVC,
+)
 
 ESTIMATORS = [
     DCSVC(),
@@ -16,6 +26,15 @@ ESTIMATORS = [
     DCSVC(kernel="linear"),
     LinearDCSVC(),
     LinearDCSVC(loss="hinge"),
+]
+METHODS = [
+    CascadeSVC(leaves=2),
+    BaggingSVC(members=2),
+    NystromSVC(rank=20),
+    FourierSVC(outputs=40),
+    LtpuSVC(centres=20),
+    GreedySVC(basis=20),
+    OnlineSVC(),
 ]
 
 
@@ -31,4 +50,10 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures, xfail_strict=True)
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_checks(METHODS)
+def test_scikit_learn_checks_of_methods(estimator: Any, check: Any) -> None:
     check(estimator)

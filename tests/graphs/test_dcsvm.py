@@ -77,7 +77,8 @@ def drive(
     graphs = [next(method)]
     while True:
         try:
-            graphs.append(method.send({stage.name: answer(stage) for stage in graphs[-1]}))
+            left = {"parts": 0}  # rows are where they were
+            graphs.append(method.send({stage.name: left | answer(stage) for stage in graphs[-1]}))
         except StopIteration as end:
             return graphs, end.value
 
@@ -145,7 +146,8 @@ def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
     assert names(graphs) == [
         ["probe"],
-        ["arrange", "subset", "conquer-000"],
+        ["arrange"],
+        ["subset", "conquer-000"],
         ["conquer-001"],
         ["conquer-002"],
         ["conquer-003"],
@@ -153,12 +155,22 @@ def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     ]
     assert outcome == Outcome("model-conquer-003", converged=True)
     # Near the end f is summed from scratch at once, which is what a claim rests on.
-    layers = [[layer.name for layer in graph[0].layers] for graph in graphs[2:5]]
+    layers = [[layer.name for layer in graph[0].layers] for graph in graphs[3:6]]
     assert layers == [
         ["solve", "product", "commit"],
         ["solve", "product", "commit"],
         ["solve", "close", "commit"],
     ]
+
+
+def test_rows_that_are_in_block_order_already_stay_so() -> None:
+    def answer(stage: Stage) -> dict[str, Any]:
+        return {**answers(SMOOTH)(stage), "parts": 3}
+
+    graphs, _ = drive(SETTINGS, GOALS, answer)
+    assert names(graphs)[1:3] == [["arrange"], ["arrange", "subset", "conquer-000"]]
+    assert [layer.name for layer in graphs[1][0].layers] == ["commit"]
+    assert "part" in [layer.name for layer in graphs[2][0].layers]
 
 
 def test_a_run_that_may_not_reach_its_end_has_an_early_model_in_any_regime() -> None:
@@ -189,7 +201,7 @@ def test_what_one_task_can_do_is_one_task() -> None:
         return {**answers(SMOOTH)(stage), "at_once": True}
 
     graphs, _ = drive(SETTINGS, GOALS, answer)
-    for graph in graphs[2:-1]:
+    for graph in graphs[3:-1]:
         assert [layer.name for layer in graph[0].layers] == ["solve", "close", "commit"]
         assert graph[0].layers[0].nodes[0].step is working_set.solve_at_once
 

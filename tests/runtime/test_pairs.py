@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
-from sklearn.datasets import load_digits
+from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 from sklearn.svm import SVC
 
@@ -146,9 +148,24 @@ def test_a_run_is_scored_reported_and_shown(data: str, digits: Any, tmp_path: Pa
     assert "model-pairs" in Path(page).read_text()
 
 
-def test_what_has_no_form_for_many_classes_is_refused(train: Train, tmp_path: Path) -> None:
+@pytest.mark.skipif(shutil.which("svm-predict") is None, reason="libsvm-tools is not installed")
+def test_libsvm_predicts_the_same(train: Train, digits: Any, tmp_path: Path) -> None:
+    X, y = digits
+    run, model, rows, out = train(), *(tmp_path / name for name in ("m.model", "rows", "out"))
+    found = run.export(model)
+    assert (found["n_support"], found["labels"]) == (run_support(run), list(range(10)))
+    dump_svmlight_file(X[ROWS:], y[ROWS:], str(rows), zero_based=False)
+    subprocess.run(["svm-predict", "-q", rows, model, out], check=True)
+    np.testing.assert_array_equal(np.loadtxt(out), run.predict(X[ROWS:]))
+
+
+def run_support(run: api.Run) -> int:
+    return int(run.status()["stages"]["model-pairs"]["support"])
+
+
+def test_what_has_no_form_for_many_classes_is_refused(train: Train) -> None:
     run = train()
     with pytest.raises(InputError, match="a model of 10 classes"):
-        run.export(tmp_path / "m.libsvm")
+        run.to_sklearn()
     with pytest.raises(InputError, match="was trained without levels"):
         run.predict(np.zeros((1, 64), np.float32), mode="early")

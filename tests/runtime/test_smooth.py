@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
+from dcsvm_dask.pipeline import training
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import SetSolved
 from dcsvm_dask.runtime.execution import Execution
@@ -152,3 +153,17 @@ def test_tighter_goals_go_on_from_where_it_was(train: Callable[..., api.Run]) ->
     assert tight["converged"]
     assert tight["violation"] <= 1e-4 < loose["violation"]
     assert tight["objective"] < loose["objective"]
+
+
+def test_an_early_model_of_a_smooth_kernel_goes_on_in_the_same_process(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "LEAST_ROWS_FOR_LEVELS", 1000)
+    run = train("early", stop_at=1)
+    assert run.status()["level"] == 1
+    run = api.resume(run.url, stop_at=0, execution=Execution(workers=0), quiet=True)
+    status = run.status()
+    assert status["converged"]
+    assert "subset" in status["stages"]  # which is how smooth kernels go on
+    exact = train("exact", levels=0)
+    assert status["objective"] == pytest.approx(exact.status()["objective"], rel=1e-4)

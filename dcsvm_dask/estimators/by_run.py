@@ -1,0 +1,117 @@
+"""Base class of the estimators whose training is a run of another method."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.deciding import decided
+from dcsvm_dask.estimators.runs import reached, trained
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.models.model import Model
+
+
+class ByRun(ClassifierMixin, BaseEstimator):
+    """A classifier of two classes, trained by a method of `dcsvm_dask.train`."""
+
+    method: ClassVar[str]
+    """The method's name."""
+    own: ClassVar[tuple[str, ...]]
+    """The parameters that only this method has."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+            Rows, taken in float32 and written to a data set.
+        y : array-like, shape (n,)
+            Labels of two classes.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data cannot be used, or the run was begun with others.
+        """
+        X, codes = checking.training_rows(self, X, y)
+        if len(self.classes_) > 2:
+            raise InputError(
+                "Only binary classification is supported: y has more than two classes. Put it "
+                "into scikit-learn's OneVsOneClassifier, or take DCSVC."
+            )
+        kernel = checking.kernel_of(self, X)
+        checking.bounds(self, X, codes, None)
+        words = {
+            "method": self.method,
+            "kernel": kernel.name,
+            "gamma": kernel.gamma,
+            "degree": kernel.degree,
+            "coef0": kernel.coef0,
+            "C": float(self.C),
+            "fit_intercept": bool(self.fit_intercept),
+            "class_weight": dict(enumerate(self.class_weight_.tolist())),
+            "tol": checking.tolerance(self.tol),
+            "seed": checking.seed_of(self.random_state),
+            **{name: getattr(self, name) for name in self.own},
+        }
+        with (
+            checking.threads_for_tasks(self.n_jobs),
+            trained(self.run, X, codes, words, client=self.client) as run,
+        ):
+            _, node, model = reached(run.folder)
+            assert isinstance(model, Model)
+        self.model_, self.n_support_vectors_ = model, model.n_support
+        self.objective_ = node.record.get("objective")
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return decision values; above 0 for ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,), float64
+        """
+        check_is_fitted(self)
+        model = self.model_
+        rows = checking.rows_to_decide(self, X, _like(model))
+        return decided(model, rows, "exact", checking.threads_of(self.n_jobs))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,)
+        """
+        positive = self.decision_function(X) > 0
+        return np.asarray(self.classes_[positive.astype(int)])
+
+
+def _like(model: Model) -> Rows:
+    """Return rows that are stored as those are to be that a model decides."""
+    return model.any_row() if model.features is not None else model.support

@@ -1,0 +1,101 @@
+"""Training as a run: arrays become a data set beside the run's folder, which may be kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.methods import approximation
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.pairs import PairsModel
+from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.steps.choice import Choice, choose_model
+from dcsvm_dask.steps.predict import load_any
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import Committed, RunFolder
+
+
+@contextmanager
+def trained(
+    place: Any,
+    X: Rows,
+    codes: NDArray[np.int32],
+    words: dict[str, Any],
+    *,
+    client: Any = None,
+    time_budget: float | None = None,
+    callbacks: Any = None,
+) -> Iterator[api.Run]:
+    """Train in a run folder, or go on with the run that is there; yield it.
+
+    Parameters
+    ----------
+    place : str, path or None
+        The run's folder; the data lie beside it, as ``PLACE.data.zarr``. None: a temporary folder.
+    X : ndarray or CSR, shape (n, d), float32
+    codes : ndarray, shape (n,), int32
+        Classes, which are the labels of the data set.
+    words : dict
+        Parameters of `dcsvm_dask.train`.
+    client : distributed.Client, optional
+        Whose cluster trains; None: this process.
+    time_budget : float, optional
+        Seconds.
+    callbacks : sequence of Callback, optional
+
+    Raises
+    ------
+    InputError
+        If the run was begun with other data or parameters.
+    """
+    address = None if client is None else client.scheduler.address
+    workers = 0 if client is None else None
+    how: dict[str, Any] = {
+        "execution": api.Execution(workers=workers, scheduler=address, time_budget=time_budget),
+        "quiet": True,
+        "report": False,
+        "callbacks": tuple(callbacks or ()),
+    }
+    if place is None:
+        with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
+            data = api.ingest((X, codes), Path(folder) / "data.zarr")
+            yield api.train(data.url, Path(folder) / "run", **how, **words)
+        return
+    target = Location.of(place)
+    data_place = Location.of(f"{target.url}.data.zarr")
+    if not (target / "run.json").exists():
+        data = api.ingest((X, codes), data_place, overwrite=True)
+        yield api.train(data.url, target, **how, **words)
+        return
+    _refuse_others(target, data_place, X, codes, words)
+    goals = {"tol": words["tol"]} | {key: words[key] for key in ("stop_at",) if key in words}
+    yield api.resume(target, **how, **goals)
+
+
+def _refuse_others(
+    target: Location, place: Location, X: Rows, codes: NDArray[np.int32], words: dict[str, Any]
+) -> None:
+    """Refuse a run that was begun with other data or parameters."""
+    data, header = DataSet.open(place), RunFolder.open(target).header
+    with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
+        given = api.ingest((X, codes), Path(folder) / "data.zarr").fingerprint
+    if given != data.fingerprint or given != header["data"]["fingerprint"]:
+        raise InputError(f"run: {target} was begun with other data; name another folder.")
+    if not Training.of(words).began(header["settings"], data):
+        raise InputError(f"run: {target} was begun with other parameters; name another folder.")
+
+
+def reached(run: RunFolder) -> tuple[Choice, Committed, Model | PairsModel]:
+    """Return the model that a run has reached: how it decides, its commit, and itself."""
+    choice = choose_model(run, approximation=approximation(run.header["settings"]))
+    return choice, run.node(choice.stage, "commit"), load_any(run, choice.stage)

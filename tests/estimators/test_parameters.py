@@ -1,0 +1,174 @@
+"""Parameters that cannot be used are refused with what to give; limits are told of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.svm import SVC
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import DCSVC, LinearDCSVC
+
+
+@pytest.fixture
+def noise() -> Any:
+    """Rows of three classes without reason."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((200, 4)).astype(np.float32), rng.integers(0, 3, 200)
+
+
+BAD: list[Any] = [
+    ("C", 0.0, "give a finite number above 0"),
+    ("C", -1, "give a finite number above 0"),
+    ("C", np.nan, "give a finite number above 0"),
+    ("C", np.inf, "give a finite number above 0"),
+    ("C", "1", "give a finite number above 0"),
+    ("C", True, "give a finite number above 0"),
+    ("tol", 0.0, "give a finite number above 0"),
+    ("tol", None, "give a finite number above 0"),
+    ("max_iter", 0, "give a whole number from 1"),
+    ("max_iter", 1.5, "give a whole number from 1"),
+    ("max_iter", None, "give a whole number from 1"),
+    ("max_iter", True, "give a whole number from 1"),
+]
+BAD_SVC: list[Any] = [
+    ("kernel", "cosine", "choose one of rbf, poly, linear, sigmoid, laplacian"),
+    ("kernel", "precomputed", "choose one of rbf"),
+    ("kernel", np.dot, "choose one of rbf"),
+    ("gamma", "wide", 'give "scale", "auto" or a number above 0'),
+    ("gamma", 0.0, "give a finite number above 0"),
+    ("gamma", -1.0, "give a finite number above 0"),
+    ("gamma", None, "give a finite number above 0"),
+    ("degree", 0, "give a whole number from 1"),
+    ("degree", 2.5, "give a whole number from 1"),
+    ("coef0", np.nan, "give a finite number"),
+    ("decision_function_shape", "all", "give one of ovr, ovo"),
+    ("cache_size", 0, "give MB, above 0"),
+    ("cache_size", None, "give MB, above 0"),
+    ("max_iter", -2, "or -1 for the usual limit"),
+]
+BAD_LINEAR: list[Any] = [
+    ("loss", "log", "give one of hinge, squared_hinge"),
+    ("intercept_scaling", 0.0, "give a number above 0"),
+    ("intercept_scaling", "1", "give a number above 0"),
+    ("max_iter", -1, "give a whole number from 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "what_to_do"),
+    [
+        *((kind, *bad) for kind in (DCSVC, LinearDCSVC) for bad in BAD),
+        *((DCSVC, *bad) for bad in BAD_SVC),
+        *((LinearDCSVC, *bad) for bad in BAD_LINEAR),
+    ],
+)
+def test_a_bad_parameter_is_refused_by_name(
+    kind: Any, name: str, value: Any, what_to_do: str, noise: Any
+) -> None:
+    with pytest.raises(ValueError, match=what_to_do) as refusal:
+        kind(**{name: value}).fit(*noise)
+    assert isinstance(refusal.value, InputError)
+    assert str(refusal.value).startswith(name)
+    assert repr(value)[:20] in str(refusal.value)
+
+
+@pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])
+def test_bad_data_and_weights_are_refused(kind: Any, noise: Any) -> None:
+    X, y = noise
+    for rows, labels, weight, why in (
+        (X, np.zeros(200), None, "y has one class only"),
+        (X, y, np.where(y == 1, 1.0, 0.0), "Only one class has rows of a weight above 0"),
+        (X, y, np.zeros(200), "at least one non-zero"),
+        (X, y, np.ones(3), "sample_weight"),
+        (X, y, np.full(200, np.nan), "NaN"),
+        (X, y[:3], None, "inconsistent numbers of samples"),
+        (X, np.linspace(0, 1, 200), None, "continuous"),
+        (np.full((200, 4), np.nan), y, None, "NaN"),
+        (np.full((200, 4), 1e39), y, None, "too large for|infinity"),
+        (X[:0], y[:0], None, "0 sample"),
+    ):
+        with (
+            pytest.raises(ValueError, match=why),
+            np.errstate(over="ignore"),
+        ):
+            kind().fit(rows, labels, sample_weight=weight)
+    with pytest.raises(ValueError, match="class_weight"):
+        kind(class_weight="fair").fit(X, y)
+    with pytest.raises(ValueError, match="break_ties needs"):
+        DCSVC(break_ties=True, decision_function_shape="ovo").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])
+def test_what_is_not_fitted_says_so(kind: Any, noise: Any) -> None:
+    for method in ("predict", "decision_function"):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(kind(), method)(noise[0])
+    fitted = kind().fit(*noise)
+    with pytest.raises(ValueError, match=r"3 features, but .* expecting 4"):
+        fitted.predict(noise[0][:, :3])
+
+
+@pytest.mark.parametrize("estimator", [DCSVC(C=100.0, max_iter=3), LinearDCSVC(max_iter=1)])
+def test_machines_that_reach_the_limit_are_told_of(estimator: Any, noise: Any) -> None:
+    with pytest.warns(ConvergenceWarning, match=r"3 of 3 machines .* raise max_iter") as told:
+        estimator.fit(*noise)
+    assert told[0].filename == __file__
+    assert np.max(estimator.n_iter_) <= 3
+    assert (estimator.violation_ > estimator.tol).all()
+    assert estimator.predict(noise[0]).shape == (200,)
+    if isinstance(estimator, DCSVC):
+        assert estimator.fit_status_ == 1
+    enough = estimator.set_params(max_iter=10_000_000).fit(*noise)
+    assert (enough.violation_ <= estimator.tol).all()
+
+
+def test_the_limit_is_one_of_steps_above_two_thousand_rows_too() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((2500, 4)), rng.integers(0, 2, 2500)
+    with pytest.warns(ConvergenceWarning, match="1 of 1 machines"):
+        few = DCSVC(max_iter=20).fit(X, y)
+    assert few.n_iter_[0] <= 20
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_gamma_by_rule_is_that_of_svc(gamma: str, noise: Any) -> None:
+    X, y = noise
+    for scale in (1.0, 1e-3, 1e3, 0.0):
+        rows = (scale * X).astype(np.float32)
+        svc = SVC(gamma=gamma).fit(rows.astype(np.float64), y)
+        ours = DCSVC(gamma=gamma).fit(rows, y)
+        assert ours._kernel.gamma == pytest.approx(svc._gamma, rel=1e-6)
+
+
+@pytest.mark.parametrize("by_class", [False, True], ids=["weights of rows", "of classes"])
+def test_a_class_of_no_weight_is_as_if_absent(by_class: bool, noise: Any) -> None:
+    # SVC mistakes the labels of the others for one another here, or fails.
+    X, y = noise
+    if by_class:
+        ours = DCSVC(gamma=0.2, tol=1e-6, class_weight={1: 0.0}).fit(X, y)
+    else:
+        ours = DCSVC(gamma=0.2, tol=1e-6).fit(X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
+    svc = SVC(gamma=0.2, tol=1e-6).fit(X[y != 1], y[y != 1])
+    np.testing.assert_array_equal(ours.predict(X), svc.predict(X))
+    assert ours.n_support_.tolist() == [svc.n_support_[0], 0, svc.n_support_[1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [(DCSVC, {"kernel": "linear"}), (DCSVC, {}), (LinearDCSVC, {"C": 0.01})]
+)
+def test_nothing_given_is_changed(kind: Any, how: dict[str, Any], noise: Any) -> None:
+    X, y = noise
+    weight = np.arange(200.0) % 3
+    copies = X.copy(), y.copy(), weight.copy()
+    weights = {0: 2.0}
+    estimator = kind(class_weight=weights, **how)
+    before = estimator.get_params()
+    estimator.fit(X, y, sample_weight=weight).predict(X)
+    for given, copy in zip((X, y, weight), copies, strict=True):
+        np.testing.assert_array_equal(given, copy)
+    assert estimator.get_params() == before
+    assert weights == {0: 2.0}

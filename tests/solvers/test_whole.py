@@ -1,0 +1,289 @@
+"""solve_whole against scikit-learn's SVC, with violations by a dense kernel in float64."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.svm import SVC
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.solvers import (
+    Solution,
+    bias,
+    duality_gap,
+    objective,
+    solve_whole,
+    violation_box,
+    violation_pair,
+)
+
+REFERENCES = json.loads(
+    (Path(__file__).resolve().parents[1] / "references" / "svc.json").read_text()
+)
+KERNELS = {
+    "rbf": Kernel("rbf", gamma=0.05),
+    "poly": Kernel("poly", gamma=0.1, degree=3, coef0=1.0),
+    "linear": Kernel("linear"),
+    "sigmoid": Kernel("sigmoid", gamma=0.01),
+    "laplacian": Kernel("laplacian", gamma=0.05),
+}
+
+
+def dense(kernel: Kernel, X: Any, Z: Any) -> Any:
+    """Return scikit-learn's kernel matrix in float64."""
+    words = {
+        "poly": ("gamma", "degree", "coef0"),
+        "sigmoid": ("gamma", "coef0"),
+        "rbf": ("gamma",),
+        "laplacian": ("gamma",),
+    }
+    how = {word: getattr(kernel, word) for word in words.get(kernel.name, ())}
+    X, Z = X.astype(np.float64), Z.astype(np.float64)
+    return pairwise_kernels(X, Z, metric=kernel.name, **how)
+
+
+def check(
+    kernel: Kernel, X: Any, y: Any, C: Any, found: Solution, tol: float, equality: bool
+) -> Any:
+    """Check a solution against its definition in float64; return the gradient."""
+    alpha, support = found.alpha, np.flatnonzero(found.alpha)
+    assert found.converged
+    assert (alpha >= 0.0).all()
+    assert (alpha <= C).all()
+    f = dense(kernel, X, X[support]) @ (y * alpha)[support]
+    gradient = y * f - 1.0
+    np.testing.assert_allclose(found.gradient, gradient, rtol=0, atol=0.1 * tol)
+    assert found.objective == pytest.approx(objective(alpha, gradient), rel=1e-6)
+    violation = (
+        violation_pair(gradient, alpha, y, C) if equality else violation_box(gradient, alpha, C)
+    )
+    assert violation <= 1.1 * tol
+    assert found.violation == pytest.approx(violation, abs=0.1 * tol)
+    if equality:
+        assert abs(y @ alpha) <= 1e-9 * np.sum(np.broadcast_to(C, len(y)))
+        assert found.bias == pytest.approx(bias(gradient, alpha, y, C), abs=0.2 * tol)
+    else:
+        assert found.bias == 0.0
+    return gradient
+
+
+@pytest.fixture(scope="module")
+def tumours() -> Any:
+    """569 standardised rows of two classes."""
+    X, target = load_breast_cancer(return_X_y=True)
+    X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
+    return X, np.where(target == 1, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("equality", [False, True])
+@pytest.mark.parametrize("name", KERNELS)
+def test_few_rows_are_solved_as_the_optimality_conditions_say(
+    name: str, equality: bool, tumours: Any
+) -> None:
+    X, y = tumours
+    kernel = KERNELS[name]
+    found, values = solve_whole(kernel, X, y, 1.0, equality=equality, tol=1e-5)
+    gradient = check(kernel, X, y, 1.0, found, 1e-5, equality)
+    assert len(y) * (len(y) + 1) // 2 <= values <= len(y) ** 2
+    if kernel.is_psd:
+        gap = duality_gap(gradient, found.alpha, 1.0, y if equality else None)
+        assert gap <= 1e-5 * len(y)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_few_rows_have_the_answer_of_svc(name: str, tumours: Any) -> None:
+    X, y = tumours
+    kernel = KERNELS[name]
+    C = np.where(y > 0, 0.5, 2.0)
+    found, _ = solve_whole(kernel, X, y, C, equality=True, tol=1e-5)
+    K = dense(kernel, X, X)
+    svc = SVC(kernel="precomputed", C=1.0, tol=1e-5, class_weight={-1.0: 2.0, 1.0: 0.5}).fit(K, y)
+    decision = K @ (y * found.alpha) + found.bias
+    np.testing.assert_allclose(decision, svc.decision_function(K), rtol=0, atol=1e-3)
+    theirs = np.zeros(len(y))
+    theirs[svc.support_] = np.abs(svc.dual_coef_[0])
+    assert found.objective == pytest.approx(
+        objective(theirs, y * (K @ (y * theirs)) - 1.0), rel=1e-6
+    )
+
+
+def test_csr_rows_have_the_same_answer(tumours: Any) -> None:
+    X, y = tumours
+    X = np.where(np.abs(X) < 0.5, np.float32(0), X)
+    found, _ = solve_whole(KERNELS["rbf"], sparse.csr_array(X), y, 1.0, equality=True, tol=1e-5)
+    check(KERNELS["rbf"], X, y, 1.0, found, 1e-5, True)
+
+
+@pytest.mark.parametrize("name", ["rbf", "poly", "linear", "laplacian"])
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
+def test_more_rows_than_have_a_float64_matrix(
+    name: str, is_sparse: bool, shared_data: Callable[[str], Any]
+) -> None:
+    data = shared_data("usps")
+    X = data["X_train"][:3000].astype(np.float32)
+    y = np.where(data["y_train"][:3000] % 2 == 0, 1.0, -1.0)
+    C = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
+    kernel = Kernel(name, gamma=0.02 if name != "laplacian" else 0.01, coef0=1.0)
+    rows = sparse.csr_array(X) if is_sparse else X
+    found, values = solve_whole(kernel, rows, y, C, equality=True, working_size=1500)
+    check(kernel, X, y, C, found, 1e-3, True)
+    assert values > 0
+
+
+@pytest.mark.parametrize("name", ["usps", "a9a"])
+def test_the_gap_of_thousands_of_rows_is_small(
+    name: str, make_svc: ModuleType, problem: Callable[[str], Any]
+) -> None:
+    X, y = problem(name)
+    X, y = X[:4000], y[:4000]
+    kernel = Kernel("rbf", gamma=2.0**-6)
+    for equality in (False, True):
+        found, _ = solve_whole(kernel, X, y, 4.0, equality=equality, tol=1e-5)
+        gradient = check(kernel, X, y, 4.0, found, 1e-5, equality)
+        gap = duality_gap(gradient, found.alpha, 4.0, y if equality else None)
+        assert 0.0 <= gap <= 1e-5 * abs(found.objective)
+
+
+def _of_ten_thousand() -> list[Any]:
+    return [
+        pytest.param(entry, id=f"{entry['data']}-C{entry['log2_C']}-gamma{entry['log2_gamma']}")
+        for entry in REFERENCES["entries"]
+        if entry["data"] in ("ijcnn1", "covtype") and entry["log2_C"] in (0, 6)
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("entry", _of_ten_thousand())
+def test_what_a_subset_foresaw_ends_at_the_answer_of_svc(
+    entry: dict[str, Any], make_svc: ModuleType, problem: Callable[[str], Any]
+) -> None:
+    X, y = problem(entry["data"])
+    assert len(y) > 6000
+    C, kernel = 2.0 ** entry["log2_C"], Kernel("rbf", gamma=2.0 ** entry["log2_gamma"])
+    found, _ = solve_whole(kernel, X, y, C, equality=True, tol=1e-5, threads=2)
+    check(kernel, X, y, C, found, 1e-5, True)
+    assert found.objective == pytest.approx(entry["objective"], rel=1e-6)
+    assert np.count_nonzero(found.alpha) == pytest.approx(entry["n_support"], rel=0.01)
+    rows = entry["rows"]
+    decision = y[rows] * (found.gradient[rows] + 1.0) + found.bias
+    np.testing.assert_allclose(decision, entry["decision"], rtol=1e-3, atol=1e-3)
+
+
+def test_above_six_thousand_rows(make_svc: ModuleType, problem: Callable[[str], Any]) -> None:
+    X, y = problem("ijcnn1")
+    kernel = Kernel("rbf", gamma=1.0)
+    entry = next(
+        e
+        for e in REFERENCES["entries"]
+        if (e["data"], e["log2_C"], e["log2_gamma"]) == ("ijcnn1", 0, 0)
+    )
+    found, _ = solve_whole(kernel, X, y, 1.0, equality=True)
+    check(kernel, X, y, 1.0, found, 1e-3, True)
+    assert found.objective == pytest.approx(entry["objective"], rel=1e-3)
+    # Another random subset, more threads and less memory lead to the same answer ...
+    other, _ = solve_whole(kernel, X, y, 1.0, equality=True, seed=1, working_size=2500, threads=2)
+    check(kernel, X, y, 1.0, other, 1e-3, True)
+    assert other.objective == pytest.approx(found.objective, rel=1e-4)
+    # ... and threads alone to the same bits.
+    again, _ = solve_whole(kernel, X, y, 1.0, equality=True, threads=2)
+    np.testing.assert_array_equal(again.alpha, found.alpha)
+
+
+def test_a_known_matrix_and_a_start_are_used(tumours: Any) -> None:
+    X, y = tumours
+    kernel = KERNELS["rbf"]
+    K = dense(kernel, X, X)
+    found, values = solve_whole(kernel, X, y, 1.0, equality=True, tol=1e-6, K=K)
+    assert values == 0
+    again, _ = solve_whole(kernel, X, y, 1.0, equality=True, tol=1e-5, alpha=found.alpha)
+    np.testing.assert_array_equal(again.alpha, found.alpha)
+    assert again.n_iter == 0
+
+
+@pytest.fixture
+def noise() -> Callable[[int], Any]:
+    """Labels without reason: nearly every row becomes a support vector, many of them free."""
+
+    def make(n: int) -> Any:
+        rng = np.random.default_rng(0)
+        return rng.standard_normal((n, 5)).astype(np.float32), rng.choice([-1.0, 1.0], n)
+
+    return make
+
+
+@pytest.mark.parametrize("n", [500, 2500], ids=["matrix", "working sets"])
+def test_steps_are_counted_and_can_be_limited(n: int, noise: Any) -> None:
+    X, y = noise(n)
+    how: dict[str, Any] = {"equality": True, "tol": 1e-4}
+    whole, _ = solve_whole(Kernel("rbf", 0.5), X, y, 100.0, **how)
+    assert whole.n_iter > n / 2  # each step moves two variables
+    few, _ = solve_whole(Kernel("rbf", 0.5), X, y, 100.0, max_iter=7, **how)
+    assert not few.converged
+    assert few.n_iter <= 7
+    assert few.violation > 1e-3
+
+
+@pytest.mark.parametrize("cap", [700, 2000])
+def test_a_callback_stops_between_working_sets(cap: int, noise: Any) -> None:
+    X, y = noise(2500)
+    told: list[tuple[int, float]] = []
+
+    def stop(n_iter: int, violation: float) -> bool:
+        told.append((n_iter, violation))
+        return len(told) == 2
+
+    kernel = Kernel("rbf", 0.5)
+    found, _ = solve_whole(
+        kernel, X, y, 100.0, equality=True, tol=1e-5, working_size=cap, callback=stop
+    )
+    assert len(told) == 2
+    assert not found.converged
+    # What is returned is the point it stopped at, with its own gradient.
+    gradient = y * (dense(kernel, X, X) @ (y * found.alpha)) - 1.0
+    assert found.violation == pytest.approx(
+        violation_pair(gradient, found.alpha, y, 100.0), abs=1e-5
+    )
+    assert found.violation == pytest.approx(told[-1][1], rel=0.5)
+
+
+@pytest.mark.parametrize("n", [4, 2100], ids=["matrix", "working sets"])
+@pytest.mark.parametrize(
+    ("first", "C", "why"),
+    [
+        (2.0, 1.0, "y holds a label other than -1 and"),
+        (np.nan, 1.0, "y holds a value that is not finite"),
+        (1.0, -1.0, "C holds a negative value"),
+        (1.0, np.nan, "C holds a value that is not finite"),
+        (1.0, np.ones(3), "C has the shape"),
+    ],
+)
+def test_bad_arguments_are_refused(n: int, first: float, C: Any, why: str) -> None:
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    y[0] = first
+    X = np.random.default_rng(0).random((n, 3), dtype=np.float32)
+    with pytest.raises(InputError, match=why):
+        solve_whole(Kernel(), X, y, C)
+    with pytest.raises(InputError, match="y has the shape"):
+        solve_whole(Kernel(), X, y[1:], 1.0)
+
+
+def test_digits_in_other_words() -> None:
+    """The whole chain on images: one class against the rest, beside SVC on the same rows."""
+    X, target = load_digits(return_X_y=True)
+    y = np.where(target == 8, 1.0, -1.0)
+    found, _ = solve_whole(
+        Kernel("rbf", 1e-3), X.astype(np.float32), y, 1e3, equality=True, tol=1e-5
+    )
+    svc = SVC(C=1e3, gamma=1e-3, tol=1e-5).fit(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(found.alpha), np.sort(svc.support_))
+    assert found.bias == pytest.approx(svc.intercept_[0], abs=1e-4)
