@@ -22,7 +22,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.conquer import rounds_done
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
-from dcsvm_dask.graphs.methods import options_of
+from dcsvm_dask.graphs.methods import MADE, options_of
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.pipeline.training import Training, check_goals, shape_of
@@ -226,6 +226,12 @@ def resume(
     follow = followers(callbacks, quiet=quiet, progress=progress)
     folder = RunFolder.open(Location.of(run))
     settings, before, shape = read_header(folder)
+    if settings.method in MADE:
+        source = settings.options.get("run")
+        raise InputError(
+            f"{folder.place}: holds a {settings.method} model, which no training goes on from; "
+            f"resume the run that it was made of, {source}"
+        )
     goals = Goals(
         tol=before.tol if tol is None else tol,
         stop_at=before.stop_at if stop_at is None else stop_at,

@@ -44,6 +44,7 @@ COMMANDS = {
     "report": "Write a report of a run, or of several side by side.",
     "predict": "Write labels and decision values of rows.",
     "evaluate": "Compare predictions with labels.",
+    "compress": "Leave support vectors out of a model, within a bound.",
     "export": "Write a model in another program's format.",
 }
 """Name of a sub-command (its module's name, with - for _) and its line in the help."""

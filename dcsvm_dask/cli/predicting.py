@@ -15,20 +15,29 @@ Command = Callable[..., Any]
 
 def predicting_options(command: Command) -> Command:
     """Add the options that say which model predicts, and where."""
+    command = place_options(command)
+    for option in (
+        click.option(
+            "--precision",
+            type=click.Choice(["float32", "float64"]),
+            default="float32",
+            show_default=True,
+            help="Of kernel values; sums are float64.",
+        ),
+        click.option("--level", type=int, help="A committed level; by default the lowest."),
+        click.option(
+            "--mode",
+            type=click.Choice(["exact", "early", "naive", "committee"]),
+            help="exact where the exact model is committed, else early.",
+        ),
+    ):
+        command = option(command)
+    return command
 
-    @click.option(
-        "--mode",
-        type=click.Choice(["exact", "early", "naive", "committee"]),
-        help="exact where the exact model is committed, else early.",
-    )
-    @click.option("--level", type=int, help="A committed level; by default the lowest.")
-    @click.option(
-        "--precision",
-        type=click.Choice(["float32", "float64"]),
-        default="float32",
-        show_default=True,
-        help="Of kernel values; sums are float64.",
-    )
+
+def place_options(command: Command) -> Command:
+    """Add the options that say where to predict; they become one `execution`."""
+
     @click.option(
         "--workers",
         type=int,

@@ -10,6 +10,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs import (
     bagging,
     cascade,
+    compressed,
     dcsvm_plan,
     direct,
     features,
@@ -120,6 +121,9 @@ METHODS = {
     ),
 }
 
+MADE: dict[str, type[Options]] = {"compressed": compressed.Compressed}
+"""What other runs' models were made into, which nobody trains: its options say how."""
+
 
 def options_of(settings: Mapping[str, Any]) -> tuple[str, Options]:
     """Return the method that a run's settings name, and what it has of its own.
@@ -131,7 +135,8 @@ def options_of(settings: Mapping[str, Any]) -> tuple[str, Options]:
     """
     name = settings.get("method", "dcsvm")
     try:
-        return name, METHODS[name].options(**settings.get("options", {}))
+        kind = MADE[name] if name in MADE else METHODS[name].options
+        return name, kind(**settings.get("options", {}))
     except (KeyError, TypeError, InputError) as error:
         raise InputError(f"run.json: the method's settings are damaged: {error}") from error
 

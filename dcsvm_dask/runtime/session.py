@@ -96,7 +96,7 @@ def carry_run(
     """
     begin = time.time()
     announcer = Announcer(run.place.url, [Journal(run), *callbacks])
-    _leave(run, "running")
+    leave(run, "running")
     try:
         with open_executor(execution, announcer, method=method_of(run)) as executor:
             ready = time.time()
@@ -112,7 +112,7 @@ def carry_run(
         outcome, ending = None, how_it_breaks_off(run, stop)
     except KeyboardInterrupt as error:
         ending = how_it_breaks_off(run, error)
-        _leave(run, ending["state"], ending["message"])
+        leave(run, ending["state"], ending["message"])
         announcer.end(**ending)
         raise KeyboardInterrupt(
             f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`"
@@ -120,16 +120,16 @@ def carry_run(
     except (Exception, SystemExit) as error:
         ending = how_it_breaks_off(run, error)
         with contextlib.suppress(OSError):  # on a full disk nothing can be left
-            _leave(run, ending["state"], ending["message"])
+            leave(run, ending["state"], ending["message"])
         announcer.end(**ending)
         if is_full(error) and not isinstance(error, DcsvmError):  # which has told it already
             raise disk_full(run.place.url, str(error)) from error
         raise
     if outcome is None:
-        _leave(run, ending["state"], ending["message"])
+        leave(run, ending["state"], ending["message"])
     else:
         times = {"start_seconds": ready - begin, "run_seconds": done - ready}
-        _leave(run, ending["state"], "", outcome.converged, stage=outcome.stage, times=times)
+        leave(run, ending["state"], "", outcome.converged, stage=outcome.stage, times=times)
     announcer.end(**ending)
 
 
@@ -243,7 +243,7 @@ def check_reach(execution: Execution, *places: str) -> None:
             )
 
 
-def _leave(
+def leave(
     run: RunFolder,
     state: str,
     message: str = "",
@@ -251,6 +251,7 @@ def _leave(
     stage: str = "",
     times: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
+    """Write how a process leaves a run."""
     (run.place / "state.json").write_json(
         {
             "state": state,

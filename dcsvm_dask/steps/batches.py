@@ -20,6 +20,7 @@ from dcsvm_dask.steps.predict import Decided, decide_given, decide_stored
 from dcsvm_dask.storage.dataset import PARTS, DataSet, find_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.rows_read import take_rows
 
 MOST_ROWS = 65536
 LEAST_ROWS = 16384
@@ -73,6 +74,10 @@ class StoredRows:
                 f"({ours}); ingest it as the test part of those (--test), or give the raw file, "
                 "which is scaled as they were"
             )
+
+    def take(self, index: NDArray[np.int64]) -> Rows:
+        """Return the rows of an ascending index."""
+        return take_rows(self._data.rows, index)
 
     def batches(self) -> Iterator[Batch]:
         """Return the batches in order."""

@@ -139,9 +139,18 @@ class RunFolder:
                 "or name another folder"
             )
         refuse_foreign(place)
-        run = cls(place, {"format": FORMAT, **header, "digest": _digest(header)})
-        (place / "run.json").write_json(run.header)
+        run = cls.draft(place, header)
+        run.begin()
         return run
+
+    @classmethod
+    def draft(cls, place: Location, header: dict[str, Any]) -> RunFolder:
+        """Return a run that does not exist before `begin`, whatever is written into it."""
+        return cls(place, {"format": FORMAT, **header, "digest": _digest(header)})
+
+    def begin(self) -> None:
+        """Commit the parameters of a draft."""
+        (self.place / "run.json").write_json(self.header)
 
     @classmethod
     def open(cls, place: Location | str) -> RunFolder:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
+from dcsvm_dask.graphs.compressed import Compressed
 from dcsvm_dask.graphs.methods import options_of
 from dcsvm_dask.kernels import Kernel
 
@@ -120,6 +121,9 @@ def command(records: Records) -> str:
     kernel = Kernel(**settings["kernel"])
     words = ["dcsvm", "train", records.run.header["data"]["url"], "--run", "AGAIN"]
     name, options = options_of(settings)
+    if isinstance(options, Compressed):
+        made = ["dcsvm", "compress", options.run, "AGAIN", "--bound", repr(options.bound)]
+        return shlex.join([*made, "--sample", str(options.sample)])
     words += ["--method", name] if name != "dcsvm" else []
     words += [word for key, value in options.to_json().items() for word in ("-P", own(key, value))]
     words += ["--kernel", kernel.name] if kernel.name != "rbf" else []
