@@ -73,7 +73,7 @@ class ByRun(ClassifierMixin, BaseEstimator):
         }
         with (
             checking.threads_for_tasks(self.n_jobs),
-            trained(self.run, X, codes, words, client=self.client) as run,
+            trained(self.run, X, codes, self.classes_, words, client=self.client) as run,
         ):
             _, node, model = reached(run.folder)
             assert isinstance(model, Model)

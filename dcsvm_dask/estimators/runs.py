@@ -30,6 +30,7 @@ def trained(
     place: Any,
     X: Rows,
     codes: NDArray[np.int32],
+    classes: NDArray[Any],
     words: dict[str, Any],
     *,
     client: Any = None,
@@ -44,9 +45,11 @@ def trained(
         The run's folder; the data lie beside it, as ``PLACE.data.zarr``. None: a temporary folder.
     X : ndarray or CSR, shape (n, d), float32
     codes : ndarray, shape (n,), int32
-        Classes, which are the labels of the data set.
+    classes : ndarray, shape (n_classes,)
+        Labels by their codes, ascending. The data set has them where they are numbers, or strings
+        that are none; else it has the codes.
     words : dict
-        Parameters of `dcsvm_dask.train`.
+        Parameters of `dcsvm_dask.train`; weights of classes by their codes.
     client : distributed.Client, optional
         Whose cluster trains; None: this process.
     time_budget : float, optional
@@ -58,6 +61,11 @@ def trained(
     InputError
         If the run was begun with other data or parameters.
     """
+    labels = _labels(classes)
+    if words.get("class_weight") is not None:
+        weights = words["class_weight"].values()
+        words = {**words, "class_weight": dict(zip(labels.tolist(), weights, strict=True))}
+    y = labels[codes]
     address = None if client is None else client.scheduler.address
     workers = 0 if client is None else None
     how: dict[str, Any] = {
@@ -68,27 +76,45 @@ def trained(
     }
     if place is None:
         with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
-            data = api.ingest((X, codes), Path(folder) / "data.zarr")
+            data = api.ingest((X, y), Path(folder) / "data.zarr")
             yield api.train(data.url, Path(folder) / "run", **how, **words)
         return
     target = Location.of(place)
     data_place = Location.of(f"{target.url}.data.zarr")
     if not (target / "run.json").exists():
-        data = api.ingest((X, codes), data_place, overwrite=True)
+        data = api.ingest((X, y), data_place, overwrite=True)
         yield api.train(data.url, target, **how, **words)
         return
-    _refuse_others(target, data_place, X, codes, words)
+    _refuse_others(target, data_place, X, y, words)
     goals = {"tol": words["tol"]} | {key: words[key] for key in ("stop_at",) if key in words}
     yield api.resume(target, **how, **goals)
 
 
+def _labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return labels that a data set keeps as they are, in the same order; else the codes."""
+    if classes.dtype.kind in "iuf":  # scikit-learn takes whole numbers only
+        return classes.astype(np.int64)
+    words = [one for one in classes.tolist() if isinstance(one, str)]
+    if len(words) == len(classes) and not any(map(_is_number, words)):
+        return np.array(words)
+    return np.arange(len(classes))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 def _refuse_others(
-    target: Location, place: Location, X: Rows, codes: NDArray[np.int32], words: dict[str, Any]
+    target: Location, place: Location, X: Rows, y: NDArray[Any], words: dict[str, Any]
 ) -> None:
     """Refuse a run that was begun with other data or parameters."""
     data, header = DataSet.open(place), RunFolder.open(target).header
     with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
-        given = api.ingest((X, codes), Path(folder) / "data.zarr").fingerprint
+        given = api.ingest((X, y), Path(folder) / "data.zarr").fingerprint
     if given != data.fingerprint or given != header["data"]["fingerprint"]:
         raise InputError(f"run: {target} was begun with other data; name another folder.")
     if not Training.of(words).began(header["settings"], data):

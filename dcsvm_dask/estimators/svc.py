@@ -277,7 +277,7 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         how = {name: getattr(self, name) for name in ("client", "time_budget", "callbacks")}
         with (
             checking.threads_for_tasks(self.n_jobs),
-            trained(self.run, X, codes, words, **how) as run,
+            trained(self.run, X, codes, self.classes_, words, **how) as run,
         ):
             self._learn_run(run.folder, codes, lambda rows: X[rows])
 

@@ -81,6 +81,30 @@ def test_an_early_model_goes_on_to_the_exact_one(rows: Any, tmp_path: Path, tree
     np.testing.assert_array_equal(again.decision_function(X), exact.decision_function(X))
     np.testing.assert_array_equal(again.support_, exact.support_)
     assert (again.C, again.gamma, again.stop_at) == (8.0, 8.0, 0)
+    assert again.classes_.tolist() == ["other", "pine"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([-1, 1], [-1, 1]),
+        ([1.0, 2.0], [1, 2]),
+        (["b", "a"], ["a", "b"]),
+        (["9", "10"], [0, 1]),
+        ([False, True], [0, 1]),
+        ([7, 3, 10], [3, 7, 10]),
+    ],
+)
+def test_a_run_has_the_labels(labels: Any, told: Any, rows: Any, tmp_path: Path) -> None:
+    X, _ = rows
+    y = np.array(labels)[np.arange(300) % len(labels)]
+    model = DCSVC(class_weight="balanced", run=tmp_path / "run").fit(X[:300], y)
+    again = DCSVC.from_run(tmp_path / "run")
+    assert again.classes_.tolist() == told
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    found = np.searchsorted(again.classes_, again.predict(X[:300]))
+    np.testing.assert_array_equal(model.classes_[found], model.predict(X[:300]))
+    np.testing.assert_array_equal(again.class_weight_, model.class_weight_)
 
 
 def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Path) -> None:
