@@ -14,12 +14,14 @@ from dcsvm_dask.estimators.methods import (
     OnlineSVC,
 )
 from dcsvm_dask.estimators.onnx import to_onnx
+from dcsvm_dask.estimators.search import DCSVMSearchCV
 from dcsvm_dask.estimators.svc import DCSVC
 
 __all__ = [
     "DCSVC",
     "BaggingSVC",
     "CascadeSVC",
+    "DCSVMSearchCV",
     "FourierSVC",
     "GreedySVC",
     "LinearDCSVC",

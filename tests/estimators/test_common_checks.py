@@ -11,6 +11,7 @@ from dcsvm_dask.estimators import (
     DCSVC,
     BaggingSVC,
     CascadeSVC,
+    DCSVMSearchCV,
     FourierSVC,
     GreedySVC,
     LinearDCSVC,
@@ -26,6 +27,7 @@ ESTIMATORS = [
     DCSVC(kernel="linear"),
     LinearDCSVC(),
     LinearDCSVC(loss="hinge"),
+    DCSVMSearchCV(DCSVC(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),
 ]
 METHODS = [
     CascadeSVC(leaves=2),

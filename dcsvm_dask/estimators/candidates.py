@@ -1,0 +1,144 @@
+"""Scores of a search's candidates: kernel by kernel, block by block, fold by fold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
+from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.models.grid import HeldOut, solve_fold
+from dcsvm_dask.models.pairs import confidences, winners
+from dcsvm_dask.solvers import machines_of
+from dcsvm_dask.solvers.whole import SMALL
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+Split = tuple[Index, Index]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all candidates have in common."""
+
+    base: DCSVC
+    X: Rows
+    codes: NDArray[np.int32]
+    weight: Vector
+    labels: NDArray[Any]
+    classes: NDArray[Any]
+    splits: list[Split]
+    scorer: Any
+
+    def kernel(self, candidate: dict[str, Any]) -> Kernel:
+        """Return the kernel of a candidate; gamma "scale" is that of all rows."""
+        return checking.kernel_of(clone(self.base).set_params(**candidate), self.X)
+
+    def cost(self, candidate: dict[str, Any]) -> float:
+        """Return C of a candidate."""
+        C = candidate.get("C", self.base.C)
+        if not (checking.is_real(C) and C > 0):
+            raise InputError(f"C is {C!r:.80}; give finite numbers above 0.")
+        return float(C)
+
+
+class _Decided(ClassifierMixin, BaseEstimator):
+    """Stands for a fitted machine of which the decisions on some rows are known, by their place."""
+
+    def __init__(self, classes: NDArray[Any], values: Vector) -> None:
+        self.classes_, self._values = classes, values
+
+    def predict(self, places: Index) -> NDArray[Any]:
+        return np.asarray(self.classes_[winners(self._values[places[:, 0]], len(self.classes_))])
+
+    def decision_function(self, places: Index) -> Vector:
+        values = self._values[places[:, 0]]
+        return -values[:, 0] if len(self.classes_) == 2 else confidences(values, len(self.classes_))
+
+
+def scored(
+    task: Task, candidates: list[dict[str, Any]], blocks: list[Index], threads: int
+) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    """Return scores and seconds (n_candidates, n_splits), and which candidates are solved."""
+    shape = len(candidates), len(task.splits)
+    scores, seconds, solved = np.empty(shape), np.zeros(shape), np.ones(shape, dtype=np.bool_)
+    of_kernel: dict[Kernel, list[int]] = {}
+    for place, candidate in enumerate(candidates):
+        of_kernel.setdefault(task.kernel(candidate), []).append(place)
+    for kernel, places in of_kernel.items():
+        places.sort(key=lambda place: task.cost(candidates[place]))
+        costs = np.array([task.cost(candidates[place]) for place in places])
+        decided = [
+            np.zeros((len(costs), len(test), len(machines_of(len(task.classes)))))
+            for _, test in task.splits
+        ]
+        for split, inside, held, shared in _solved(task, kernel, costs, blocks, threads):
+            decided[split][:, inside] = held.values
+            seconds[places, split] += held.seconds + shared / len(costs)
+            solved[places, split] &= held.solved
+        for split, (_, test) in enumerate(task.splits):
+            rows = np.arange(len(test))[:, None]
+            for number, place in enumerate(places):
+                known = _Decided(task.classes, decided[split][number])
+                scores[place, split] = task.scorer(known, rows, task.labels[test])
+    return scores, seconds, np.asarray(solved.all(axis=1))
+
+
+def _solved(
+    task: Task, kernel: Kernel, costs: Vector, blocks: list[Index], threads: int
+) -> Iterator[tuple[int, Index, HeldOut, float]]:
+    """Yield for each split and block which of the split's test rows it has, and what they get.
+
+    The last number is the share of the time for the kernel matrix.
+    """
+    n = task.X.shape[0]
+    for block in blocks:
+        begin = time.perf_counter()
+        dtype = np.float64 if len(block) <= SMALL else np.float32
+        K = kernel_matrix(kernel, task.X[block], dtype=dtype, threads=threads)
+        shared = (time.perf_counter() - begin) / len(task.splits)
+        place = np.full(n, -1)
+        place[block] = np.arange(len(block))
+        found: dict[int, tuple[Index, HeldOut]] = {}
+        for_each(
+            partial(_solve, task, K, block, place, costs, found), range(len(task.splits)), threads
+        )
+        for split in sorted(found):
+            yield split, *found[split], shared
+
+
+def _solve(
+    task: Task,
+    K: NDArray[np.floating],
+    block: Index,
+    place: Index,
+    costs: Vector,
+    found: dict[int, tuple[Index, HeldOut]],
+    split: int,
+) -> None:
+    """Solve what a block has of a split; `place` says where each row is in the block, or -1."""
+    train, test = (place[rows] for rows in task.splits[split])
+    inside = np.flatnonzero(test >= 0)
+    held = solve_fold(
+        K,
+        task.codes[block],
+        task.weight[block],
+        train[train >= 0],
+        test[inside],
+        costs,
+        machines_of(len(task.classes)),
+        equality=bool(task.base.fit_intercept),
+        tol=checking.tolerance(task.base.tol),
+        max_iter=checking.most_steps(task.base.max_iter, -1),
+    )
+    found[split] = inside, held

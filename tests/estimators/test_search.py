@@ -1,0 +1,127 @@
+"""Searches beside GridSearchCV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.svm import SVC
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
+
+GRID = [
+    {"C": [1, 30, 0.1], "gamma": [0.02, 0.2]},
+    {"C": [1.0], "kernel": ["poly", "linear"], "gamma": [0.1]},
+]
+
+
+@pytest.fixture(scope="module")
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_digits(return_X_y=True)
+    return (X[:900] / 16).astype(np.float32), np.array(list("abcdefghij"))[y[:900]]
+
+
+@pytest.fixture(scope="module")
+def cancer() -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_breast_cancer(return_X_y=True)
+    return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32), y
+
+
+def test_many_classes_are_scored_as_by_grid_search(digits: Any) -> None:
+    X, y = digits
+    ours = DCSVMSearchCV(DCSVC(tol=1e-4), GRID, cv=3).fit(X, y)
+    theirs = GridSearchCV(SVC(tol=1e-4), GRID, cv=3).fit(X, y)
+    found, wanted = ours.cv_results_, theirs.cv_results_
+    assert set(wanted) <= set(found)
+    assert found["params"] == wanted["params"]
+    for key in ("mean_test_score", "split0_test_score", "std_test_score"):
+        np.testing.assert_allclose(found[key], wanted[key], atol=1e-9)
+    np.testing.assert_array_equal(found["rank_test_score"], wanted["rank_test_score"])
+    assert found["param_kernel"].tolist() == wanted["param_kernel"].tolist()
+    assert not found["early"].any()
+    assert found["solved"].all()
+    assert ours.best_params_ == theirs.best_params_
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.score(X, y) == theirs.score(X, y)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy", "f1"])
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_any_scorer_and_sparse_rows(cancer: Any, scoring: str, store: Any) -> None:
+    X, y = cancer
+    grid = {"C": [0.5, 5.0], "gamma": [0.01, 0.1]}
+    how: dict[str, Any] = {"scoring": scoring, "cv": KFold(3, shuffle=True, random_state=0)}
+    ours = DCSVMSearchCV(DCSVC(tol=1e-5, class_weight="balanced"), grid, **how).fit(store(X), y)
+    # The weights of classes are those of all rows.
+    weights = dict(enumerate(len(y) / (2 * np.bincount(y))))
+    theirs = GridSearchCV(SVC(tol=1e-5, class_weight=weights), grid, **how).fit(X, y)
+    mean = theirs.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], mean, atol=2e-3)
+
+
+def test_blocks_rank_and_the_best_are_solved_as_a_whole(cancer: Any) -> None:
+    X, y = cancer
+    grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.003, 0.03, 3.0]}
+    search = DCSVMSearchCV(DCSVC(), grid, cv=3, block_rows=150, exact=2).fit(X, y)
+    found = search.cv_results_
+    assert search.n_blocks_ > 2
+    assert found["early"].sum() == 7
+    assert not found["early"][search.best_index_]
+    exact = np.flatnonzero(~found["early"])
+    for place in exact:
+        model = DCSVC(**found["params"][place])
+        wanted = cross_val_score(model, X, y, cv=3)
+        assert [found[f"split{i}_test_score"][place] for i in range(3)] == pytest.approx(wanted)
+    # What is early comes near to what is exact, but where a machine knows its own rows only.
+    whole = DCSVMSearchCV(DCSVC(), grid, cv=3).fit(X, y).cv_results_["mean_test_score"]
+    best = np.argsort(-whole)[:3]
+    np.testing.assert_allclose(found["mean_test_score"][best], whole[best], atol=0.08)
+    none = DCSVMSearchCV(DCSVC(), grid, cv=3, block_rows=150, exact=0).fit(X, y)
+    assert none.cv_results_["early"].all()
+    assert none.best_score_ == none.cv_results_["mean_test_score"].max()
+
+
+def test_bad_corners_are_bounded_and_marked(cancer: Any) -> None:
+    X, y = cancer
+    grid = {"C": [0.01, 1e6], "gamma": [1e-3]}
+    search = DCSVMSearchCV(DCSVC(max_iter=300), grid, cv=3, refit=False).fit(X, y)
+    assert search.cv_results_["solved"].tolist() == [True, False]
+    with pytest.raises(InputError, match="refit=True"):
+        search.predict(X)
+
+
+def test_rows_of_no_weight_do_not_train(cancer: Any) -> None:
+    X, y = cancer
+    weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 2.0)
+    folds = [(np.arange(0, 400), np.arange(400, 569)), (np.arange(200, 569), np.arange(0, 200))]
+    search = DCSVMSearchCV(DCSVC(tol=1e-5), {"C": [1.0], "gamma": [0.05]}, cv=folds)
+    search.fit(X, y, sample_weight=weight)
+    for number, (train, test) in enumerate(folds):
+        svc = SVC(gamma=0.05, tol=1e-5).fit(X[train], y[train], weight[train])
+        score = search.cv_results_[f"split{number}_test_score"][0]
+        assert score == pytest.approx(svc.score(X[test], y[test]))
+    assert 0 not in weight[search.best_estimator_.support_]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"param_grid": None}, "param_grid is missing"),
+        ({"param_grid": {"tol": [1.0]}}, "param_grid has tol; possible are C, kernel"),
+        ({"param_grid": {"C": [1, -1]}}, "C is -1"),
+        ({"param_grid": {"gamma": [0.0]}}, "gamma is 0"),
+        ({"param_grid": {"C": [1]}, "estimator": SVC()}, "estimator is a SVC: give a DCSVC"),
+        ({"param_grid": {"C": [1]}, "block_rows": 1}, "block_rows is 1"),
+        ({"param_grid": {"C": [1]}, "exact": -1}, "exact is -1"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(words: dict[str, Any], said: str, cancer: Any) -> None:
+    X, y = cancer
+    with pytest.raises(InputError, match=said):
+        clone(DCSVMSearchCV(**words)).fit(X, y)
