@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,14 @@ class Task:
     classes: NDArray[Any]
     splits: list[Split]
     scorer: Any
+
+    @cached_property
+    def trains(self) -> NDArray[np.bool_]:
+        """Which rows train in some split."""
+        found = np.zeros(len(self.codes), dtype=np.bool_)
+        for train, _ in self.splits:
+            found[train] = True
+        return found
 
     def kernel(self, candidate: dict[str, Any]) -> Kernel:
         """Return the kernel of a candidate; gamma "scale" is that of all rows."""
@@ -105,7 +113,7 @@ def _solved(
     for block in blocks:
         begin = time.perf_counter()
         dtype = np.float64 if len(block) <= SMALL else np.float32
-        K = kernel_matrix(kernel, task.X[block], dtype=dtype, threads=threads)
+        K = _matrix(kernel, task, block, dtype, threads)
         shared = (time.perf_counter() - begin) / len(task.splits)
         place = np.full(n, -1)
         place[block] = np.arange(len(block))
@@ -115,6 +123,19 @@ def _solved(
         )
         for split in sorted(found):
             yield split, *found[split], shared
+
+
+def _matrix(
+    kernel: Kernel, task: Task, block: Index, dtype: Any, threads: int
+) -> NDArray[np.floating]:
+    """Return the kernel values of a block's rows with those that train in some split, its first."""
+    n_trained = int(np.count_nonzero(task.trains[block]))
+    Z = task.X[block[:n_trained]]
+    inner = kernel_matrix(kernel, Z, dtype=dtype, threads=threads)
+    if n_trained == len(block):
+        return inner
+    across = kernel_matrix(kernel, task.X[block[n_trained:]], Z, dtype=dtype, threads=threads)
+    return np.concatenate([inner, across])
 
 
 def _solve(

@@ -52,7 +52,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     refit : bool, default True
         Whether the best candidate is trained on all rows.
     block_rows : int, default 4096
-        Most rows of a block, about; up to so many rows every score is exact.
+        Most rows of a block that train, about; up to so many every score is exact.
     exact : int, default 3
         Candidates that are solved as a whole where there are blocks; 0: none.
     n_jobs : int or None, default -1
@@ -179,14 +179,16 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         return candidates
 
     def _blocks(self, task: Task, first: dict[str, Any]) -> list[Index]:
-        """Return the rows of each block; the same ones for all candidates."""
-        X, n = task.X, task.X.shape[0]
+        """Return the rows of each block, those first that train; the same for all candidates."""
+        X, n = task.X, int(np.count_nonzero(task.trains))
+        first_those = np.argsort(~task.trains, kind="stable")
         if n <= self.block_rows:
-            return [np.arange(n)]
+            return [first_those]
         seed = checking.seed_of(task.base.random_state)
         n_blocks = -(-2 * n // self.block_rows)  # twice as many as are needed: they differ in size
         size = min(n, SAMPLE_ROWS_PER_BLOCK * n_blocks + MEASURED_ROWS)
-        rows = np.sort(np.random.default_rng([seed, 9900]).choice(n, size=size, replace=False))
+        drawn = np.random.default_rng([seed, 9900]).choice(n, size=size, replace=False)
+        rows = first_those[np.sort(drawn)]
         partition, _ = choose_partition(
             task.kernel(first),
             X[rows],
@@ -195,10 +197,10 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             cap=self.block_rows,
             seed=seed,
         )
-        block = partition.assign(X)
+        block = partition.assign(X[first_those])
         order = np.argsort(block, kind="stable")
         cuts = np.flatnonzero(np.diff(block[order])) + 1
-        return [np.sort(part) for part in np.split(order, cuts)]
+        return np.split(first_those[order], cuts)
 
     def _whole(
         self, task: Task, candidate: dict[str, Any], sample_weight: Any

@@ -52,8 +52,8 @@ def solve_fold(
 
     Parameters
     ----------
-    K : ndarray, shape (n, n), float32 or float64
-        Kernel matrix of all rows.
+    K : ndarray, shape (n, m), float32 or float64
+        Kernel values of all rows with the first m of them, among which are those to train on.
     codes : ndarray, shape (n,), integers
         Classes.
     weight : ndarray, shape (n,)
@@ -82,7 +82,7 @@ def solve_fold(
         if abs(y.sum()) == len(y):  # one class decides for itself, none for nobody
             values[:, :, number] = y[0] if len(y) else 0.0
             continue
-        inner, across = K[np.ix_(rows, rows)], K[np.ix_(test, rows)]
+        inner, across = _part(K, rows, rows), _part(K, test, rows)
         alpha = np.zeros(len(rows))
         for place, C in enumerate(costs.tolist()):
             begin = time.perf_counter()
@@ -100,3 +100,10 @@ def solve_fold(
             solved[place] &= found.converged
             seconds[place] += time.perf_counter() - begin
     return HeldOut(values, solved, seconds)
+
+
+def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:
+    """Return some rows and columns; where they follow one another, not as a copy."""
+    if len(rows) and len(columns) == K.shape[1] and rows[-1] - rows[0] == len(rows) - 1:
+        return K[rows[0] : rows[-1] + 1]
+    return K[np.ix_(rows, columns)]
