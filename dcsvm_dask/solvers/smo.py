@@ -129,7 +129,9 @@ def solve_smo(
             if callback is not None and work >= _WORK:
                 work = 0
                 going = not callback(n_iter, violation)
-            if steps < budget or n_iter >= min(last, limit) or not going:
+            # The last step of a budget may have been the last of all.
+            done = steps < budget or violation <= target
+            if done or n_iter >= min(last, limit) or not going:
                 break
             active.narrow(beta, _MARGIN * violation, n_iter)
         if not np.isfinite(active.G).all():
@@ -142,7 +144,7 @@ def solve_smo(
         if callback is not None and going:
             going = not callback(n_iter, violation)
         reached = problem.violation(beta, F)[0]
-        stalls = stalls + 1 if steps < budget and reached >= best else 0
+        stalls = stalls + 1 if done and reached >= best else 0
         best = min(best, reached)
         if best <= _rounding(linear, beta, diagonal):
             going = False

@@ -179,3 +179,13 @@ def test_kernel_that_is_not_finite_is_refused() -> None:
     K[0, 1] = K[1, 0] = np.nan
     with pytest.raises(InputError, match="not finite"):
         solve_smo(K, [1.0, -1.0, 1.0], 1.0)
+
+
+@pytest.mark.parametrize("n", [1000, 2204])
+@pytest.mark.parametrize("equality", [False, True])
+def test_the_last_step_of_a_budget_may_be_the_last_of_all(n: int, equality: bool) -> None:
+    # Two rows reach their bounds in a step, and looks at the whole come every so many steps.
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    found = solve_smo(np.eye(n, dtype=np.float32), y, 2.0**-10, equality=equality)
+    assert found.converged
+    assert (found.alpha == 2.0**-10).all()
