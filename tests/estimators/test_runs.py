@@ -158,7 +158,7 @@ def test_a_client_s_cluster_trains(rows: Any, tmp_path: Path) -> None:
     here = DCSVC(**WORDS, run=tmp_path / "here").fit(X, y)
     digits, labels = load_digits(return_X_y=True)
     svc = SVC(tol=1e-4).fit(digits, labels)
-    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
         there = DCSVC(**WORDS, client=client, run=tmp_path / "there").fit(X, y)
         many = DCSVC(tol=1e-4, client=client).fit(digits, labels)
     np.testing.assert_array_equal(there.decision_function(X), here.decision_function(X))
