@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,13 +18,68 @@ from dcsvm_dask.kernels import Rows
 from dcsvm_dask.models.model import Model
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ByRun(ClassifierMixin, BaseEstimator):
-    """A classifier of two classes, trained by a method of `dcsvm_dask.train`."""
+    """A classifier of two classes, trained by a method of `dcsvm_dask.train`.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Penalty of errors, above 0.
+    kernel : str, default "rbf"
+        As `DCSVC` has it; not every method has every kernel.
+    degree, gamma, coef0
+        Of the kernel, as `DCSVC` has them.
+    fit_intercept : bool, default True
+        Whether decision values have an offset.
+    tol : float, default 1e-3
+        Violation to stop at.
+    class_weight : dict or "balanced", default None
+        Factors of C by label, or n / (2 n_c) for a class of n_c rows.
+    run : str or path, optional
+        A folder for the run, which is kept and gone on with; its data lie beside it, as
+        ``RUN.data.zarr``.
+    client : distributed.Client, optional
+        Whose cluster trains; by default it is this process.
+    random_state : int, RandomState or None, default None
+        Of all random choices. None is 0.
+    n_jobs : int or None, default -1
+        Threads that predict; -1: as many as BLAS may use. None is 1.
+
+    Attributes
+    ----------
+    classes_, class_weight_ : ndarray, shape (2,)
+    model_ : Model
+        What decides.
+    n_support_vectors_ : int
+        Support vectors of `model_`, of all its machines together.
+    objective_ : float or None
+        The dual objective, where the method ends in one machine of the whole problem.
+    n_features_in_ : int
+    """
 
     method: ClassVar[str]
     """The method's name."""
-    own: ClassVar[tuple[str, ...]]
-    """The parameters that only this method has."""
+
+    # A dataclass has the explicit signature that scikit-learn reads the parameters from.
+    C: float = 1.0
+    kernel: str = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    class_weight: dict[Any, float] | str | None = None
+    run: Any = None
+    client: Any = None
+    random_state: Any = None
+    n_jobs: int | None = -1
+
+    @classmethod
+    def own(cls) -> list[str]:
+        """Return the parameters that only this method has."""
+        common = {one.name for one in fields(ByRun)}
+        return [one.name for one in fields(cls) if one.name not in common]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -69,7 +125,7 @@ class ByRun(ClassifierMixin, BaseEstimator):
             "class_weight": dict(enumerate(self.class_weight_.tolist())),
             "tol": checking.tolerance(self.tol),
             "seed": checking.seed_of(self.random_state),
-            **{name: getattr(self, name) for name in self.own},
+            **{name: getattr(self, name) for name in self.own()},
         }
         with (
             checking.threads_for_tasks(self.n_jobs),

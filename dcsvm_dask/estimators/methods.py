@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from dcsvm_dask.estimators.by_run import ByRun
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CascadeSVC(ByRun):
     """Cascade SVM: support vectors go up a tree of random shares, and back.
 
     With ``passes=0`` it ends in the exact machine; one pass is what the DC-SVM paper compares with.
-    Of two classes.
 
     Parameters
     ----------
@@ -24,42 +24,8 @@ class CascadeSVC(ByRun):
     decide : str, default "top"
         "top": the machine at the top decides; or its leaves together: "mean", "sign" or
         "committee".
-    C : float, default 1.0
-        Penalty of errors, above 0.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian"}, default "rbf"
-    degree : int, default 3
-        Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default "scale"
-        As `DCSVC` has it.
-    coef0 : float, default 0.0
-        Of the polynomial and sigmoid kernels.
-    fit_intercept : bool, default True
-        Whether decision values have an offset.
-    tol : float, default 1e-3
-        Violation to stop at.
-    class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (2 n_c) for a class of n_c rows.
-    run : str or path, optional
-        A folder for the run, which is kept and gone on with; its data lie beside it, as
-        ``RUN.data.zarr``.
-    client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
-    random_state : int, RandomState or None, default None
-        Of all random choices. None is 0.
-    n_jobs : int or None, default -1
-        Threads that predict; -1: as many as BLAS may use. None is 1.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (2,)
-    class_weight_ : ndarray, shape (2,)
-    model_ : Model
-        What decides.
-    n_support_vectors_ : int
-        Support vectors of `model_`, of all its machines together.
-    objective_ : float or None
-        The dual objective, where the method ends in one machine of the whole problem.
-    n_features_in_ : int
+    Others
+        Those of `ByRun`.
 
     References
     ----------
@@ -68,55 +34,16 @@ class CascadeSVC(ByRun):
     """
 
     method = "cascade"
-    own = (
-        "leaves",
-        "arity",
-        "passes",
-        "decide",
-    )
 
-    def __init__(
-        self,
-        *,
-        leaves: int = 8,
-        arity: int = 2,
-        passes: int = 0,
-        decide: str = "top",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
-        run: Any = None,
-        client: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.leaves = leaves
-        self.arity = arity
-        self.passes = passes
-        self.decide = decide
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.class_weight = class_weight
-        self.run = run
-        self.client = client
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    leaves: int = 8
+    arity: int = 2
+    passes: int = 0
+    decide: str = "top"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BaggingSVC(ByRun):
     """Bagging: machines of random samples that vote.
-
-    Of two classes.
 
     Parameters
     ----------
@@ -126,42 +53,8 @@ class BaggingSVC(ByRun):
         Whether each sample is drawn with replacement; else they share all rows out.
     vote : str, default "mean"
         "mean" of the decision values, or of their "sign"; or a Bayesian "committee".
-    C : float, default 1.0
-        Penalty of errors, above 0.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian"}, default "rbf"
-    degree : int, default 3
-        Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default "scale"
-        As `DCSVC` has it.
-    coef0 : float, default 0.0
-        Of the polynomial and sigmoid kernels.
-    fit_intercept : bool, default True
-        Whether decision values have an offset.
-    tol : float, default 1e-3
-        Violation to stop at.
-    class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (2 n_c) for a class of n_c rows.
-    run : str or path, optional
-        A folder for the run, which is kept and gone on with; its data lie beside it, as
-        ``RUN.data.zarr``.
-    client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
-    random_state : int, RandomState or None, default None
-        Of all random choices. None is 0.
-    n_jobs : int or None, default -1
-        Threads that predict; -1: as many as BLAS may use. None is 1.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (2,)
-    class_weight_ : ndarray, shape (2,)
-    model_ : Model
-        What decides.
-    n_support_vectors_ : int
-        Support vectors of `model_`, of all its machines together.
-    objective_ : float or None
-        The dual objective, where the method ends in one machine of the whole problem.
-    n_features_in_ : int
+    Others
+        Those of `ByRun`.
 
     References
     ----------
@@ -169,52 +62,17 @@ class BaggingSVC(ByRun):
     """
 
     method = "bagging"
-    own = (
-        "members",
-        "replace",
-        "vote",
-    )
 
-    def __init__(
-        self,
-        *,
-        members: int = 16,
-        replace: bool = False,
-        vote: str = "mean",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
-        run: Any = None,
-        client: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.members = members
-        self.replace = replace
-        self.vote = vote
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.class_weight = class_weight
-        self.run = run
-        self.client = client
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    members: int = 16
+    replace: bool = False
+    vote: str = "mean"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NystromSVC(ByRun):
     """A linear machine over Nystrom features (LLSVM).
 
-    Of two classes.
+    ``tol`` is that of the linear machine. Kernels: "rbf", "poly", "linear", "laplacian".
 
     Parameters
     ----------
@@ -224,42 +82,8 @@ class NystromSVC(ByRun):
         "kmeans": centres; "random": rows.
     loss : str, default "hinge"
         "hinge" or "squared_hinge".
-    C : float, default 1.0
-        Penalty of errors, above 0.
-    kernel : {"rbf", "poly", "linear", "laplacian"}, default "rbf"
-    degree : int, default 3
-        Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default "scale"
-        As `DCSVC` has it.
-    coef0 : float, default 0.0
-        Of the polynomial and sigmoid kernels.
-    fit_intercept : bool, default True
-        Whether decision values have an offset.
-    tol : float, default 1e-3
-        Violation of the linear machine to stop at.
-    class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (2 n_c) for a class of n_c rows.
-    run : str or path, optional
-        A folder for the run, which is kept and gone on with; its data lie beside it, as
-        ``RUN.data.zarr``.
-    client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
-    random_state : int, RandomState or None, default None
-        Of all random choices. None is 0.
-    n_jobs : int or None, default -1
-        Threads that predict; -1: as many as BLAS may use. None is 1.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (2,)
-    class_weight_ : ndarray, shape (2,)
-    model_ : Model
-        What decides.
-    n_support_vectors_ : int
-        Support vectors of `model_`, of all its machines together.
-    objective_ : float or None
-        The dual objective, where the method ends in one machine of the whole problem.
-    n_features_in_ : int
+    Others
+        Those of `ByRun`.
 
     References
     ----------
@@ -269,52 +93,17 @@ class NystromSVC(ByRun):
     """
 
     method = "nystrom"
-    own = (
-        "rank",
-        "landmarks",
-        "loss",
-    )
 
-    def __init__(
-        self,
-        *,
-        rank: int = 1000,
-        landmarks: str = "kmeans",
-        loss: str = "hinge",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
-        run: Any = None,
-        client: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.rank = rank
-        self.landmarks = landmarks
-        self.loss = loss
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.class_weight = class_weight
-        self.run = run
-        self.client = client
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    rank: int = 1000
+    landmarks: str = "kmeans"
+    loss: str = "hinge"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FourierSVC(ByRun):
     """A linear machine over random Fourier features, or Fastfood's.
 
-    Of two classes.
+    ``tol`` is that of the linear machine. Kernels: "rbf", "laplacian".
 
     Parameters
     ----------
@@ -324,42 +113,8 @@ class FourierSVC(ByRun):
         Whether frequencies are Fastfood's products of Hadamard matrices (rbf only).
     loss : str, default "hinge"
         "hinge" or "squared_hinge".
-    C : float, default 1.0
-        Penalty of errors, above 0.
-    kernel : {"rbf", "laplacian"}, default "rbf"
-    degree : int, default 3
-        Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default "scale"
-        As `DCSVC` has it.
-    coef0 : float, default 0.0
-        Of the polynomial and sigmoid kernels.
-    fit_intercept : bool, default True
-        Whether decision values have an offset.
-    tol : float, default 1e-3
-        Violation of the linear machine to stop at.
-    class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (2 n_c) for a class of n_c rows.
-    run : str or path, optional
-        A folder for the run, which is kept and gone on with; its data lie beside it, as
-        ``RUN.data.zarr``.
-    client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
-    random_state : int, RandomState or None, default None
-        Of all random choices. None is 0.
-    n_jobs : int or None, default -1
-        Threads that predict; -1: as many as BLAS may use. None is 1.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (2,)
-    class_weight_ : ndarray, shape (2,)
-    model_ : Model
-        What decides.
-    n_support_vectors_ : int
-        Support vectors of `model_`, of all its machines together.
-    objective_ : float or None
-        The dual objective, where the method ends in one machine of the whole problem.
-    n_features_in_ : int
+    Others
+        Those of `ByRun`.
 
     References
     ----------
@@ -369,52 +124,17 @@ class FourierSVC(ByRun):
     """
 
     method = "fourier"
-    own = (
-        "outputs",
-        "structured",
-        "loss",
-    )
 
-    def __init__(
-        self,
-        *,
-        outputs: int = 2000,
-        structured: bool = False,
-        loss: str = "hinge",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
-        run: Any = None,
-        client: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.outputs = outputs
-        self.structured = structured
-        self.loss = loss
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.class_weight = class_weight
-        self.run = run
-        self.client = client
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    outputs: int = 2000
+    structured: bool = False
+    loss: str = "hinge"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LtpuSVC(ByRun):
     """Locally tuned processing units: a linear machine over kernel values at centres of k-means.
 
-    Of two classes.
+    ``tol`` is that of the linear machine. Kernel: "rbf".
 
     Parameters
     ----------
@@ -424,42 +144,8 @@ class LtpuSVC(ByRun):
         Nearest centres that tell a centre's width; 0: gamma is that of all.
     loss : str, default "hinge"
         "hinge" or "squared_hinge".
-    C : float, default 1.0
-        Penalty of errors, above 0.
-    kernel : {"rbf"}, default "rbf"
-    degree : int, default 3
-        Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default "scale"
-        As `DCSVC` has it.
-    coef0 : float, default 0.0
-        Of the polynomial and sigmoid kernels.
-    fit_intercept : bool, default True
-        Whether decision values have an offset.
-    tol : float, default 1e-3
-        Violation of the linear machine to stop at.
-    class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (2 n_c) for a class of n_c rows.
-    run : str or path, optional
-        A folder for the run, which is kept and gone on with; its data lie beside it, as
-        ``RUN.data.zarr``.
-    client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
-    random_state : int, RandomState or None, default None
-        Of all random choices. None is 0.
-    n_jobs : int or None, default -1
-        Threads that predict; -1: as many as BLAS may use. None is 1.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (2,)
-    class_weight_ : ndarray, shape (2,)
-    model_ : Model
-        What decides.
-    n_support_vectors_ : int
-        Support vectors of `model_`, of all its machines together.
-    objective_ : float or None
-        The dual objective, where the method ends in one machine of the whole problem.
-    n_features_in_ : int
+    Others
+        Those of `ByRun`.
 
     References
     ----------
@@ -468,52 +154,17 @@ class LtpuSVC(ByRun):
     """
 
     method = "ltpu"
-    own = (
-        "centres",
-        "neighbours",
-        "loss",
-    )
 
-    def __init__(
-        self,
-        *,
-        centres: int = 1000,
-        neighbours: int = 0,
-        loss: str = "hinge",
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
-        run: Any = None,
-        client: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.centres = centres
-        self.neighbours = neighbours
-        self.loss = loss
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.class_weight = class_weight
-        self.run = run
-        self.client = client
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    centres: int = 1000
+    neighbours: int = 0
+    loss: str = "hinge"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GreedySVC(ByRun):
     """SpSVM: a greedily chosen basis, the squared hinge loss, Newton steps.
 
-    Of two classes.
+    Kernels: all but "sigmoid".
 
     Parameters
     ----------
@@ -523,42 +174,8 @@ class GreedySVC(ByRun):
         Candidates at a time, drawn at random.
     least : float, default 1e-4
         Share of the objective that a basis vector has to bring.
-    C : float, default 1.0
-        Penalty of errors, above 0.
-    kernel : {"rbf", "poly", "linear", "laplacian"}, default "rbf"
-    degree : int, default 3
-        Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default "scale"
-        As `DCSVC` has it.
-    coef0 : float, default 0.0
-        Of the polynomial and sigmoid kernels.
-    fit_intercept : bool, default True
-        Whether decision values have an offset.
-    tol : float, default 1e-3
-        Violation to stop at.
-    class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (2 n_c) for a class of n_c rows.
-    run : str or path, optional
-        A folder for the run, which is kept and gone on with; its data lie beside it, as
-        ``RUN.data.zarr``.
-    client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
-    random_state : int, RandomState or None, default None
-        Of all random choices. None is 0.
-    n_jobs : int or None, default -1
-        Threads that predict; -1: as many as BLAS may use. None is 1.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (2,)
-    class_weight_ : ndarray, shape (2,)
-    model_ : Model
-        What decides.
-    n_support_vectors_ : int
-        Support vectors of `model_`, of all its machines together.
-    objective_ : float or None
-        The dual objective, where the method ends in one machine of the whole problem.
-    n_features_in_ : int
+    Others
+        Those of `ByRun`.
 
     References
     ----------
@@ -567,52 +184,15 @@ class GreedySVC(ByRun):
     """
 
     method = "greedy"
-    own = (
-        "basis",
-        "pool",
-        "least",
-    )
 
-    def __init__(
-        self,
-        *,
-        basis: int = 500,
-        pool: int = 59,
-        least: float = 1e-4,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
-        run: Any = None,
-        client: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.basis = basis
-        self.pool = pool
-        self.least = least
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.class_weight = class_weight
-        self.run = run
-        self.client = client
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    basis: int = 500
+    pool: int = 59
+    least: float = 1e-4
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlineSVC(ByRun):
     """LaSVM: rows are taken one by one, and a finish.
-
-    Of two classes.
 
     Parameters
     ----------
@@ -620,42 +200,8 @@ class OnlineSVC(ByRun):
         Passes over the rows, at most.
     samples : int, default 1
         Rows of which the one most on the wrong side is taken; 1: random.
-    C : float, default 1.0
-        Penalty of errors, above 0.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian"}, default "rbf"
-    degree : int, default 3
-        Of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default "scale"
-        As `DCSVC` has it.
-    coef0 : float, default 0.0
-        Of the polynomial and sigmoid kernels.
-    fit_intercept : bool, default True
-        Whether decision values have an offset.
-    tol : float, default 1e-3
-        Violation to stop at.
-    class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (2 n_c) for a class of n_c rows.
-    run : str or path, optional
-        A folder for the run, which is kept and gone on with; its data lie beside it, as
-        ``RUN.data.zarr``.
-    client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
-    random_state : int, RandomState or None, default None
-        Of all random choices. None is 0.
-    n_jobs : int or None, default -1
-        Threads that predict; -1: as many as BLAS may use. None is 1.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape (2,)
-    class_weight_ : ndarray, shape (2,)
-    model_ : Model
-        What decides.
-    n_support_vectors_ : int
-        Support vectors of `model_`, of all its machines together.
-    objective_ : float or None
-        The dual objective, where the method ends in one machine of the whole problem.
-    n_features_in_ : int
+    Others
+        Those of `ByRun`.
 
     References
     ----------
@@ -664,40 +210,6 @@ class OnlineSVC(ByRun):
     """
 
     method = "online"
-    own = (
-        "passes",
-        "samples",
-    )
 
-    def __init__(
-        self,
-        *,
-        passes: int = 1,
-        samples: int = 1,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
-        run: Any = None,
-        client: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.passes = passes
-        self.samples = samples
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.class_weight = class_weight
-        self.run = run
-        self.client = client
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    passes: int = 1
+    samples: int = 1

@@ -66,6 +66,10 @@ def trained(
         weights = words["class_weight"].values()
         words = {**words, "class_weight": dict(zip(labels.tolist(), weights, strict=True))}
     y = labels[codes]
+    if client is not None and not hasattr(client, "scheduler"):
+        raise InputError(f"client is {client!r:.80}; give a distributed.Client.")
+    if callbacks is not None and not isinstance(callbacks, list | tuple):
+        raise InputError(f"callbacks is {callbacks!r:.80}; give a list of dcsvm_dask.Callback.")
     address = None if client is None else client.scheduler.address
     workers = 0 if client is None else None
     how: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from dcsvm_dask.checks import is_a
 from dcsvm_dask.clustering import choose_partition
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
@@ -174,7 +176,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         for name, least in (("block_rows", 2), ("exact", 0)):
             value = getattr(self, name)
-            if not (isinstance(value, int) and not isinstance(value, bool) and value >= least):
+            if not (is_a(value, numbers.Integral) and value >= least):
                 raise InputError(f"{name} is {value!r:.80}; give a whole number from {least}.")
         return candidates
 

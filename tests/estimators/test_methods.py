@@ -71,7 +71,7 @@ def test_a_method_s_parameters_and_their_defaults_are_those_of_the_command(estim
     own = METHODS[estimator.method].options().to_json()
     defaults = type(estimator)().get_params()
     known = {name: value for name, value in own.items() if name != "chunks"}
-    assert {name: defaults[name] for name in estimator.own} == known
+    assert {name: defaults[name] for name in estimator.own()} == known
 
 
 def test_a_converged_cascade_is_svc(rows: Any) -> None:

@@ -123,6 +123,8 @@ def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Pa
         ({"run": "r", "max_iter": 5}, {}, "max_iter is not possible with run"),
         ({"stop_at": 4}, {}, "there is no level 4"),
         ({"time_budget": -1}, {}, "time-budget: -1 is not possible"),
+        ({"client": "tcp://here"}, {}, "give a distributed.Client"),
+        ({"callbacks": 5}, {}, "give a list of dcsvm_dask.Callback"),
     ],
 )
 def test_what_a_run_cannot_do_is_refused(
