@@ -1,20 +1,52 @@
-"""Independent tiles side by side: compiled work lets go of Python's lock."""
+"""Independent pieces of work side by side: compiled work lets go of Python's lock."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeVar, cast
 
 Item = TypeVar("Item")
 
 
-def for_each(work: Callable[[Item], object], items: Iterable[Item], threads: int) -> None:
-    """Call `work` on every item, on so many threads; what it raises is raised here."""
+def for_each(
+    work: Callable[[Item], object], items: Iterable[Item], threads: int, *, after: float = 0.0
+) -> None:
+    """Call `work` on every item, on so many threads; what it raises is raised here.
+
+    Parameters
+    ----------
+    after : float, default 0.0
+        Seconds after which other threads than this one join in. Many pieces that take less than
+        that together are done sooner by one.
+    """
     if threads <= 1:
         for item in items:
             work(item)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, items):
-            pass
+    if after <= 0.0:
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(work, items):
+                pass
+        return
+    left, nothing = iter(items), object()
+    turn, over = threading.Lock(), threading.Event()
+
+    def take_part(wait: float) -> None:
+        over.wait(wait)
+        try:
+            while not over.is_set():
+                with turn:
+                    item = next(left, nothing)
+                if item is nothing:
+                    return
+                work(cast("Item", item))
+        finally:
+            over.set()  # nothing is left, or it has failed
+
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(take_part, after) for _ in range(threads - 1)]
+        take_part(0.0)
+    for other in others:
+        other.result()

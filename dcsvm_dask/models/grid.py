@@ -1,14 +1,27 @@
-"""Machines of many C over the folds of one kernel matrix: it is computed once, C goes up."""
+"""Machines of many C: C goes up, each solution starts from the one before."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.solvers import Machine, solve_smo
+from dcsvm_dask.kernels import Kernel, Rows, kernel_products
+from dcsvm_dask.models.model import Model, decide_whole
+from dcsvm_dask.solvers import (
+    Machine,
+    Solution,
+    solve_blocks,
+    solve_next,
+    solve_smo,
+    solve_whole,
+    stretched,
+)
+from dcsvm_dask.solvers.whole import NO_LIMIT
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -47,8 +60,8 @@ def solve_fold(
 ) -> HeldOut:
     """Solve the machines of some rows for each C, each from the one before; decide the others.
 
-    A solution for one C is feasible for every larger one, so they are solved ascending (as whole
-    grids are in liquidSVM: Steinwart, Thomann, 2017).
+    A solution for one C, and many a multiple of it, is feasible for every larger one, so they are
+    solved ascending (as whole grids are in liquidSVM: Steinwart, Thomann, 2017).
 
     Parameters
     ----------
@@ -83,23 +96,221 @@ def solve_fold(
             values[:, :, number] = y[0] if len(y) else 0.0
             continue
         inner, across = _part(K, rows, rows), _part(K, test, rows)
-        alpha = np.zeros(len(rows))
+        alpha, gradient = np.zeros(len(rows)), np.full(len(rows), -1.0)
         for place, C in enumerate(costs.tolist()):
-            begin = time.perf_counter()
+            begin, bounds = time.perf_counter(), C * weight[rows]
             found = solve_smo(
                 inner,
                 y,
-                C * weight[rows],
-                alpha=alpha,
+                bounds,
+                alpha=stretched(alpha, gradient, bounds),
                 equality=equality,
                 tol=tol,
                 max_iter=max_iter,
             )
-            alpha = found.alpha
+            alpha, gradient = found.alpha, found.gradient
             values[place, :, number] = across @ (y * alpha) + found.bias
             solved[place] &= found.converged
             seconds[place] += time.perf_counter() - begin
     return HeldOut(values, solved, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The machines of all rows for one C.
+
+    Attributes
+    ----------
+    solutions : list of Solution
+        Of each machine, for the rows that take part in it.
+    kernel_values : int
+    """
+
+    solutions: list[Solution]
+    kernel_values: int
+
+    @property
+    def solved(self) -> bool:
+        """Whether all machines are within the tolerance."""
+        return all(one.converged for one in self.solutions)
+
+
+def solve_point(
+    kernel: Kernel,
+    X: Rows,
+    codes: NDArray[np.integer],
+    bounds: Vector,
+    machines: list[Machine],
+    before: list[Solution] | None = None,
+    *,
+    blocks: NDArray[np.integer] | None = None,
+    equality: bool = True,
+    tol: float = 1e-3,
+    working_size: int = 8192,
+    max_iter: int | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> Point:
+    """Solve the machines of all rows for one C, from the solutions for a smaller one.
+
+    To the tolerance by kernel values in float32, as LIBSVM has them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    codes : ndarray, shape (n,), integers
+        Classes.
+    bounds : ndarray, shape (n,)
+        Upper bounds, above 0.
+    machines : list of Machine
+    before : list of Solution, optional
+        What the machines came to for bounds that are nowhere larger.
+    blocks : ndarray, shape (n,), integers, optional
+        The block of each row. Where there is no solution before, machines begin at those of the
+        blocks (divide and conquer), unless these contradict each other.
+    equality : bool, default True
+        Whether machines have a bias.
+    tol : float, default 1e-3
+    working_size : int, default 8192
+        Most rows of a working set; see `solve_whole`.
+    max_iter : int, optional
+        About the most steps of each machine.
+    seed : int, default 0
+    threads : int, default 1
+
+    Returns
+    -------
+    Point
+    """
+    solutions, values = [], 0
+    for number, machine in enumerate(machines):
+        rows, y = machine.rows(codes)
+        Z = X if len(rows) == len(codes) else X[rows]
+        if abs(y.sum()) == len(y):
+            zero = np.zeros(len(y))
+            decides = float(y[0]) if len(y) else 0.0
+            solutions.append(Solution(zero, zero - 1.0, 0.0, 0.0, 0, converged=True, bias=decides))
+            continue
+        if before is None:
+            of_rows = None if blocks is None else _by_label(blocks[rows])
+            found, computed = _solve_first(
+                kernel,
+                Z,
+                y,
+                bounds[rows],
+                of_rows,
+                equality,
+                tol,
+                working_size,
+                max_iter,
+                seed,
+                threads,
+            )
+        else:
+            found, computed = solve_next(
+                kernel,
+                Z,
+                y,
+                bounds[rows],
+                before[number],
+                equality=equality,
+                tol=tol,
+                working_size=working_size,
+                max_iter=max_iter,
+                threads=threads,
+                verify=False,
+            )
+        solutions.append(found)
+        values += computed
+    return Point(solutions, values)
+
+
+def _solve_first(
+    kernel: Kernel,
+    X: Rows,
+    y: Vector,
+    C: Vector,
+    blocks: list[Index] | None,
+    equality: bool,
+    tol: float,
+    working_size: int,
+    max_iter: int | None,
+    seed: int,
+    threads: int,
+) -> tuple[Solution, int]:
+    """Solve a machine for which no smaller C has a solution."""
+    how: dict[str, Any] = {
+        "equality": equality,
+        "tol": tol,
+        "working_size": working_size,
+        "seed": seed,
+        "threads": threads,
+        "verify": False,
+    }
+    values, limit = 0, NO_LIMIT if max_iter is None else max_iter
+    if blocks is not None and len(blocks) > 1:
+        alpha, steps, values = solve_blocks(
+            kernel, X, y, C, blocks, equality=equality, max_iter=max_iter, seed=seed
+        )
+        if alpha is not None:
+            left = max(0, limit - steps)
+            found, computed = solve_whole(kernel, X, y, C, alpha=alpha, max_iter=left, **how)
+            found.n_iter += steps
+            return found, values + computed
+    stop = None if max_iter is None else partial(_is_over, max_iter)
+    found, computed = solve_whole(kernel, X, y, C, callback=stop, **how)
+    return found, values + computed
+
+
+def _by_label(labels: NDArray[np.integer]) -> list[Index]:
+    """Return the places of each label, ascending."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+
+
+def decide_point(
+    kernel: Kernel,
+    X: Rows,
+    codes: NDArray[np.integer],
+    machines: list[Machine],
+    solutions: list[Solution],
+    X_test: Rows,
+    *,
+    threads: int = 1,
+) -> Vector:
+    """Return what machines say of other rows; above 0 means a machine's positive class.
+
+    Parameters
+    ----------
+    kernel, X, codes, machines
+        As `solve_point` took them.
+    solutions : list of Solution
+        What it returned.
+    X_test : ndarray or CSR, shape (m, d), float32
+    threads : int, default 1
+        For several machines.
+
+    Returns
+    -------
+    ndarray, shape (m, n_machines), float64
+    """
+    coef = np.zeros((len(codes), len(machines)))
+    for number, (machine, found) in enumerate(zip(machines, solutions, strict=True)):
+        rows, y = machine.rows(codes)
+        coef[rows, number] = y * found.alpha
+    support = np.flatnonzero(coef.any(axis=1))
+    shift = np.array([found.bias for found in solutions])
+    if len(machines) == 1:
+        borders = np.array([0, len(support)])
+        model = Model(kernel, X[support], coef[support, 0], borders, shift)
+        return decide_whole(model, X_test)[:, None]
+    return shift + kernel_products(kernel, X_test, X[support], coef[support], threads=threads)
+
+
+def _is_over(limit: int, steps: int, violation: float) -> bool:
+    del violation
+    return steps >= limit
 
 
 def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:

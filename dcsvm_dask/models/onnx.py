@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.models.onnx_graph import ROWS, Graph
 from dcsvm_dask.models.pairs import PairsModel
+from dcsvm_dask.models.rest import RestModel
 
 Vector = NDArray[np.float64]
 
@@ -156,6 +157,18 @@ def pairs_onnx(
     confidences = _confidences(graph, values, sides, n_classes)
     label = graph.add("ArgMax", confidences if break_ties else votes, axis=1, keepdims=0)
     return graph.model(n_features, label, classes, confidences, n_classes)
+
+
+def rest_onnx(model: RestModel, classes: NDArray[Any], scaling: RowScaling | None = None) -> Any:
+    """Return machines of each class against the rest as an `onnx.ModelProto`; see `linear_onnx`."""
+    if model.kernel.name == "linear":
+        weights = model.dual_coef @ model.support.astype(np.float64)
+        return linear_onnx(weights, model.bias, classes, scaling)
+    graph = Graph()
+    K = _kernel(graph, model.kernel, _scaled_rows(graph, scaling), model.support)
+    values = graph.add("Gemm", K, np.ascontiguousarray(model.dual_coef.T), model.bias)
+    label = graph.add("ArgMax", values, axis=1, keepdims=0)
+    return graph.model(int(model.support.shape[1]), label, classes, values, len(classes))
 
 
 def _of_two(graph: Graph, n_features: int, values: str, classes: NDArray[Any]) -> Any:

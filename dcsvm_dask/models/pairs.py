@@ -4,111 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_products
-from dcsvm_dask.models.model import rounding
+from dcsvm_dask.kernels import Rows, kernel_products
+from dcsvm_dask.models.many import ManyModel
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class PairsModel:
-    """One machine for each pair of classes, over support vectors that they share.
+class PairsModel(ManyModel):
+    """One machine for each pair of classes, the pairs (0, 1), (0, 2) to (k - 2, k - 1).
 
-    Attributes
-    ----------
-    support : Rows, shape (n_support, n_features), float32
-        Class after class.
-    dual_coef : ndarray, shape (n_classes - 1, n_support), float64
-        y_i alpha_i of the support vectors of class c: row k belongs to the machine of c and the
-        k-th of the other classes. The first class of a pair is positive.
-    of_class : ndarray, shape (n_classes,), int64
-        Support vectors of each class.
-    bias : ndarray, shape (n_classes (n_classes - 1) / 2,), float64
-        Of the pairs (0, 1), (0, 2) to (n_classes - 2, n_classes - 1).
+    The first class of a pair is positive. Row k of `dual_coef` belongs, of support vectors of class
+    c, to the machine of c and the k-th of the other classes.
     """
 
-    kernel: Kernel
-    support: Rows
-    dual_coef: NDArray[np.float64]
-    of_class: NDArray[np.int64]
-    bias: Vector
-
-    @property
-    def n_support(self) -> int:
-        """Number of support vectors."""
-        return int(self.support.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        """Number of features of the rows that it decides."""
-        return int(self.support.shape[1])
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.of_class)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the support vectors are CSR."""
-        return is_sparse(self.support)
-
-    def any_row(self) -> Rows:
-        """Return a row that it can decide."""
-        return self.support[:1]
-
-    def check(self) -> None:
-        """Refuse arrays that cannot be a model.
-
-        Raises
-        ------
-        InputError
-            If shapes do not fit to each other or a number is not finite.
-        """
-        k, n = self.n_classes, self.n_support
-        wrong = None
-        if k < 2 or (self.of_class < 0).any() or self.of_class.sum() != n:
-            wrong = f"{n} support vectors, of classes {self.of_class.tolist()}"
-        elif self.dual_coef.shape != (k - 1, n):
-            wrong = f"coefficients of shape {self.dual_coef.shape} for {k} classes"
-        elif self.bias.shape != (k * (k - 1) // 2,):
-            wrong = f"{self.bias.size} biases for {k} classes"
-        elif not (np.isfinite(self.dual_coef).all() and np.isfinite(self.bias).all()):
-            wrong = "a coefficient or a bias is not finite"
-        if wrong is not None:
-            raise InputError(f"not a model: {wrong}")
-
-    def decide(self, X: Rows, *, dtype: type = np.float32, threads: int = 1) -> Vector:
-        """Return the decision values of all pairs; above 0 means the first class.
-
-        Parameters
-        ----------
-        X : ndarray or CSR, shape (n, n_features), float32
-        dtype : float32 or float64
-            Precision of kernel values. Rows that float32 leaves in doubt about a pair's vote are
-            decided again in float64.
-        threads : int, default 1
-
-        Returns
-        -------
-        ndarray, shape (n, n_pairs), float64
-        """
-        values = self._decide(X, dtype, threads)
-        if dtype == np.float32 and len(values) and self.support.shape[0]:
-            unsure = np.flatnonzero((np.abs(values) <= self.rounding(X)).any(axis=1))
-            if len(unsure):
-                values[unsure] = self._decide(X[unsure], np.float64, threads)
-        return values
-
-    def rounding(self, X: Rows) -> float:
-        """Return what rounding of kernel values to float32 may change a decision value by."""
-        of_rows = [rounding(self.kernel, X, self.support, row) for row in self.dual_coef]
-        return 2.0 * max(of_rows, default=0.0)
+    scheme: ClassVar[str] = "ovo"
 
     def weights(self) -> Vector:
         """Return the weights of the features in each pair's machine, for the linear kernel.
@@ -125,10 +41,10 @@ class PairsModel:
             found[number] += self.dual_coef[a, other] @ self.support[other].astype(np.float64)
         return found
 
-    def _decide(self, X: Rows, dtype: type, threads: int) -> Vector:
-        n_classes = self.n_classes
+    def sums(self, X: Rows, *, dtype: Any = np.float32, threads: int = 1) -> Vector:
+        """Return the decision values of all pairs without their biases."""
         stop = np.cumsum(self.of_class)
-        sums = [
+        of_classes = [
             kernel_products(
                 self.kernel,
                 X,
@@ -140,9 +56,14 @@ class PairsModel:
             for count, last in zip(self.of_class, stop, strict=True)
         ]
         values = np.empty((X.shape[0], len(self.bias)))
-        for number, (a, b) in enumerate(combinations(range(n_classes), 2)):
-            values[:, number] = sums[a][:, b - 1] + sums[b][:, a] + self.bias[number]
+        for number, (a, b) in enumerate(combinations(range(self.n_classes), 2)):
+            values[:, number] = of_classes[a][:, b - 1] + of_classes[b][:, a]
         return values
+
+    @staticmethod
+    def in_doubt(values: Vector, error: float) -> NDArray[np.bool_]:
+        """Return of which rows an error of decision values may change a vote."""
+        return np.asarray((np.abs(values) <= error).any(axis=1))
 
 
 def winners(values: Vector, n_classes: int) -> NDArray[np.int64]:

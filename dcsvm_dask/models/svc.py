@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.models.pairs import PairsModel
 
 Vector = NDArray[np.float64]
 
@@ -64,6 +65,66 @@ def to_svc(
     InputError
         If scikit-learn is not installed or has no such kernel.
     """
+    # The negative class comes first; inside, SVC keeps coefficients with the other sign.
+    order = np.concatenate([np.flatnonzero(coef < 0), np.flatnonzero(coef > 0)])
+    dual = np.asarray(coef, dtype=np.float64)[order][None, :]
+    counts = np.array([np.count_nonzero(coef < 0), np.count_nonzero(coef > 0)])
+    svc = _filled(kernel, C, tol, support[order], rows[order], dual, counts, classes, n_rows)
+    svc.intercept_ = np.array([bias])
+    svc._dual_coef_, svc._intercept_ = -svc.dual_coef_, np.array([-bias])
+    return svc
+
+
+def to_pairs_svc(
+    model: PairsModel,
+    C: float,
+    tol: float,
+    rows: NDArray[np.int64],
+    classes: list[Any],
+    n_rows: int,
+) -> Any:
+    """Return a fitted `sklearn.svm.SVC` that makes the same decisions of many classes.
+
+    Parameters
+    ----------
+    model : PairsModel
+    C, tol : float
+        Parameters to put into the SVC.
+    rows : ndarray, shape (n_support,), int64
+        The row numbers of its support vectors in the training data.
+    classes : list of labels
+    n_rows : int
+        Rows of the training data.
+
+    Raises
+    ------
+    InputError
+        If scikit-learn is not installed or has no such kernel.
+    """
+    dual = np.ascontiguousarray(model.dual_coef, dtype=np.float64)
+    how = (C, tol, model.support, rows, dual, model.of_class, classes, n_rows)
+    svc = _filled(model.kernel, *how)
+    svc.intercept_ = np.array(model.bias)
+    svc._dual_coef_, svc._intercept_ = svc.dual_coef_, svc.intercept_
+    svc.n_iter_ = svc._num_iter = np.zeros(len(model.bias), np.int32)
+    return svc
+
+
+def _filled(
+    kernel: Kernel,
+    C: float,
+    tol: float,
+    support: Rows,
+    rows: NDArray[np.int64],
+    dual: Vector,
+    counts: NDArray[np.int64],
+    classes: list[Any],
+    n_rows: int,
+) -> Any:
+    """Return an SVC with everything but its offsets and coefficients as it keeps them inside.
+
+    `counts` are the support vectors of each class, one class after the other in `support`.
+    """
     require_sklearn("to_sklearn")
     from scipy import sparse
     from sklearn.svm import SVC
@@ -72,9 +133,6 @@ def to_svc(
         raise InputError(
             "to_sklearn: SVC has no laplacian kernel; it has rbf, poly, linear, sigmoid"
         )
-    # The negative class comes first; inside, SVC keeps coefficients with the other sign.
-    order = np.concatenate([np.flatnonzero(coef < 0), np.flatnonzero(coef > 0)])
-    dual = np.asarray(coef, dtype=np.float64)[order][None, :]
     sparse_rows = is_sparse(support)
     svc = SVC(
         C=C,
@@ -85,23 +143,23 @@ def to_svc(
         tol=tol,
     )
     svc.classes_ = np.array(classes)
-    svc.class_weight_ = np.ones(2)
+    svc.class_weight_ = np.ones(len(classes))
     svc.n_features_in_ = int(support.shape[1])
     svc.shape_fit_ = (n_rows, svc.n_features_in_)
     svc.fit_status_ = 0
-    svc.support_ = rows[order].astype(np.int32)
-    held = support[order].astype(np.float64)
+    svc.support_ = rows.astype(np.int32)
+    held = support.astype(np.float64)
     if sparse_rows:
         held.indices, held.indptr = held.indices.astype(np.int32), held.indptr.astype(np.int32)
-        held, dual = sparse.csr_array(held), sparse.csr_array(dual)
+        # SVC looks at the stored values alone, so zeros are stored too.
+        m, n = dual.shape
+        stored = dual.ravel(), np.tile(np.arange(n, dtype=np.int32), m), n * np.arange(m + 1)
+        held, dual = sparse.csr_array(held), sparse.csr_array(stored, shape=(m, n))
     else:
         held = np.ascontiguousarray(held)
     svc.support_vectors_ = held
-    svc._n_support = np.array([np.count_nonzero(coef < 0), np.count_nonzero(coef > 0)], np.int32)
+    svc._n_support = counts.astype(np.int32)
     svc.dual_coef_ = dual
-    svc.intercept_ = np.array([bias])
-    svc._dual_coef_ = -dual
-    svc._intercept_ = np.array([-bias])
     svc._probA = svc._probB = np.empty(0)
     svc._gamma = float(kernel.gamma)
     svc._sparse = sparse_rows

@@ -5,15 +5,25 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.decomposition import solve_decomposition
+from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.greedy import Expansion, grow_basis, solve_greedy
 from dcsvm_dask.solvers.greedy_newton import Newton, RowSums
 from dcsvm_dask.solvers.greedy_rows import BasisRows
 from dcsvm_dask.solvers.linear import solve_linear, solve_linear_chunks
 from dcsvm_dask.solvers.linear_descent import Chunks
 from dcsvm_dask.solvers.linear_problem import LinearSolution
-from dcsvm_dask.solvers.machines import Machine, SolvedMachine, machines_of, solve_machines
+from dcsvm_dask.solvers.machines import (
+    SCHEMES,
+    Machine,
+    SolvedMachine,
+    coefficient_rows,
+    labels_of_classes,
+    machines_of,
+    solve_machines,
+)
 from dcsvm_dask.solvers.online import Learned, solve_online
 from dcsvm_dask.solvers.optimality import (
+    balanced,
     bias,
     duality_gap,
     multiplier_interval,
@@ -21,6 +31,7 @@ from dcsvm_dask.solvers.optimality import (
     violation_box,
     violation_pair,
 )
+from dcsvm_dask.solvers.path import solve_next, stretched
 from dcsvm_dask.solvers.smo import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
@@ -35,6 +46,7 @@ from dcsvm_dask.solvers.working_sets import (
 )
 
 __all__ = [
+    "SCHEMES",
     "BasisRows",
     "Chunks",
     "Expansion",
@@ -46,26 +58,32 @@ __all__ = [
     "Solution",
     "SolvedMachine",
     "SubsetMachine",
+    "balanced",
     "bias",
+    "coefficient_rows",
     "duality_gap",
     "first_set",
     "grow_basis",
     "inner_tol",
+    "labels_of_classes",
     "machines_of",
     "multiplier_interval",
     "objective",
     "reach",
     "select_set",
+    "solve_blocks",
     "solve_box_qp",
     "solve_decomposition",
     "solve_greedy",
     "solve_linear",
     "solve_linear_chunks",
     "solve_machines",
+    "solve_next",
     "solve_online",
     "solve_smo",
     "solve_whole",
     "solve_working_sets",
+    "stretched",
     "train_on_subsets",
     "violation_box",
     "violation_pair",

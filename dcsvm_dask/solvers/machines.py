@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.class_blocks import ClassBlocks
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
 
@@ -19,6 +21,9 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 SCHEMES = ("ovo", "ovr")
+_ROUNDING = 1e-12
+# Seconds: small machines are done sooner by one thread, which Python's lock does not keep waiting.
+_JOIN_AFTER = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,22 @@ class Machine:
             return np.arange(len(codes)), np.where(own, 1.0, -1.0)
         rows = np.flatnonzero(own | (codes == self.negative))
         return rows, np.where(own[rows], 1.0, -1.0)
+
+    def place(self, codes: NDArray[np.integer]) -> Index:
+        """Return in which row of the dual coefficients this machine's are, for rows that it has.
+
+        Of a row of class c, row k belongs to the machine of c and the k-th of the other classes,
+        as in scikit-learn's ``dual_coef_``; against the rest row k is class k's machine.
+
+        Parameters
+        ----------
+        codes : ndarray, shape (n,), integers
+            Their classes.
+        """
+        if self.negative is None:
+            return np.full(len(codes), self.positive)
+        first, last = sorted((self.positive, self.negative))
+        return np.where(codes == first, last - 1, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +97,21 @@ def machines_of(n_classes: int, scheme: str = "ovo") -> list[Machine]:
     return [Machine(c, None) for c in (range(n_classes) if n_classes > 2 else (1,))]
 
 
+def labels_of_classes(n_classes: int, scheme: str = "ovo") -> NDArray[np.int8]:
+    """Return the label of each class in each machine, shape (n_classes, n_machines); 0: no part."""
+    machines = machines_of(n_classes, scheme)
+    found = np.zeros((n_classes, len(machines)), dtype=np.int8)
+    for number, machine in enumerate(machines):
+        rows, y = machine.rows(np.arange(n_classes))
+        found[rows, number] = y
+    return found
+
+
+def coefficient_rows(n_classes: int, scheme: str = "ovo") -> int:
+    """Return how many dual coefficients each row has; see `Machine.place`."""
+    return n_classes - 1 if scheme == "ovo" else n_classes
+
+
 def solve_machines(
     kernel: Kernel,
     X: Rows,
@@ -89,11 +125,15 @@ def solve_machines(
     max_iter: int | None = None,
     seed: int = 0,
     threads: int = 1,
+    most_shared: float = 2.0**28,
+    alpha: Vector | None = None,
     callback: Callable[[int, float], object] | None = None,
+    within: Callable[[int], AbstractContextManager[object]] = lambda _: nullcontext(),
 ) -> list[SolvedMachine]:
     """Solve machines over the same rows, side by side; see `solve_whole`.
 
-    Up to 2,048 rows all machines share one kernel matrix.
+    Pairs of classes of up to 3,072 rows share the kernel values within classes; machines of all
+    rows, if these are up to 2,048, share one kernel matrix.
 
     Parameters
     ----------
@@ -109,6 +149,13 @@ def solve_machines(
     threads : int, default 1
         Threads that share the machines, or the kernel values of the only one. The result is the
         same; memory is that of so many working sets. Give BLAS one.
+    most_shared : float, default 2**28
+        Bytes of kernel values that pairs may share; they share nothing where it would be more.
+    alpha : ndarray, shape (n_classes - 1, n), optional
+        Where pairs start, 0 or more; what no pair may have is brought within its bounds. Of a row
+        of class c, row k belongs to the pair of c and the k-th of the other classes.
+    within : callable, optional
+        Returns the context in which a machine is solved, given its number; on several threads.
 
     Returns
     -------
@@ -117,22 +164,36 @@ def solve_machines(
     """
     n = X.shape[0]
     bounds = np.broadcast_to(np.asarray(C, np.float64), n)
-    K = kernel_matrix(kernel, X, dtype=np.float64, threads=threads) if n <= SMALL else None
+    pairs = [(one.positive, one.negative) for one in machines if one.negative is not None]
+    blocks = ClassBlocks.of(kernel, X, codes, pairs, most_shared, threads)
+    side_by_side = min(threads, len(machines))
+    if blocks is not None:
+        room = threads * 4.0 * working_size**2
+        side_by_side = min(side_by_side, max(1, int(room / (8.0 * blocks.largest**2))))
+    whole = None
+    if n <= SMALL and blocks is None:
+        whole = kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     found: dict[int, SolvedMachine] = {}
     each = 1 if len(machines) > 1 else threads
 
     def solve(number: int) -> None:
-        rows, y = machines[number].rows(codes)
+        machine = machines[number]
+        rows, y = machine.rows(codes)
         if abs(y.sum()) == len(y):
-            found[number] = _of_one_class(machines[number], rows, y)
+            found[number] = _of_one_class(machine, rows, y)
             return
-        everything = len(rows) == n
+        K = None if whole is None or len(rows) < n else whole
+        a, b = machine.positive, machine.negative
+        if blocks is not None and b is not None and (a, b) in blocks.pairs:
+            K = blocks.pair(a, b)
+            rows, y = rows[np.argsort(-y, kind="stable")], -np.sort(-y)
         solution, _ = solve_whole(
             kernel,
-            X if everything else X[rows],
+            X if K is not None or len(rows) == n else X[rows],
             y,
             bounds[rows],
-            K=K if K is None or everything else K[np.ix_(rows, rows)],
+            alpha=None if alpha is None else _start(alpha, machine, rows, y, bounds, equality),
+            K=K,
             equality=equality,
             tol=tol,
             working_size=working_size,
@@ -141,10 +202,35 @@ def solve_machines(
             threads=each,
             callback=callback,
         )
-        found[number] = SolvedMachine(machines[number], rows, y * solution.alpha, solution)
+        found[number] = _ascending(machine, rows, y, solution)
 
-    for_each(solve, range(len(machines)), min(threads, len(machines)))
+    def solve_within(number: int) -> None:
+        with within(number):
+            solve(number)
+
+    for_each(solve_within, range(len(machines)), side_by_side, after=_JOIN_AFTER)
     return [found[number] for number in range(len(machines))]
+
+
+def _start(
+    alpha: Vector, machine: Machine, rows: Index, y: Vector, C: Vector, equality: bool
+) -> Vector:
+    """Return where a pair starts: within its bounds and, with an equality, on it."""
+    a, b = machine.positive, machine.negative
+    assert b is not None
+    found = np.minimum(np.where(y > 0, alpha[b - 1, rows], alpha[a, rows]), C[rows])
+    sums = found[y > 0].sum(), found[y < 0].sum()
+    # What rounding leaves is no reason to take variables off their bounds.
+    if equality and max(sums) - min(sums) > _ROUNDING * max(sums):
+        found *= np.where(y > 0, *(min(sums) / one if one else 0.0 for one in sums))
+    return found
+
+
+def _ascending(machine: Machine, rows: Index, y: Vector, solution: Solution) -> SolvedMachine:
+    """Return a machine with its rows, whatever their order was, ascending."""
+    order = np.argsort(rows)
+    solution.alpha, solution.gradient = solution.alpha[order], solution.gradient[order]
+    return SolvedMachine(machine, rows[order], y[order] * solution.alpha, solution)
 
 
 def _of_one_class(machine: Machine, rows: Index, y: Vector) -> SolvedMachine:

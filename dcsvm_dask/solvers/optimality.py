@@ -82,6 +82,24 @@ def bias(gradient: Vector, alpha: Vector, y: Vector, C: float | Vector) -> float
     return m if np.isinf(M) else 0.5 * (m + M)
 
 
+def balanced(alpha: Vector, y: Vector, C: float | Vector) -> Vector:
+    """Return alpha with the heavier class scaled down so that y'alpha = 0.
+
+    Its free variables alone where they hold enough: one at its bound that leaves it by however
+    little counts as one that violates.
+    """
+    positive = y > 0
+    excess = float(alpha[positive].sum() - alpha[~positive].sum())
+    if min(alpha[positive].sum(), alpha[~positive].sum()) <= 0.0:
+        return np.zeros_like(alpha)
+    heavier = positive == (excess > 0.0)
+    scaled = heavier & (alpha < C)
+    if alpha[scaled].sum() <= 2.0 * abs(excess):
+        scaled = heavier
+    part = 1.0 - abs(excess) / alpha[scaled].sum()
+    return np.asarray(np.where(scaled, alpha * part, alpha))
+
+
 def objective(alpha: Vector, gradient: Vector, p: float | Vector = -1.0) -> float:
     """Return 0.5 a'Qa + p'a from the gradient Qa + p."""
     return float(0.5 * np.dot(alpha, gradient + p))

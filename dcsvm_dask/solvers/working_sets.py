@@ -57,6 +57,7 @@ def solve_working_sets(
     cap: int = 16384,
     threads: int = 1,
     rest: bool = False,
+    max_iter: int | None = None,
     solved: Callable[[int, dict[str, Any]], object] | None = None,
 ) -> Reached:
     """Solve the dual problem by working sets of all free rows and all violators.
@@ -84,6 +85,8 @@ def solve_working_sets(
     rest : bool, default False
         Let rows at zero rest whose margin is larger than the violation. Their f is not brought up
         to date any more: the caller has to look whether they violate in the end.
+    max_iter : int, optional
+        Most steps of two variables, of all sets together.
     solved : callable, optional
         Told after each set how many there were, and of the last one and where it led; a true answer
         stops the solver.
@@ -107,7 +110,8 @@ def solve_working_sets(
             support = int(np.count_nonzero(alpha))
             about |= {"objective": objective(alpha, gradient), "support": support}
             going = not solved(sets, about) and going
-        if violation <= tol or sets >= MOST_SETS or not going:
+        left = None if max_iter is None else max(0, max_iter - steps)
+        if violation <= tol or sets >= MOST_SETS or left == 0 or not going:
             return Reached(alpha, f, sets, steps, values)
         if sets:
             offset = bias(gradient, alpha, y, C) if equality else 0.0
@@ -126,6 +130,7 @@ def solve_working_sets(
             gradient=gradient[chosen],
             equality=equality,
             tol=inner_tol(violation, tol, whole=len(chosen) == len(y)),
+            max_iter=left,
         )
         del K
         step = y[chosen] * (found.alpha - alpha[chosen])

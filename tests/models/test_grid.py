@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from dcsvm_dask.models.grid import solve_fold
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.models.grid import decide_point, solve_fold, solve_point
 from dcsvm_dask.solvers import machines_of
 
 COSTS = np.array([0.1, 3.0, 100.0])
@@ -48,3 +51,61 @@ def test_a_bound_on_steps_is_told() -> None:
     rows = np.arange(len(y))
     held = solve_fold(K, y, np.ones(len(y)), rows, rows, COSTS, machines_of(2), max_iter=3)
     assert not held.solved.any()
+
+
+@pytest.mark.parametrize("n_class", [2, 4])
+def test_points_are_svc_s(n_class: int) -> None:
+    X, y = load_digits(n_class=n_class, return_X_y=True)
+    X = (X / 16).astype(np.float32)
+    order = np.random.default_rng(1).permutation(len(y))
+    train, test = order[80:], order[:80]
+    kernel, machines, before = Kernel("rbf", 0.05), machines_of(n_class), None
+    for C in COSTS:
+        bounds = np.full(len(train), C)
+        how: dict[str, Any] = {"tol": 1e-5, "working_size": 512}
+        point = solve_point(kernel, X[train], y[train], bounds, machines, before, **how)
+        assert point.solved
+        before = point.solutions
+        values = decide_point(kernel, X[train], y[train], machines, before, X[test])
+        svc = SVC(C=C, gamma=0.05, tol=1e-6, decision_function_shape="ovo")
+        wanted = svc.fit(X[train], y[train]).decision_function(X[test])
+        wanted = -wanted[:, None] if n_class == 2 else wanted
+        np.testing.assert_allclose(values, wanted, atol=1e-3 * np.ptp(wanted))
+
+
+@pytest.mark.parametrize("equality", [True, False])
+def test_a_start_from_blocks_changes_nothing(equality: bool) -> None:
+    X, y = load_digits(n_class=3, return_X_y=True)
+    X = (X / 16).astype(np.float32)
+    how: dict[str, Any] = {"tol": 1e-5, "equality": equality}
+    bounds, machines = np.full(len(y), 3.0), machines_of(3)
+    blocks = np.random.default_rng(0).integers(0, 4, len(y))
+    for gamma in (0.005, 0.5):
+        kernel = Kernel("rbf", gamma)
+        found = solve_point(kernel, X, y, bounds, machines, blocks=blocks, **how)
+        wanted = solve_point(kernel, X, y, bounds, machines, **how)
+        assert found.solved
+        for one, other in zip(found.solutions, wanted.solutions, strict=True):
+            assert one.objective == pytest.approx(other.objective, rel=1e-6)
+
+
+def test_points_of_one_class_and_of_none() -> None:
+    X, codes = np.eye(4, dtype=np.float32), np.array([0, 0, 0, 1])
+    point = solve_point(Kernel("rbf", 1.0), X, codes, np.ones(4), machines_of(3))
+    values = decide_point(Kernel("rbf", 1.0), X, codes, machines_of(3), point.solutions, X)
+    assert point.solved
+    assert values[:, 1].tolist() == [1.0] * 4  # of classes 0 and 2 there is 0
+    assert values[:, 2].tolist() == [1.0] * 4
+
+
+def test_a_point_ends_at_its_budget() -> None:
+    X, y = load_digits(n_class=2, return_X_y=True)
+    rows = (X / 16).astype(np.float32)
+    how: dict[str, Any] = {"max_iter": 3}
+    first = solve_point(Kernel("rbf", 0.05), rows, y, np.ones(len(y)), machines_of(2), **how)
+    assert not first.solved
+    bounds = np.full(len(y), 10.0)
+    second = solve_point(
+        Kernel("rbf", 0.05), rows, y, bounds, machines_of(2), first.solutions, **how
+    )
+    assert not second.solved

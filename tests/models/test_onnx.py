@@ -109,14 +109,16 @@ def test_trained_runs_that_are_one_sum_of_kernel_values(
     np.testing.assert_array_equal(labels, run.predict(X, execution=HERE))
 
 
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_runs_of_many_classes(kernel: str, tmp_path: Path) -> None:
+def test_runs_of_many_classes(kernel: str, multiclass: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((330, 4)) * [1, 10, 0.1, 5]).astype(np.float32)
     y = np.array(["a", "b", "c"])[np.argmax(X[:, :3] / [1, 10, 0.1] + 0.3 * X[:, 3:], axis=1)]
     api.ingest((X[:250], y[:250]), tmp_path / "d.zarr", scale="standard")
-    words = {"kernel": kernel, "C": 2.0, "execution": HERE, "quiet": True, "report": False}
-    run = api.train(tmp_path / "d.zarr", tmp_path / "run", gamma=0.3, fit_intercept=True, **words)
+    how = {"kernel": kernel, "C": 2.0, "gamma": 0.3, "multiclass": multiclass}
+    words = {"execution": HERE, "quiet": True, "report": False, "fit_intercept": True}
+    run = api.train(tmp_path / "d.zarr", tmp_path / "run", **how, **words)
     run.export(tmp_path / "m.onnx", format="onnx")
     labels, values = run_onnx(tmp_path / "m.onnx", X[250:])
     ours = run.decision_function(X[250:], precision="float64", execution=HERE)

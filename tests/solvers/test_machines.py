@@ -10,11 +10,20 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers import Machine, SolvedMachine, machines_of, solve_machines
+from dcsvm_dask.solvers import (
+    Machine,
+    SolvedMachine,
+    coefficient_rows,
+    labels_of_classes,
+    machines_of,
+    solve_machines,
+)
+from dcsvm_dask.solvers.class_blocks import ClassBlocks
 
 KERNEL = Kernel("rbf", gamma=0.02)
 
@@ -106,7 +115,7 @@ def test_each_class_against_the_rest(wine: Any) -> None:
         assert one.solution.bias == pytest.approx(svc.intercept_[0], abs=1e-5)
 
 
-def test_pairs_of_more_rows_than_share_a_matrix(usps: Any) -> None:
+def test_pairs_of_thousands_of_rows(usps: Any) -> None:
     X, y = usps
     solved = solve_machines(KERNEL, X, y, 10.0, machines_of(10), equality=True, tol=1e-4, threads=2)
     svc = SVC(C=10.0, gamma=KERNEL.gamma, tol=1e-4, decision_function_shape="ovo").fit(X, y)
@@ -138,6 +147,36 @@ def test_threads_do_not_change_a_bit(
             np.testing.assert_array_equal(mine.rows, theirs.rows)
             np.testing.assert_array_equal(mine.coef, theirs.coef)
             assert mine.solution.bias == theirs.solution.bias
+
+
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
+def test_pairs_share_what_each_would_compute_for_itself(wine: Any, is_sparse: bool) -> None:
+    X, y = wine
+    X = sparse.csr_array(X) if is_sparse else X
+    how: dict[str, Any] = {"equality": True, "tol": 1e-9}
+    shared = solve_machines(KERNEL, X, y, 5.0, machines_of(3), **how)
+    alone = solve_machines(KERNEL, X, y, 5.0, machines_of(3), most_shared=0, **how)
+    for one, other in zip(shared, alone, strict=True):
+        np.testing.assert_array_equal(one.rows, other.rows)
+        np.testing.assert_allclose(one.coef, other.coef, rtol=0, atol=1e-7)
+        np.testing.assert_array_equal(one.coef, one.solution.alpha * np.sign(one.coef))
+        np.testing.assert_allclose(one.solution.gradient, other.solution.gradient, atol=1e-7)
+
+
+def test_what_pairs_share_is_bounded(wine: Any) -> None:
+    X, y = wine
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    bytes_held = 8 * (np.bincount(y) ** 2).sum()
+    assert ClassBlocks.of(KERNEL, X, y, pairs, bytes_held - 1) is None
+    blocks = ClassBlocks.of(KERNEL, X, y, pairs, bytes_held)
+    assert blocks is not None
+    for a, b in pairs:
+        rows = np.concatenate([X[y == a], X[y == b]]).astype(np.float64)
+        K = rbf_kernel(rows, gamma=KERNEL.gamma)
+        np.testing.assert_allclose(blocks.pair(a, b), K, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(blocks.pair(a, b), blocks.pair(a, b).T)
+    assert ClassBlocks.of(KERNEL, X, y, pairs[:1], np.inf) is None  # nobody to share with
+    assert ClassBlocks.of(KERNEL, X, y, [(0, 1), (0, 9)], np.inf) is None  # no rows of class 9
 
 
 def test_a_machine_whose_rows_are_of_one_class_decides_for_it(wine: Any) -> None:
@@ -181,3 +220,22 @@ def test_a_class_of_zero_bounds_leaves_the_decision_to_the_other(wine: Any) -> N
     assert solved[2].solution.bias < 0.0  # (1, 2)
     assert not solved[0].coef.any()
     assert not solved[2].coef.any()
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_places_of_coefficients_are_those_of_svc(scheme: str) -> None:
+    machines, labels = machines_of(4, scheme), labels_of_classes(4, scheme)
+    taken = set()
+    for number, machine in enumerate(machines):
+        codes = np.arange(4)[labels[:, number] != 0]
+        rows, y = machine.rows(np.arange(4))
+        np.testing.assert_array_equal(codes, rows)
+        np.testing.assert_array_equal(labels[codes, number], y)
+        places = machine.place(codes)
+        assert places.max() < coefficient_rows(4, scheme)
+        taken |= set(zip(codes.tolist(), places.tolist(), strict=True))
+        if scheme == "ovo":
+            others = [[c for c in range(4) if c != code] for code in codes]
+            pair = [codes[1], codes[0]]
+            assert [list.index(*one) for one in zip(others, pair, strict=True)] == places.tolist()
+    assert len(taken) == 4 * coefficient_rows(4, scheme)

@@ -210,6 +210,26 @@ def test_a_known_matrix_and_a_start_are_used(tumours: Any) -> None:
     assert again.n_iter == 0
 
 
+@pytest.mark.parametrize("equality", [False, True])
+def test_thousands_of_rows_start_warm(equality: bool, shared_data: Callable[[str], Any]) -> None:
+    data = shared_data("usps")
+    X = data["X_train"][:3000].astype(np.float32)
+    y = np.where(data["y_train"][:3000] % 2 == 0, 1.0, -1.0)
+    kernel, how = Kernel("rbf", gamma=0.02), {"equality": equality, "working_size": 1500}
+    cold, of_cold = solve_whole(kernel, X, y, 1.0, **how)
+    # The heavier class is brought down to the other one.
+    start = np.where(y > 0, cold.alpha, 0.97 * cold.alpha)
+    warm, of_warm = solve_whole(kernel, X, y, 1.0, alpha=start, **how)
+    check(kernel, X, y, 1.0, warm, 1e-3, equality)
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-5)
+    assert warm.n_iter < 0.7 * cold.n_iter
+    assert of_warm < 1.5 * of_cold
+    # All at the bound: worse than nothing.
+    none, _ = solve_whole(kernel, X, y, 1.0, alpha=np.ones(3000), **how)
+    check(kernel, X, y, 1.0, none, 1e-3, equality)
+    assert none.objective == pytest.approx(cold.objective, rel=1e-5)
+
+
 @pytest.fixture
 def noise() -> Callable[[int], Any]:
     """Labels without reason: nearly every row becomes a support vector, many of them free."""

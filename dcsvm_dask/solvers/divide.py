@@ -1,0 +1,77 @@
+"""Divide and conquer in memory: machines of blocks as a start for the whole problem."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.solvers.smo import solve_smo
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+BLOCK_TOL = 1e-2
+"""A start need not be more exact than this."""
+NEGLIGIBLE = 1e-10
+"""Kernel values below this are zero in a block's matrix."""
+LEAST_KEPT = 0.5
+"""Where less than this share of the blocks' own objective is left for the whole problem, their
+machines contradict each other: they are a worse start than none."""
+SEEN = 1024
+"""Support vectors by which that is told."""
+
+
+def solve_blocks(
+    kernel: Kernel,
+    X: Rows,
+    y: Vector,
+    C: Vector,
+    blocks: list[Index],
+    *,
+    equality: bool,
+    max_iter: int | None = None,
+    seed: int = 0,
+) -> tuple[Vector | None, int, int]:
+    """Solve the dual problem of each block by itself (Hsieh, Si, Dhillon, ICML 2014, section 3).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    y, C : ndarray, shape (n,)
+        Labels -1 and +1; upper bounds.
+    blocks : list of ndarray of int64
+        The rows of each; together all, each once. A kernel matrix of float32 of the largest is
+        held.
+    equality : bool
+        Whether the problem has a bias: each block then keeps y'alpha = 0.
+    max_iter : int, optional
+        Most steps of each block.
+    seed : int, default 0
+        Of the sample by which it is told how far the machines contradict each other.
+
+    Returns
+    -------
+    alpha : ndarray, shape (n,), or None
+        Feasible for the whole problem; None where the machines contradict each other.
+    n_iter, kernel_values : int
+    """
+    alpha, own, steps, values = np.zeros(len(y)), 0.0, 0, 0
+    for rows in blocks:
+        if equality and abs(y[rows].sum()) == len(rows):
+            continue
+        K, computed = counted_kernel_matrix(kernel, X[rows], least=NEGLIGIBLE)
+        found = solve_smo(K, y[rows], C[rows], equality=equality, tol=BLOCK_TOL, max_iter=max_iter)
+        alpha[rows] = found.alpha
+        own, steps, values = own + found.objective, steps + found.n_iter, values + computed
+    support = np.flatnonzero(alpha)
+    if not len(support):
+        return None, steps, values
+    rng = np.random.default_rng(seed)
+    some = np.sort(rng.permutation(support)[:SEEN])
+    f, computed = kernel_product(kernel, X[some], X[support], (y * alpha)[support])
+    # alpha'Q alpha by some of its rows.
+    curvature = len(support) / len(some) * float((y * alpha)[some] @ f)
+    kept = (0.5 * curvature - float(alpha.sum())) / own
+    return (alpha if kept >= LEAST_KEPT else None), steps, values + computed
