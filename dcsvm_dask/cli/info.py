@@ -38,6 +38,7 @@ def describe(place: Any) -> dict[str, Any]:
             "rows": part.n_rows,
             "distinct_rows": part.n_distinct,
             "counts": part.counts,
+            "weights": part.weights,
             "density": part.rows.density,
             "fingerprint": part.fingerprint,
             "source": part.source,
@@ -72,6 +73,9 @@ def show(found: dict[str, Any]) -> None:
             click.echo(f"    class {label}: {count:,} rows ({count / max(1, rows):.1%})")
         if len(pairs) > 20:
             click.echo(f"    and {len(pairs) - 20} more classes")
+        if part["weights"] is not None:
+            least, most, total = (f"{part['weights'][key]:g}" for key in ("least", "most", "sum"))
+            click.echo(f"    rows weigh {least} to {most}, {total} together")
         if found["sparse"]:
             click.echo(f"    {part['density']:.3%} of cells are not zero")
         click.echo(f"    fingerprint {part['fingerprint']}")

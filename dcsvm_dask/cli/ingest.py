@@ -38,6 +38,7 @@ from dcsvm_dask.errors import InputError
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random order.")
 @click.option("--positive", metavar="LABEL,...", help="Two classes: +1 for these labels, else -1.")
 @click.option("--rows", metavar="START:STOP", help="Take these rows of SOURCE only.")
+@click.option("--weights", metavar="FILE", help="Factors of C, a line for each row; 0: left out.")
 @click.option("--chunk-rows", type=int, help="Rows a chunk; by default about 4 MB, at most 8192.")
 @click.option("--sparse/--dense", default=None, help="How to store; by default as the source is.")
 @click.option("--overwrite", is_flag=True, help="Replace a data set once the new one is whole.")

@@ -6,6 +6,7 @@ Layout below ``DATA.zarr``::
     parts-ATTEMPT/train/rows/...     rows, see rows_read.py
     parts-ATTEMPT/train/codes        int32 (n,): index into the classes
     parts-ATTEMPT/train/hashes       uint64 (n, 2): see hashing.py
+    parts-ATTEMPT/train/weights      float64 (n,): factors of C above 0, where rows have weights
     parts-ATTEMPT/test/...           the same, where there is a test part
     parts-ATTEMPT/scaling/...        float64 (d,): offset, factor
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +41,7 @@ ATTEMPT = r"parts-[0-9a-f]{12}"
 """Attempts to write a data set are named so."""
 
 CODES_ROWS = 1 << 20
-"""Rows whose codes are read at a time."""
+"""Rows whose codes or weights are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,10 @@ class DataSet:
         Rows of each class in this part.
     n_distinct : int
         Rows that differ in x or in y.
+    weights : dict or None
+        Of rows that have weights: the ``least``, the ``most`` and their ``sum``.
     fingerprint : str
-        Hash over rows, codes, classes and number of features; not of the chunks.
+        Hash over rows, codes, weights, classes and number of features; not of the chunks.
     scaling : Scaling or None
         What was done to the rows, and has to be done to rows that come later.
     source : str
@@ -85,6 +89,7 @@ class DataSet:
     classes: list[Label]
     counts: list[int]
     n_distinct: int
+    weights: dict[str, float] | None
     fingerprint: str
     scaling: Scaling | None
     source: str
@@ -136,6 +141,7 @@ class DataSet:
                 classes=list(meta["classes"]),
                 counts=[int(c) for c in about["counts"]],
                 n_distinct=int(about["n_distinct"]),
+                weights=about.get("weights"),
                 fingerprint=str(about["fingerprint"]),
                 scaling=scaling,
                 source=str(about["source"]),
@@ -168,6 +174,7 @@ class DataSet:
             and min(self.counts) >= 0
             and sum(self.counts) == self.n_rows,
             "n_distinct": 0 <= self.n_distinct <= self.n_rows,
+            "weights": self.weights is None or self.weights["least"] > 0,
             "positive": meta["positive"] is None or _are_labels(meta["positive"]),
             "feature_names": names is None
             or (len(names) == self.n_features and all(isinstance(n, str) for n in names)),
@@ -212,14 +219,30 @@ class DataSet:
 
     def take_codes(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the codes of some rows, without holding those of all."""
-        found = np.empty(len(index), dtype=np.int32)
+        return self._taken(index, self.read_codes, np.int32)
+
+    def read_weights(self, start: int, stop: int) -> NDArray[np.float64] | None:
+        """Return the weights of the rows start:stop, float64; None: no row has one."""
+        if self.weights is None:
+            return None
+        form = (self.n_rows,), np.float64
+        return read_array(self._held / "weights", slice(start, stop), form)
+
+    def take_weights(self, index: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Return the weights of some rows, without holding those of all."""
+        return None if self.weights is None else self._taken(index, self.read_weights, np.float64)
+
+    def _taken(
+        self, index: NDArray[np.int64], read: Callable[[int, int], Any], dtype: Any
+    ) -> NDArray[Any]:
+        found = np.empty(len(index), dtype=dtype)
         order = np.argsort(index, kind="stable")
         ordered = index[order]
         for start in range(0, self.n_rows, CODES_ROWS):
             low, high = np.searchsorted(ordered, (start, start + CODES_ROWS))
             if low < high:
-                codes = self.read_codes(start, min(start + CODES_ROWS, self.n_rows))
-                found[order[low:high]] = codes[ordered[low:high] - start]
+                values = read(start, min(start + CODES_ROWS, self.n_rows))
+                found[order[low:high]] = values[ordered[low:high] - start]
         return found
 
     def read_hashes(self, start: int, stop: int) -> NDArray[np.uint64]:

@@ -48,6 +48,14 @@ class SampledDataSet:
         """Return the codes of some rows."""
         return self.data.take_codes(self.index[index])
 
+    def read_weights(self, start: int, stop: int) -> NDArray[np.float64] | None:
+        """Return the weights of the rows start:stop; see `DataSet.read_weights`."""
+        return self.data.take_weights(self.index[start:stop])
+
+    def take_weights(self, index: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Return the weights of some rows."""
+        return self.data.take_weights(self.index[index])
+
     def read_hashes(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the hashes of the rows start:stop; see `DataSet.read_hashes`."""
         return self.data.read_hashes(0, self.data.n_rows)[self.index[start:stop]]

@@ -18,6 +18,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label, canonical, choose_classes
 from dcsvm_dask.readers.scaling import KINDS, LEARNED
 from dcsvm_dask.readers.statistics import ScalingStatistics
+from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.dataset import ATTEMPT, COMMIT, FORMAT, VERSION, DataSet, read_commit
 from dcsvm_dask.storage.ingest_form import Form, choose_form, split_order, test_codes
@@ -48,6 +49,7 @@ def ingest(
     chunk_rows: int | None = None,
     sparse: bool | None = None,
     rows: tuple[int | None, int | None] = (None, None),
+    weights: Any = None,
     overwrite: bool = False,
     report: Report | None = None,
 ) -> DataSet:
@@ -90,6 +92,10 @@ def ingest(
         when less than a quarter of its cells are non-zero.
     rows : tuple (start, stop), optional
         Take these rows of the source only.
+    weights : array, str or path, optional
+        Factors of C, 0 or more, for all rows of the source; or a file of one number in a line,
+        as LIBSVM has them. Rows of weight 0 are left out. They are held in memory; the test part
+        has none. Those of a data set that is the source are kept.
     overwrite : bool, default False
         Replace a data set that is there, once the new one is whole.
     report : callable, optional
@@ -115,6 +121,7 @@ def ingest(
     )
     if test_source is not None:
         check_names(train_source, test_source)
+    given = getattr(train_source, "weights", None) if weights is None else weights
     tell = report or (lambda _: None)
     attempt = f"parts-{uuid.uuid4().hex[:12]}"
     with contextlib.ExitStack() as stack:
@@ -125,7 +132,12 @@ def ingest(
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet: statistics wait for them.
         train = Scan(
-            train_source, rows, copy=split, statistics=None if split else statistics, report=tell
+            train_source,
+            rows,
+            copy=split,
+            statistics=None if split else statistics,
+            weights=None if given is None else Weights.of(given),
+            report=tell,
         )
         stack.callback(train.close)
         train.labels.check_classes()
@@ -141,7 +153,11 @@ def ingest(
         held = place / attempt
         try:
             translate = np.array([code_of[v] for v in train.labels.labels], np.int32)
-            parts = {"train": write_part(held / "train", train, order, translate, form, tell)}
+            parts = {
+                "train": write_part(
+                    held / "train", train, order, translate, form, tell, train.weights(order)
+                )
+            }
             if sum(1 for count in parts["train"]["counts"] if count) < 2:
                 raise InputError(f"{train_source.name}: the split leaves one class to train on")
             if test_source is not None or test_fraction is not None:

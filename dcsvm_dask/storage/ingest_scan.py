@@ -14,6 +14,7 @@ from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.source import Block, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
+from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.spool import Column, RowSpool
 
@@ -32,6 +33,8 @@ class Scan:
         Keep a copy even if the source is cheap to read again, to put rows in another order.
     statistics : ScalingStatistics, optional
         Is shown every row.
+    weights : Weights, optional
+        Of all rows of the source; those of weight 0 are left out.
     report : callable
         Is told about progress, a line at a time.
 
@@ -48,13 +51,15 @@ class Scan:
         *,
         copy: bool,
         statistics: ScalingStatistics | None,
+        weights: Weights | None = None,
         report: Report,
     ) -> None:
         self.source = source
         self.labels = LabelTable(source.name)
         self.nnz = 0
         self.n_features = 0
-        self._limits = rows
+        self._limits, self._weights = rows, weights
+        self._seen = 0
         self._spool = RowSpool(source.is_sparse) if copy or source.parses else None
         self._codes = Column(np.int32)
         try:
@@ -90,6 +95,14 @@ class Scan:
             yield rows, self._codes.read(start, start + rows.shape[0])
             start += rows.shape[0]
 
+    def weights(self, order: NDArray[np.int64] | None) -> NDArray[np.float64] | None:
+        """Return the weights of the rows that `blocks` returns, if rows have any."""
+        if self._weights is None:
+            return None
+        start = self._limits[0] or 0
+        values = self._weights.taken(start, start + self._seen)
+        return values if order is None else values[order]
+
     def update_statistics(self, statistics: ScalingStatistics, chosen: NDArray[np.int64]) -> None:
         """Show statistics the rows that are chosen."""
         mask = np.zeros(self.n_rows, np.bool_)
@@ -107,12 +120,24 @@ class Scan:
             self._spool.close()
 
     def _source_rows(self) -> Iterator[Rows]:
-        for rows, _ in limit_rows(self.source.blocks(), *self._limits):
+        for rows, _ in self._wanted():
             yield rows
+
+    def _wanted(self) -> Iterator[tuple[Any, Any]]:
+        """Return the blocks of the source as far as they are taken in."""
+        blocks, self._seen = self._counted(limit_rows(self.source.blocks(), *self._limits)), 0
+        if self._weights is None:
+            return blocks
+        return self._weights.left(blocks, self._limits[0] or 0, self.source.name)
+
+    def _counted(self, blocks: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        for rows, labels in blocks:
+            self._seen += rows.shape[0]
+            yield rows, labels
 
     def _read(self, statistics: ScalingStatistics | None, report: Report) -> None:
         name = self.source.name
-        for rows, labels in ahead(limit_rows(self.source.blocks(), *self._limits)):
+        for rows, labels in ahead(self._wanted()):
             if labels is None:
                 raise InputError(f"{name}: no labels found (see --label)")
             self._codes.append(self.labels.add(labels))
@@ -124,7 +149,13 @@ class Scan:
                 self._spool.append(rows)
             report(f"{name}: {self.n_rows:,} rows read")
         if self.n_rows == 0:
-            raise InputError(f"{name}: no rows" + ("" if self._limits == (None, None) else " left"))
+            everything = self._limits == (None, None) and self._weights is None
+            raise InputError(f"{name}: no rows" + ("" if everything else " left"))
+        left_out = self._seen - self.n_rows
+        if left_out:
+            report(f"{name}: {left_out:,} rows of weight 0 left out")
+        if self._weights is not None and self._limits[1] is None:
+            self._weights.check_count((self._limits[0] or 0) + self._seen, name)
 
 
 def limit_rows(

@@ -25,6 +25,8 @@ class DataSetSource:
     ----------
     scaling : Scaling or None
         What was done to the rows already.
+    weights : ndarray or None
+        What the rows weigh.
     about : dict
         What the data set knows of its own source.
     """
@@ -37,6 +39,7 @@ class DataSetSource:
         self.is_sparse = data.is_sparse
         self.feature_names = data.feature_names
         self.scaling: Scaling | None = data.scaling
+        self.weights = data.read_weights(0, data.n_rows)
         self.about: dict[str, Any] = {"reading": data.reading, "positive": data.positive}
         self._data = data
 

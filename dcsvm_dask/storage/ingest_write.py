@@ -33,8 +33,9 @@ def write_part(
     codes_of: NDArray[np.int32],
     form: Form,
     report: Report,
+    weights: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """Write rows, codes and hashes of one part and return its entry for the commit.
+    """Write rows, codes, hashes and weights of one part; return its entry for the commit.
 
     Parameters
     ----------
@@ -49,6 +50,8 @@ def write_part(
     form : Form
     report : callable
         Is told about progress.
+    weights : float64 array, optional
+        Of the rows as they are written; where all are 1 it is as if there were none.
     """
     scaling = _scaling_left(scan, form)
     rows_out = RowWriter(
@@ -76,17 +79,36 @@ def write_part(
         codes_out.close()
         hashes_out.close()
         written = rows_out.close()
-        heading = json.dumps([form.n_features, form.classes])
+        heading, about = [form.n_features, form.classes], {}
+        if weights is not None and (weights != 1.0).any():
+            about["weights"] = _write_weights(place / "weights", weights, small)
+            heading.append(fingerprint([weights.view(np.uint64)], ""))
         return {
             "n_rows": done,
             "nnz": written.nnz,
             "counts": counts.tolist(),
             "n_distinct": count_distinct(kept.read, done),
-            "fingerprint": fingerprint(_pieces(kept), heading),
+            "fingerprint": fingerprint(_pieces(kept), json.dumps(heading)),
             "source": scan.source.name,
+            **about,
         }
     finally:
         kept.close()
+
+
+def _write_weights(
+    place: Location, weights: NDArray[np.float64], chunk_rows: int
+) -> dict[str, float]:
+    """Write weights and return what the commit says of them."""
+    out = ArrayWriter(place, (), np.float64, chunk_rows)
+    for start in range(0, len(weights), chunk_rows):
+        out.append(weights[start : start + chunk_rows])
+    out.close()
+    return {
+        "least": float(weights.min()),
+        "most": float(weights.max()),
+        "sum": float(weights.sum()),
+    }
 
 
 def _stored_blocks(

@@ -11,15 +11,19 @@ from dcsvm_dask.clustering import Partition
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.features import FeatureMap
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.models.blocks import BlocksModel
+from dcsvm_dask.models.classes import MODELS
 from dcsvm_dask.models.committee import Committee
+from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows import open_rows, write_rows
 from dcsvm_dask.storage.run import Attempt, Committed, Record
 
 MODEL = "model"
+
+AnyModel = Model | ManyModel | BlocksModel
 
 
 def write_model(
@@ -56,22 +60,39 @@ def write_model(
     return {"model": record}
 
 
-def write_pairs(
+def write_classes(
     attempt: Attempt,
     support: Iterable[Rows],
     dual_coef: NDArray[np.float64],
     of_class: NDArray[np.int64],
     bias: NDArray[np.float64],
     *,
+    scheme: str,
     n_features: int,
     sparse: bool,
+    class_rows: NDArray[np.int64] | None = None,
+    partition: Partition | None = None,
+    block_of_label: NDArray[np.int64] | None = None,
 ) -> Record:
-    """Write a model of many classes, as `write_model` writes one of two."""
+    """Write a model of many classes, as `write_model` writes one of two.
+
+    Of a level `of_class` and `bias` have a row for each block, whose support vectors follow one
+    another, and the last three are given; see `BlocksModel`.
+    """
     place = attempt.place / MODEL
     write_rows(place / "support", support, n_features=n_features, sparse=sparse, chunk_rows=4096)
     for name, array in (("dual_coef", dual_coef), ("of_class", of_class), ("bias", bias)):
         write_array(place / name, array)
-    return {"model": {"n_support": dual_coef.shape[1], "classes": len(of_class)}}
+    record: Record = {
+        "n_support": dual_coef.shape[1],
+        "classes": of_class.shape[-1],
+        "scheme": scheme,
+    }
+    if class_rows is not None and partition is not None and block_of_label is not None:
+        write_array(place / "class_rows", class_rows)
+        write_array(place / "block_of_label", block_of_label)
+        record["rule"] = write_rule(place / "rule", partition)
+    return {"model": record}
 
 
 def write_whole(attempt: Attempt, model: Model) -> Record:
@@ -89,14 +110,30 @@ def write_whole(attempt: Attempt, model: Model) -> Record:
     )
 
 
-def read_any(node: Committed, kernel: Kernel) -> Model | PairsModel:
+def read_any(node: Committed, kernel: Kernel) -> AnyModel:
     """Read the model that a node wrote, of two classes or of many."""
-    if "classes" not in node.record["model"]:
+    record = node.record["model"]
+    if "classes" not in record:
         return read_model(node, kernel)
     rows = open_rows(node.place / MODEL / "support")
-    names = ("dual_coef", "of_class", "bias")
     support = rows.read(0, rows.n_rows)
-    return PairsModel(kernel, support, *(node.read(f"{MODEL}/{name}") for name in names))
+    dual_coef, of_class, bias = (
+        node.read(f"{MODEL}/{name}") for name in ("dual_coef", "of_class", "bias")
+    )
+    kind = MODELS[record.get("scheme", "ovo")]
+    if "rule" not in record:
+        return kind(kernel, support, dual_coef, of_class, bias)
+    return BlocksModel.of(
+        kind,
+        kernel,
+        support,
+        dual_coef,
+        of_class,
+        bias,
+        class_rows=node.read(f"{MODEL}/class_rows"),
+        partition=read_partition(node, f"{MODEL}/rule", record["rule"]),
+        block_of_label=node.read(f"{MODEL}/block_of_label"),
+    )
 
 
 def read_model(node: Committed, kernel: Kernel) -> Model:

@@ -1,0 +1,100 @@
+"""Weights of rows: of an array or a file of one number in a line, as LIBSVM's ``-W`` takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.files import open_bytes
+from dcsvm_dask.readers.source import Block
+
+Vector = NDArray[np.float64]
+
+
+class Weights:
+    """Factors of C, one for each row of a source; rows of weight 0 are left out.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,), float64
+    name : str
+        What messages call them.
+
+    Raises
+    ------
+    InputError
+        If one is no number, or below 0.
+    """
+
+    def __init__(self, values: Vector, name: str) -> None:
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
+        if len(wrong):
+            raise InputError(
+                f"{name}: weight {wrong[0] + 1} is {values[wrong[0]]}; give numbers from 0 on"
+            )
+        self.values, self.name = values, name
+
+    @classmethod
+    def of(cls, given: Any) -> Weights:
+        """Return the weights of an array, or of a file: plain or packed text, local or a URL."""
+        if not isinstance(given, str | os.PathLike):
+            values = np.asarray(given)
+            if values.ndim != 1 or values.dtype.kind not in "biuf":
+                raise InputError(f"weights: shape {values.shape}, {values.dtype}: give numbers")
+            return cls(values.astype(np.float64), "weights")
+        path = os.fspath(given)
+        with open_bytes(path) as file:
+            lines = file.read().split(b"\n")
+        while lines and not lines[-1].strip():
+            lines.pop()
+        return cls(_numbers(lines, path), path)
+
+    def left(self, blocks: Iterator[Block], start: int, source: str) -> Iterator[tuple[Any, Any]]:
+        """Return blocks without the rows of weight 0; the first row is number `start`."""
+        for rows, labels in blocks:
+            stop = start + rows.shape[0]
+            if stop > len(self.values):
+                self.refuse_count(f"more than {start:,}", source)
+            kept = self.values[start:stop] > 0.0
+            start = stop
+            if kept.all():
+                yield rows, labels
+            elif kept.any():
+                yield rows[kept], None if labels is None else labels[kept]
+
+    def check_count(self, rows: int, source: str) -> None:
+        """Refuse weights of more rows than the source has."""
+        if rows != len(self.values):
+            self.refuse_count(f"{rows:,}", source)
+
+    def refuse_count(self, rows: str, source: str) -> NoReturn:
+        """Say that there have to be as many weights as rows."""
+        raise InputError(
+            f"{self.name}: {len(self.values):,} weights, but {source} has {rows} rows; each row "
+            "has one"
+        )
+
+    def taken(self, start: int, stop: int | None) -> Vector:
+        """Return the weights above 0 of some rows."""
+        values = self.values[start:stop]
+        return values[values > 0.0]
+
+
+def _numbers(lines: list[bytes], path: str) -> Vector:
+    try:
+        return np.array([float(line) for line in lines])
+    except ValueError:
+        for number, line in enumerate(lines, 1):
+            try:
+                float(line)
+            except ValueError as error:
+                shown = line[:40].decode(errors="replace").strip()
+                raise InputError(
+                    f"{path}: line {number}: {shown!r} is no number; a line holds a row's weight"
+                ) from error
+        raise
