@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         plan,
         resume,
         run_pipeline,
+        search,
         train,
     )
 
@@ -35,6 +36,7 @@ __all__ = [
     "plan",
     "resume",
     "run_pipeline",
+    "search",
     "train",
 ]
 

@@ -1,8 +1,10 @@
-"""The doors for Python: `ingest`, `train`, `resume`, `open_run`."""
+"""The doors for Python: `ingest`, `train`, `search`, `resume`, `open_run`."""
 
 from dcsvm_dask.api.pipelines import forget, run_pipeline
+from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run, compare, open_run
-from dcsvm_dask.api.training import plan, resume, train
+from dcsvm_dask.api.searching import search
+from dcsvm_dask.api.training import plan, train
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
@@ -21,5 +23,6 @@ __all__ = [
     "plan",
     "resume",
     "run_pipeline",
+    "search",
     "train",
 ]

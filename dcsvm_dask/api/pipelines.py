@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run
-from dcsvm_dask.api.training import resume, train
+from dcsvm_dask.api.training import train
 from dcsvm_dask.diagnostics.report.trials import trials
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.pipeline.file import Pipeline, Planned, read_pipeline

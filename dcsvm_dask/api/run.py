@@ -41,6 +41,18 @@ class Run(Predictor):
         """Return the points that the run has been at; see `dcsvm_dask.diagnostics.history`."""
         return history(self.status())
 
+    def results(self) -> list[dict[str, Any]]:
+        """Return what a search has found so far; see `dcsvm_dask.diagnostics.search.results`."""
+        from dcsvm_dask.diagnostics.search import results
+
+        return results(self.folder)
+
+    @property
+    def best(self) -> Run | None:
+        """The run of a search's best candidate; None where there is none."""
+        place = self.folder.place / "best"
+        return Run(RunFolder.open(place)) if (place / "run.json").exists() else None
+
     def report(
         self, out: Place | None = None, *, csv: Place | None = None, compute: bool = True
     ) -> str:

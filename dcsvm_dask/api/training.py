@@ -1,4 +1,4 @@
-"""`train`, `plan` and `resume`."""
+"""`train` and `plan`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,20 @@ from dcsvm_dask.api.run import Run
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.conquer import rounds_done
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
-from dcsvm_dask.graphs.methods import MADE, options_of
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
-from dcsvm_dask.pipeline.training import Training, check_goals, shape_of
+from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.header import read_header
 from dcsvm_dask.runtime.session import (
     available_memory,
     carry_run,
     check_room,
 )
-from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.steps.probe import probe_rows
 from dcsvm_dask.steps.problem import PROBE, seen_by
 from dcsvm_dask.steps.settings import Settings
@@ -66,8 +62,7 @@ def train(
     Parameters
     ----------
     data : str or path
-        A data set, as `ingest` makes it; its train part. Of more than two classes each pair has a
-        machine of its own, and they vote.
+        A data set, as `ingest` makes it; its train part. Of more than two classes see `multiclass`.
     run : str or path
         A folder or fsspec URL that does not exist yet or is empty.
     holdout : str or path, optional
@@ -101,9 +96,13 @@ def train(
         Whether there is a bias, and with it the equality y'alpha = 0.
     class_weight : "balanced" or dict, optional
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
+    multiclass : {"ovo", "ovr"}, default "ovo"
+        Of more than two classes: "ovo" has a machine for each pair of them, and they vote, as in
+        LIBSVM; "ovr" one for each class against the rest, and the largest decision value wins.
     levels : "auto" or int, default "auto"
         Levels of the tree, 0 to 12; 0: conquer only. "auto": bottom blocks of 1,000 to 2,000 rows,
-        at most 6 levels, none up to 12,288 rows, and no more than pay. A number is obeyed.
+        at most 6 levels, none up to 12,288 rows (of many classes: of the largest machine), and no
+        more than pay. A number is obeyed.
     k : int, default 8
         Level l has k^l clusters.
     clusters : sequence of int, optional
@@ -209,90 +208,10 @@ def fitted(
     return fit_caps(settings, goals, shape, room, given=training.block_cap is not None)
 
 
-def resume(
-    run: Place,
-    *,
-    execution: Execution | None = None,
-    tol: float | None = None,
-    stop_at: int | None = None,
-    max_rounds: int | None = None,
-    committee: bool | None = None,
-    quiet: bool = False,
-    report: bool = True,
-    progress: str = "auto",
-    callbacks: Sequence[Callback] = (),
-) -> Run:
-    """Go on with a run from what it has committed; other goals may be given."""
-    follow = followers(callbacks, quiet=quiet, progress=progress)
-    folder = RunFolder.open(Location.of(run))
-    settings, before, shape = read_header(folder)
-    if settings.method in MADE:
-        source = settings.options.get("run")
-        raise InputError(
-            f"{folder.place}: holds a {settings.method} model, which no training goes on from; "
-            f"resume the run that it was made of, {source}"
-        )
-    goals = Goals(
-        tol=before.tol if tol is None else tol,
-        stop_at=before.stop_at if stop_at is None else stop_at,
-        max_rounds=before.max_rounds if max_rounds is None else max_rounds,
-        committee=before.committee if committee is None else committee,
-    )
-    check_goals(goals, len(settings.clusters), rounds_done(folder))
-    method, options = options_of(folder.header["settings"])
-    if goals.tol != before.tol and not options.refines:
-        raise InputError(
-            f"tol: {folder.place} was begun by {method}, which solves once, to tol "
-            f"{before.tol:g}; train a new run for another"
-        )
-    try:
-        dataset = DataSet.open(folder.header["data"]["url"])
-    except InputError as error:
-        raise InputError(f"{folder.place}: its data cannot be used: {error}") from error
-    if dataset.fingerprint != folder.header["data"]["fingerprint"]:
-        raise InputError(
-            f"{folder.place}: was begun with other data than {dataset.url} holds now "
-            "(the fingerprints differ); train a new run"
-        )
-    seen = seen_by(dataset, settings.method, settings.options, settings.seed)
-    if shape != shape_of(seen, folder.header.get("holdout") is not None):
-        raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
-    execution = execution or Execution()
-    memory = available_memory(execution, folder.place.url, dataset.url)
-    check_room(execution, make_plan(settings, goals, shape), folder.place, memory)
-    with FolderLock(folder.place) as lock:
-        keep_preparation(folder, dataset)
-        if goals == before and read_state(folder).get("state") == "complete":
-            done = f"{folder.place} is complete already: nothing to do"
-            Announcer(folder.place.url, follow).say(done)
-            return Run(folder)
-        refuse_damage(folder)
-        if goals != before:
-            folder = folder.with_goals(goals.to_json())
-        carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
-    return Run(folder)
-
-
 def reported(folder: RunFolder, follow: list[Callback]) -> list[Callback]:
     """Return who follows a run that ends with a report."""
     # First, so that the others are still there to tell what keeps it from being written.
     return [Reporting(folder, follow), *follow]
-
-
-def refuse_damage(folder: RunFolder) -> None:
-    """Refuse a run whose arrays are not those that were committed.
-
-    Raises
-    ------
-    InputError
-        With the place, and with what to delete so that it is made again.
-    """
-    for place in folder.damaged():
-        again = folder.what_makes_again(place.parent.name, place.name.rsplit(".", 1)[0])
-        raise InputError(
-            f"{place}: is damaged: its objects are not those that were committed; "
-            f"delete {again} and resume to make it again"
-        )
 
 
 def open_holdout(holdout: Place, data: DataSet) -> DataSet:

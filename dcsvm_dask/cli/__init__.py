@@ -35,6 +35,7 @@ COMMANDS = {
     "ingest": "Take a file into a data set in Zarr.",
     "info": "Show what a data set holds.",
     "train": "Train a kernel SVM on a data set.",
+    "search": "Choose C and the kernel's parameters.",
     "methods": "List the methods of training and their parameters.",
     "plan": "Show what a training would do.",
     "cluster": "Show what a cluster file would start.",

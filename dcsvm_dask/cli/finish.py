@@ -13,7 +13,12 @@ NOT_CONVERGED = 3
 
 def finish(run: Any, quiet: bool, log_json: bool = False) -> None:
     """Print what came of a run; leave with status 3 where it ended without convergence."""
+    from dcsvm_dask.diagnostics.search import is_search
     from dcsvm_dask.diagnostics.summary import is_exact
+
+    if is_search(run.folder) and not log_json:
+        click.echo("" if quiet else told_of_search(run), nl=not quiet)
+        return
 
     status = run.status()
     if log_json:
@@ -28,6 +33,10 @@ def finish(run: Any, quiet: bool, log_json: bool = False) -> None:
 
 def told(run: Any, status: dict[str, Any]) -> str:
     """Return what came of a run: a summary, on a terminal with what can be next."""
+    from dcsvm_dask.diagnostics.search import is_search
+
+    if is_search(run.folder):
+        return told_of_search(run)
     if sys.stdout.isatty():
         from dcsvm_dask.diagnostics.terminal.closing import closing
 
@@ -35,6 +44,22 @@ def told(run: Any, status: dict[str, Any]) -> str:
     from dcsvm_dask.diagnostics.summary import summary
 
     return summary(status)
+
+
+def told_of_search(run: Any) -> str:
+    """Return what a search has found: its grid, the best candidate, where its run is."""
+    from dcsvm_dask.diagnostics.search import described, grid
+    from dcsvm_dask.diagnostics.summary import state_of
+
+    rows = run.results()
+    lines = [f"search     {run.url}", f"state      {state_of(run.status())}"]
+    best = min(rows, key=lambda row: row["rank"])
+    if best["accuracy"] is not None:
+        lines.append(f"best       {described(best)}")
+    if run.best is not None:
+        lines.append(f"trained    {run.best.url}")
+    marks = "accuracy in %; ~ by blocks, ! a machine is not solved, * the best"
+    return "\n".join([*lines, "", grid(rows), marks])
 
 
 def progress_of(log_json: bool) -> str:

@@ -28,6 +28,7 @@ TRAINING_OPTIONS = (
     "block_cap",
     "max_rounds",
     "committee",
+    "multiclass",
 )
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
@@ -110,6 +111,11 @@ def training_options(command: Command) -> Command:
     @click.option("--stop-at", type=int, help="Last level; 0 (default): exact.")
     @click.option("--fit-intercept", is_flag=True, default=None, help="With a bias (y'alpha = 0).")
     @click.option("--class-weight", help="balanced, or LABEL=WEIGHT,...: factors of C.")
+    @click.option(
+        "--multiclass",
+        type=click.Choice(["ovo", "ovr"]),
+        help="More than two classes: one against one (default), or each against the rest.",
+    )
     @click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
     @click.option("--seed", type=int, help="Of every random choice, by default 0.")
     @click.option("--n-samples-clustering", type=int, help="By default 1000.")

@@ -47,18 +47,28 @@ def command(run_place: str, as_json: bool, watch: bool, interval: float, quiet: 
             watch_run(run.folder, interval, as_json=as_json)
         except KeyboardInterrupt:
             sys.exit(LEFT)
-        found = run.status()
+        found = _status(run)
         click.echo(
             json_line("Status", time.time(), {"status": found}) if as_json else told(run, found)
         )
     elif as_json:
-        click.echo(json.dumps(run.status(), indent=1))
+        click.echo(json.dumps(_status(run), indent=1))
     else:
         show(run)
 
 
+def _status(run: Any) -> dict[str, Any]:
+    """Return a run's status, of a search with its candidates."""
+    from dcsvm_dask.diagnostics.search import is_search
+
+    found: dict[str, Any] = run.status()
+    return found | {"candidates": run.results()} if is_search(run.folder) else found
+
+
 def show(run: Any) -> None:
     """Print a run's summary, on a terminal below its tree."""
+    from dcsvm_dask.cli.finish import told_of_search
+    from dcsvm_dask.diagnostics.search import is_search
     from dcsvm_dask.diagnostics.summary import summary
 
     found = run.status()
@@ -73,4 +83,4 @@ def show(run: Any) -> None:
             plain, many = console.options.ascii_only, 1000
             console.print(table(progress, time.time(), console.width, many, ascii_only=plain))
             console.print()
-    click.echo(summary(found))
+    click.echo(told_of_search(run) if is_search(run.folder) else summary(found))

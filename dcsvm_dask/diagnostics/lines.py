@@ -18,6 +18,7 @@ from dcsvm_dask.runtime.events import (
     TaskFailed,
     WorkerLost,
 )
+from dcsvm_dask.steps.regime import is_sparse_in_support
 from dcsvm_dask.storage.run import Record
 
 
@@ -87,6 +88,9 @@ def describe(stage: str, record: Record) -> str:
         )
     if stage == "probe" and "kept_share" in record:
         return f"about {record['kept_share']:.0%} of the rows are going to be kept"
+    if stage == "probe" and is_sparse_in_support(record.get("support_share", 1.0)):
+        share = f"{record['support_share']:.0%} of some rows are support vectors"
+        return f"{share}: machines solved whole do more than levels"
     if stage == "probe":
         return (
             f"{record['probed_between']:.0%} of the kernel's mass lies between a few clusters: "
@@ -112,6 +116,15 @@ def describe(stage: str, record: Record) -> str:
         objective = record.get("objective")
         known = "" if objective is None else f", objective {objective:.6f}"
         return f"support vectors {record['support']}{known}"
+    if stage == "split":
+        if record["folds"]:
+            return f"{record['variables']} rows in {record['folds']} folds"
+        return f"{record['held_out']} rows held out"
+    if stage == "exact" or stage.startswith("early-"):
+        how = "exact" if stage == "exact" or record["whole"] else "by blocks"
+        unsolved = f"; {record['unsolved']} not solved" if record["unsolved"] else ""
+        count = counted(record["candidates"], "candidate")
+        return f"{count} {how}, best accuracy {record['accuracy']:.4f}{unsolved}"
     if stage == "map":
         return f"{record['outputs']} features a row"
     if stage == "features":

@@ -40,6 +40,11 @@ class Bagging(Options):
         """Distinct rows that there have to be."""
         return self.members
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the method trains on rows that have weights: it draws whole rows."""
+        return False
+
     def __post_init__(self) -> None:
         whole(self, "members", 1)
         check(type(self.replace) is bool, "replace", self.replace, "true or false")

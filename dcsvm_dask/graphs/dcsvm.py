@@ -12,7 +12,8 @@ from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
 from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters, level_slots, row_parts
 from dcsvm_dask.graphs.working_sets import working_sets
-from dcsvm_dask.steps import arrange, finish, level, partition, probe, score, solve
+from dcsvm_dask.steps import arrange, class_level, finish, level, partition, probe, score, solve
+from dcsvm_dask.steps.node import Step
 from dcsvm_dask.steps.problem import ARRANGE, PROBE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Record
@@ -175,21 +176,29 @@ def arrange_stage(settings: Settings, shape: Shape) -> Stage:
     return Stage(ARRANGE, layers, "arrange")
 
 
+def level_steps(shape: Shape) -> tuple[Step, Step]:
+    """Return what solves some blocks of a level and what commits it, of two classes or of many."""
+    if shape.class_rows:
+        return class_level.solve_class_slot, class_level.commit_class_level
+    return solve.solve_slot, level.commit_level
+
+
 def bottom_stage(settings: Settings, shape: Shape) -> Stage:
     """Return the bottom level: the blocks that were arranged, solved from zero."""
     number = len(settings.clusters)
     name, slots = level_name(number), level_slots(settings.clusters[0], shape.n_variables)
+    solve_slot, commit = level_steps(shape)
     layers = (
         many(
             "solve",
-            solve.solve_slot,
+            solve_slot,
             slots,
             "slot",
             stage=name,
             slots=slots,
             below=None,
         ),
-        single(COMMIT, level.commit_level, stage=name, slots=slots, below=None),
+        single(COMMIT, commit, stage=name, slots=slots, below=None),
     )
     return Stage(name, layers, f"l{number}")
 
@@ -200,6 +209,7 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
     n_clusters = settings.clusters[len(settings.clusters) - number]
     slots = level_slots(n_clusters, shape.n_variables)
     parts = row_parts(shape.n_variables, settings.chunk_rows)
+    solve_slot, commit = level_steps(shape)
     layers = (
         single(
             "cluster",
@@ -212,13 +222,13 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
         single("order", partition.order_blocks, stage=name, parts=parts),
         many(
             "solve",
-            solve.solve_slot,
+            solve_slot,
             slots,
             "slot",
             stage=name,
             slots=slots,
             below=below,
         ),
-        single(COMMIT, level.commit_level, stage=name, slots=slots, below=below),
+        single(COMMIT, commit, stage=name, slots=slots, below=below),
     )
     return Stage(name, layers, f"l{number}")

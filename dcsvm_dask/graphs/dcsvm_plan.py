@@ -69,7 +69,17 @@ def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 
 def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Lay out a run by the tree of levels, refinement and conquer."""
-    settings, shape, n = sizes.settings, sizes.shape, sizes.n
+    stages = level_plans(sizes, goals)
+    if not goals.stop_at:
+        for name, count in (("refine", sizes.support), ("conquer", float(sizes.n))):
+            if name == "conquer" or sizes.settings.clusters:
+                stages += _rounds(sizes, goals, name, count)
+    return stages
+
+
+def level_plans(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Lay out the tree: rows are looked at and put in block order, then come the levels."""
+    settings, shape = sizes.settings, sizes.shape
     levels, stages = len(settings.clusters), []
     if not (levels and goals.stop_at >= levels):
         stages.append(StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0))
@@ -96,10 +106,6 @@ def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         if goals.committee:
             folds = FOLDS_OF_LEVEL * values + ASKED_ROWS * sizes.support
             stages.append(StagePlan(committee_stage(stage), need, folds, 0.0))
-    if not goals.stop_at:
-        for name, count in (("refine", sizes.support), ("conquer", float(n))):
-            if name == "conquer" or levels:
-                stages += _rounds(sizes, goals, name, count)
     return stages
 
 

@@ -15,6 +15,8 @@ class Measured:
     """Whether the kernel is smooth, so that levels do not pay; None: nobody has looked."""
     set_share: float = 1.0
     """Share of the variables that a working set has to hold."""
+    support_share: float = 1.0
+    """Share of a sample's rows that are support vectors, where classes are many."""
     kept_share: float = 0.3
     """Share of the variables that a solver which learns row by row keeps."""
     value_seconds: float = 2e-9

@@ -17,9 +17,10 @@ from dcsvm_dask.graphs import (
     greedy,
     greedy_plan,
     reference,
+    search,
     subsample,
 )
-from dcsvm_dask.graphs import pairs as many_classes
+from dcsvm_dask.graphs import classes as many_classes
 from dcsvm_dask.graphs.dcsvm import dcsvm
 from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
@@ -42,8 +43,8 @@ class Described:
 
 
 def _by_classes(settings: Settings, goals: Goals, shape: Shape) -> Method:
-    """Begin DC-SVM: of two classes by the tree, of more by their pairs."""
-    begin = many_classes.pairs if shape.class_rows else dcsvm
+    """Begin DC-SVM: of two classes, or of more at once."""
+    begin = many_classes.classes if shape.class_rows else dcsvm
     return begin(settings, goals, shape)
 
 
@@ -121,6 +122,15 @@ METHODS = {
     ),
 }
 
+SEARCH = Described(
+    "cross-validated choice of C and of the kernel: many candidates for little more than one fit",
+    search.Search,
+    search.search,
+    search.lay_out,
+)
+BEGUN = {**METHODS, search.METHOD: SEARCH}
+"""All that a run folder may have been begun with."""
+
 MADE: dict[str, type[Options]] = {"compressed": compressed.Compressed}
 """What other runs' models were made into, which nobody trains: its options say how."""
 
@@ -135,7 +145,7 @@ def options_of(settings: Mapping[str, Any]) -> tuple[str, Options]:
     """
     name = settings.get("method", "dcsvm")
     try:
-        kind = MADE[name] if name in MADE else METHODS[name].options
+        kind = MADE[name] if name in MADE else BEGUN[name].options
         return name, kind(**settings.get("options", {}))
     except (KeyError, TypeError, InputError) as error:
         raise InputError(f"run.json: the method's settings are damaged: {error}") from error

@@ -37,6 +37,11 @@ class Options:
         """Whether a run can go on from its answer to that of another tolerance."""
         return not self.approximates
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the method trains on rows that have weights."""
+        return True
+
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that the method is not made for; by default none.
 

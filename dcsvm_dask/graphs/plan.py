@@ -8,7 +8,7 @@ from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import Graph
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
-from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.graphs.methods import BEGUN
 from dcsvm_dask.graphs.stage_plan import StagePlan
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Record
@@ -98,6 +98,6 @@ def plan(settings: Settings, goals: Goals, shape: Shape, measured: Measured = TY
     Memory is made of array sizes; kernel values rest on typical shares of support vectors and
     numbers of rounds, which only the run can tell.
     """
-    stages = METHODS[settings.method].lay_out(Forecast(settings, shape, measured), goals)
+    stages = BEGUN[settings.method].lay_out(Forecast(settings, shape, measured), goals)
     written = sum(stage.written_bytes * min(stage.times, 2) for stage in stages)
     return Plan(tuple(stages), int(written), shape.n_bytes, measured)

@@ -30,6 +30,7 @@ DATA_KEYS: Types = {
     "positive": (list,),
     "shuffle": (bool,),
     "train_rows": (int,),
+    "weights": (str,),
 }
 OUTPUT_KEYS: Types = {"run": (str,), "data": (str,)}
 TEST_KEYS: Types = {"modes": (list,)}
@@ -154,7 +155,7 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     for label in data.get("positive", ()):
         if not isinstance(label, str | int | float):
             raise file.refuse("data", f"positive: {label!r:.80} is no label", "positive")
-    for key in ("source", "test"):
+    for key in ("source", "test", "weights"):
         if key in data and "://" not in data[key]:
             data[key] = str(file.path.parent / data[key])
     methods = file.content["method"]

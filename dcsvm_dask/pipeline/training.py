@@ -16,6 +16,7 @@ from dcsvm_dask.graphs.methods import METHODS, Described
 from dcsvm_dask.graphs.options import NoOptions, Options
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.solvers import SCHEMES
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps.problem import seen_by
 from dcsvm_dask.steps.settings import Settings
@@ -36,6 +37,7 @@ LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 REALS = ("gamma", "coef0", "C", "tol", "level_tol")
 INTEGERS = ("degree", "k", "stop_at", "seed", "n_samples_clustering", "block_cap", "max_rounds")
 DCSVM = (
+    "multiclass",
     "levels",
     "k",
     "clusters",
@@ -59,6 +61,7 @@ class Training:
     C: float = 1.0
     fit_intercept: bool = False
     class_weight: str | dict[Any, float] | None = None
+    multiclass: str = "ovo"
     levels: int | str = "auto"
     k: int = 8
     clusters: tuple[int, ...] | None = None
@@ -96,6 +99,10 @@ class Training:
             "level-tol",
             self.level_tol,
             "a positive number",
+        )
+        known = self.multiclass in SCHEMES
+        check(
+            known, "multiclass", self.multiclass, "ovo (one against one) or ovr (against the rest)"
         )
         check(self.k >= 2, "k", self.k, "at least 2")
         check(self.seed >= 0, "seed", self.seed, "at least 0")
@@ -167,9 +174,14 @@ class Training:
             level to stop at does not exist.
         """
         self._check_classes(data)
+        if data.weights is not None and not self.options.takes_weights:
+            raise InputError(
+                f"{data.url}: its rows have weights, which method {self.method} cannot take into "
+                "account; take another method, or ingest the rows without weights"
+            )
         seen = seen_by(data, self.method, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
-        clusters, forced = self._clusters(n, len(data.classes))
+        clusters, forced = self._clusters(n, self._largest_machine(data))
         if clusters and clusters[0] > n:
             raise InputError(
                 f"clusters: {clusters[0]} clusters for {n} distinct rows of {data.url}; "
@@ -186,6 +198,7 @@ class Training:
             kernel=Kernel(self.kernel, float(self.gamma), int(self.degree), float(self.coef0)),
             C=float(self.C),
             fit_intercept=self.fit_intercept,
+            multiclass=self.multiclass if len(data.classes) > 2 else "ovo",
             class_weight=class_weights(self.class_weight, data.classes, data.counts),
             clusters=clusters,
             levels_forced=forced,
@@ -206,6 +219,8 @@ class Training:
 
         How large blocks, working sets and chunks may be was settled by the memory that there was.
         """
+        # As this version reads them: an older one had fewer.
+        settings = Settings.from_json(settings).to_json()
         own = self.settle(data)[0].to_json()
         settled = ["set_cap"] + (["block_cap"] if self.block_cap is None else [])
         if settings.get("options") in [one.to_json() for one in self.options.lighter()]:
@@ -213,27 +228,32 @@ class Training:
         return settings == own | {key: settings.get(key) for key in settled}
 
     def _check_classes(self, data: DataSet) -> None:
-        """Refuse data of one class, and of many where a pair of them is not solved whole."""
+        """Refuse data of one class, and of many where the method has no machines for them."""
         if len(data.classes) < 2:
             raise InputError(f"{data.url}: has one class only ({data.classes}); training needs two")
         if len(data.classes) == 2:
             return
-        leveled = self.levels not in ("auto", 0) or self.clusters is not None
-        if self.method != "dcsvm" or leveled or self.stop_at or self.committee:
+        if self.method != "dcsvm" or self.committee:
+            what = "committee" if self.method == "dcsvm" else f"method {self.method}"
             raise InputError(
-                f"{data.url}: has {len(data.classes)} classes; each pair of them is solved as a "
-                "whole by method dcsvm, without levels or committees. Leave these out, or ingest "
-                "the data with --positive LABEL,... to make two classes of them"
+                f"{data.url}: has {len(data.classes)} classes; {what} is for two. Use method dcsvm "
+                "without committees, or ingest the data with --positive LABEL,... to make two "
+                "classes of them"
             )
 
-    def _clusters(self, n: int, n_classes: int) -> tuple[tuple[int, ...], bool]:
-        if self.method not in ("dcsvm", "subsample") or n_classes > 2:
+    def _largest_machine(self, data: DataSet) -> int:
+        """Return the rows of the machine that has most, repeated ones counted."""
+        ovo = self.multiclass == "ovo"
+        return sum(sorted(data.counts)[-2:]) if ovo else sum(data.counts)
+
+    def _clusters(self, n: int, largest: int) -> tuple[tuple[int, ...], bool]:
+        if self.method not in ("dcsvm", "subsample"):
             return (), False
         if self.clusters is not None:
             return tuple(map(int, self.clusters)), True
         if not isinstance(self.levels, str):
             return tuple(int(self.k) ** level for level in range(self.levels, 0, -1)), True
-        if n < LEAST_ROWS_FOR_LEVELS:
+        if min(n, largest) < LEAST_ROWS_FOR_LEVELS:
             return (), False
         wanted = round(math.log(n / BOTTOM_BLOCK_ROWS, self.k))
         levels = min(max(wanted, 1), MOST_LEVELS)

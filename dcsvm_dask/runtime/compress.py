@@ -25,7 +25,6 @@ from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.models.compression import Block, check_kernel, compress, shares
 from dcsvm_dask.models.elimination import Path
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import Pool, open_pool, results
@@ -156,10 +155,10 @@ def compress_run(
 def _whole_model(run: RunFolder, choice: Choice) -> Model:
     """Return the model to compress, refuse others."""
     model = held_model(choice)
-    if isinstance(model, PairsModel):
+    if not isinstance(model, Model):
         raise InputError(
-            f"{run.place}: has a machine for each pair of classes; only models of two classes can "
-            "be compressed"
+            f"{run.place}: has machines of many classes; only models of two classes can be "
+            "compressed"
         )
     whole = model.partition is None and model.features is None and model.vote is None
     if not whole or model.n_blocks != 1:

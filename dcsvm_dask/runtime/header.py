@@ -5,6 +5,7 @@ from __future__ import annotations
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.methods import options_of
+from dcsvm_dask.graphs.search import METHOD, Search
 from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.steps.settings import Settings
@@ -14,6 +15,7 @@ from dcsvm_dask.storage.run import RunFolder
 def begin_message(run: RunFolder, executor: Executor, workers: int, memory: int | None) -> Message:
     """Return the message that a process begins to carry a run."""
     settings, goals, shape = (run.header[key] for key in ("settings", "goals", "shape"))
+    # Of a search kernel and C are those of a candidate in the middle.
     shown = ("C", "fit_intercept", "clusters", "block_cap", "seed")
     return {
         "kind": "begin",
@@ -27,8 +29,15 @@ def begin_message(run: RunFolder, executor: Executor, workers: int, memory: int 
             "kernel": settings["kernel"],
             **{key: settings[key] for key in shown},
             **goals,
+            **({"candidates": _candidates(run)} if settings.get("method") == METHOD else {}),
         },
     }
+
+
+def _candidates(run: RunFolder) -> int:
+    """Return how many candidates a search has."""
+    settings = run.header["settings"]
+    return len(Search(**settings["options"]).candidates(settings["kernel"]["name"]))
 
 
 def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
-from dcsvm_dask.models.pairs import confidences, winners
+from dcsvm_dask.models.classes import values_of_classes, winning_classes
 from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.readers.source import ArraySource
 from dcsvm_dask.runtime.announcer import Announcer
@@ -22,6 +22,7 @@ from dcsvm_dask.runtime.session import check_reach
 from dcsvm_dask.steps.batches import Batch, SentRows, StoredRows, open_batches, prepare_rows
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, held_model
+from dcsvm_dask.steps.problem import settings_of
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import open_predictions
 from dcsvm_dask.storage.preparation import Preparation
@@ -38,17 +39,12 @@ def decision_values(
 
     Returns
     -------
-    ndarray, shape (n,), of many classes (n, n_pairs), float64
+    ndarray, shape (n,), of many classes (n, n_machines), float64
     """
     rows = open_batches(X, Preparation.read(run), labelled=False)
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [block.values for block, _ in found]
     return np.concatenate(values) if values else np.zeros(0)
-
-
-def told_of(values: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-    """Return what users see of decision values: of many classes a value for each of them."""
-    return confidences(values, n_classes) if n_classes > 2 else values
 
 
 def scaled_rows(run: RunFolder, X: Any) -> Any:
@@ -60,15 +56,6 @@ def scaled_rows(run: RunFolder, X: Any) -> Any:
         first = sum(block.shape[0] for block in blocks)
         blocks.append(prepare_rows(rows, prepared, source.name, first))
     return stack_rows(blocks, prepared.n_features, is_sparse(blocks[0]))
-
-
-def codes_of(values: NDArray[np.float64], n_classes: int) -> NDArray[np.int32]:
-    """Return the classes of decision values: positive above 0, else negative, as in LIBSVM.
-
-    Of many classes that which most pairs vote for.
-    """
-    found = winners(values, n_classes) if n_classes > 2 else values > 0
-    return np.asarray(found, dtype=np.int32)
 
 
 def predict_file(
@@ -90,11 +77,12 @@ def predict_file(
     writer = open_predictions(out, prepared.classes)
     rows = open_batches(data, prepared, labelled=False)
     _check_out(run, rows, writer.target)
-    n, seconds, n_classes = 0, 0.0, len(prepared.classes)
+    n, seconds = 0, 0.0
+    n_classes, scheme = len(prepared.classes), settings_of(run).multiclass
     with writer, closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, _ in found:
-            codes = codes_of(block.values, n_classes)
-            writer.append(codes, told_of(block.values, n_classes))
+            codes = winning_classes(block.values, n_classes, scheme).astype(np.int32)
+            writer.append(codes, values_of_classes(block.values, n_classes, scheme))
             n += len(block.values)
             seconds += block.seconds
     return {"out": writer.target.url, **_about(choice, n, seconds)}
@@ -114,11 +102,12 @@ def evaluate(
     prepared = Preparation.read(run)
     rows = open_batches(data, prepared, labelled=True)
     scores = Scores(prepared.classes)
-    seconds = 0.0
+    n_classes, scheme, seconds = len(prepared.classes), settings_of(run).multiclass, 0.0
     with closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, batch in found:
             assert batch.codes is not None
-            scores.update(batch.codes, codes_of(block.values, len(prepared.classes)))
+            predicted = winning_classes(block.values, n_classes, scheme).astype(np.int32)
+            scores.update(batch.codes, predicted)
             seconds += block.seconds
     result = scores.result()
     return {**result, **_about(choice, result["n_rows"], seconds)}

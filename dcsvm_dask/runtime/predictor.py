@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.methods import approximation
+from dcsvm_dask.models.classes import values_of_classes, winning_classes
 from dcsvm_dask.runtime import compress as compressing
 from dcsvm_dask.runtime import predict as predicting
 from dcsvm_dask.runtime.announcer import Announcer
@@ -17,6 +18,7 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps import export as exporting
 from dcsvm_dask.steps.choice import Choice, choose_model
+from dcsvm_dask.steps.problem import settings_of
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
@@ -71,7 +73,8 @@ class Predictor:
         choice = self._choose(mode, level, precision)
         values = predicting.decision_values(self.folder, X, choice, execution or Execution())
         classes = Preparation.read(self.folder).classes
-        return label_array(classes)[predicting.codes_of(values, len(classes))]
+        scheme = settings_of(self.folder).multiclass
+        return label_array(classes)[winning_classes(values, len(classes), scheme)]
 
     def decision_function(
         self,
@@ -88,11 +91,13 @@ class Predictor:
         -------
         ndarray, float64
             Shape (n,). Of more than two classes shape (n, n_classes): the votes for each class
-            and, within less than half a vote, how decided they are, as SVC has them for "ovr".
+            and, within less than half a vote, how decided they are, as SVC has them for "ovr"; of
+            a run with ``multiclass="ovr"`` the decision values of each class against the rest.
         """
         choice = self._choose(mode, level, precision)
         values = predicting.decision_values(self.folder, X, choice, execution or Execution())
-        return predicting.told_of(values, len(Preparation.read(self.folder).classes))
+        n_classes = len(Preparation.read(self.folder).classes)
+        return values_of_classes(values, n_classes, settings_of(self.folder).multiclass)
 
     def predict_file(
         self,

@@ -13,7 +13,7 @@ from typing import Any
 from dcsvm_dask.errors import DcsvmError, InputError
 from dcsvm_dask.graphs.features import KINDS
 from dcsvm_dask.graphs.graph import Outcome
-from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.graphs.methods import BEGUN
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.runtime.announcer import INTERRUPTED, Announcer
@@ -151,7 +151,7 @@ def _carry(
         memory = execution.memory()
     workers = executor.side_by_side()
     executor.tell(begin_message(run, executor, workers, memory))
-    begin_method = METHODS[settings.method].begin
+    begin_method = BEGUN[settings.method].begin
     return carry(
         run,
         lambda: begin_method(settings, replace(goals, early=deadline is not None), shape),

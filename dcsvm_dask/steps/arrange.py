@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.steps.partition import block_record, group_by_label, read_labels
-from dcsvm_dask.steps.problem import ARRANGE, data_of, data_rows
+from dcsvm_dask.steps.problem import ARRANGE, data_of, data_rows, is_of_classes
 from dcsvm_dask.steps.shares import blocks_of_part
 from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.rows import write_rows
@@ -22,14 +24,15 @@ def merge_repeats(run: RunFolder, attempt: Attempt) -> Record:
     """Commit the arrangement that leaves rows where they are, but for repeats.
 
     Writes ``rows`` (those that stand for the ones equal to them in x and y, ascending), ``weight``
-    (how many each stands for) and, where there are repeats, ``representative`` (of every row).
+    (how many each stands for, or the sum of what these weigh) and, where there are repeats,
+    ``representative`` (of every row).
     """
     data = data_of(run)
     hashes = data.read_hashes(0, data.n_rows)
     rows, representative = first_of_equal(hashes)
-    weight = np.bincount(representative, minlength=data.n_rows)[rows]
+    weight = summed(representative, data.read_weights(0, data.n_rows), data.n_rows)[rows]
     attempt.write("rows", rows)
-    attempt.write("weight", weight.astype(np.min_scalar_type(weight.max())))
+    attempt.write("weight", weight)
     if len(rows) < data.n_rows:
         attempt.write("representative", representative)
     return {"variables": len(rows), "rows": data.n_rows, "parts": 0}
@@ -48,8 +51,9 @@ def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> 
     """Write a share of the blocks: repeats merged, each block in k-d order.
 
     Rows that are equal are in one block, whose label depends on the row alone. Writes rows ``X``,
-    ``y``, ``weight`` and ``rows`` of the variables, how many of them each block has (``sizes``),
-    and which of them stands for each row that ``order`` lists here (``variable``).
+    ``y`` (of many classes ``codes``), ``weight`` and ``rows`` of the variables, how many of them
+    each block has (``sizes``), and which of them stands for each row that ``order`` lists here
+    (``variable``).
     """
     data, order = data_of(run), run.node(ARRANGE, "order")
     offsets = order.read("offsets")
@@ -71,10 +75,12 @@ def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> 
         sizes.append(len(alone))
         done += len(alone)
     position = np.concatenate([np.empty(0, dtype=np.int64), *kept])
-    weight = np.bincount(variable, minlength=done)
     attempt.write("rows", listed[position])
-    attempt.write("weight", weight.astype(np.min_scalar_type(weight.max(initial=1))))
-    attempt.write("y", np.where(codes[position] == 1, 1, -1).astype(np.int8))
+    attempt.write("weight", summed(variable, data.take_weights(listed), done))
+    if is_of_classes(run):
+        attempt.write("codes", codes[position].astype(np.int32))
+    else:
+        attempt.write("y", np.where(codes[position] == 1, 1, -1).astype(np.int8))
     attempt.write("variable", variable)
     attempt.write("sizes", np.array(sizes, dtype=np.int64))
     chunks = (X[position[i : i + ARRANGED_CHUNK_ROWS]] for i in range(0, done, ARRANGED_CHUNK_ROWS))
@@ -108,6 +114,14 @@ def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Recor
             done += node.record["rows"]
         attempt.write("representative", representative)
     return {"variables": variables, "rows": n_rows, "parts": parts, **block_record(offsets)}
+
+
+def summed(
+    variable: NDArray[np.integer], weights: NDArray[np.float64] | None, n: int
+) -> NDArray[Any]:
+    """Return what each of n variables weighs: so many rows as it stands for, or as these weigh."""
+    found = np.bincount(variable, weights=weights, minlength=n)
+    return found if weights is not None else found.astype(np.min_scalar_type(found.max(initial=1)))
 
 
 def first_of_equal(hashes: NDArray[np.uint64]) -> tuple[Index, Index]:

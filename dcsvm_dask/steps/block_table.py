@@ -46,7 +46,7 @@ class BlockTable:
         """Number of blocks."""
         return len(self.offsets) - 1
 
-    def costliest_first(self, problem: Problem, alpha: Vector | None) -> Index:
+    def costliest_first(self, problem: Problem | None, alpha: Vector | None) -> Index:
         """Return the blocks by what they are likely to cost.
 
         That is their support vectors, those at their bound twice: where classes overlap, most
@@ -57,7 +57,7 @@ class BlockTable:
         alpha : ndarray, shape (n,), or None
             Where the blocks start; None: at zero.
         """
-        if alpha is None:
+        if alpha is None or problem is None:
             return np.argsort(-np.diff(self.offsets), kind="stable")
         cost = (alpha > 0.0) * (1.0 + (alpha >= problem.C))
         if self.index is not None:
@@ -65,7 +65,9 @@ class BlockTable:
         before = np.concatenate([[0.0], np.cumsum(cost)])
         return np.argsort(-np.diff(before[self.offsets]), kind="stable")
 
-    def of_slot(self, problem: Problem, alpha: Vector | None, slot: int, slots: int) -> Index:
+    def of_slot(
+        self, problem: Problem | None, alpha: Vector | None, slot: int, slots: int
+    ) -> Index:
         """Return the blocks that one of some tasks solves, in its order.
 
         Where they are few, each task gets one in turn, the costliest first. Where they are many,

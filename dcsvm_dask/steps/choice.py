@@ -73,6 +73,11 @@ def choose_model(
         )
     models = committed_models(run)
     levels = sorted(number for number in models if number)
+    if run.header["settings"].get("method") == "search":
+        raise InputError(
+            f"{run.place}: is a search, which has no model of its own; "
+            f"that of its best candidate is {run.place / 'best'}"
+        )
     if not models:
         raise InputError(
             f"{run.place}: has no model yet: no level is committed; "

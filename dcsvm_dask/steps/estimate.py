@@ -53,7 +53,7 @@ def estimate(
     at, of_drawn = where[: len(rows)], where[len(rows) :]
     y, C = problem.labels(rows), problem.bounds(rows)
     losses = [C * np.maximum(0.0, 1.0 - y * (found[at] + offset)) for found in (f, f_own)]
-    hinge, hinge_error = _total(losses[0] - losses[1], problem.n)
+    hinge, hinge_error = total_of(losses[0] - losses[1], problem.n)
     between = problem.labels(drawn) * (f - f_own)[of_drawn]
     if len(drawn) == np.count_nonzero(alpha):
         quadratic, error = float(np.dot(alpha[drawn], between)), 0.0
@@ -80,7 +80,7 @@ def _sample(n: int, alpha: Vector, rng: np.random.Generator) -> tuple[Index, Ind
     return rows, rng.choice(support, size=size, p=alpha[support] / alpha[support].sum())
 
 
-def _total(sample: Vector, n: int) -> tuple[float, float]:
+def total_of(sample: Vector, n: int) -> tuple[float, float]:
     """Return the sum over n rows and its standard error, from a sample without repeats."""
     size = len(sample)
     error = n * float(sample.std()) / np.sqrt(size) * np.sqrt(1.0 - size / n)

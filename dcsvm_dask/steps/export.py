@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, pairs_lines, range_lines
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, pairs_onnx
+from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, pairs_onnx, rest_onnx
 from dcsvm_dask.models.pairs import PairsModel
-from dcsvm_dask.models.svc import to_linear_svc, to_svc
+from dcsvm_dask.models.rest import RestModel
+from dcsvm_dask.models.svc import to_linear_svc, to_pairs_svc, to_svc
 from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.steps.predict import load_any, load_model
-from dcsvm_dask.steps.problem import ARRANGE, representatives, settings_of
+from dcsvm_dask.steps.problem import ARRANGE, data_of, representatives, settings_of
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
@@ -92,6 +94,17 @@ def _check_sum(run: RunFolder, model: Model) -> None:
         )
 
 
+def _pairs(run: RunFolder, form: str) -> PairsModel:
+    """Return the exact model of many classes; refuse one that LIBSVM has no form for."""
+    model = load_any(run, choose_model(run, "exact").stage)
+    if not isinstance(model, PairsModel):
+        raise InputError(
+            f"{run.place}: has a machine for each class against the rest, {form} has one for each "
+            "pair of classes; train with --multiclass ovo"
+        )
+    return model
+
+
 def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
     """Write a run's model as a LIBSVM model file, and the scaling as a range file beside it.
 
@@ -110,8 +123,7 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
     prepared = Preparation.read(run)
     labels = label_integers(prepared.classes)
     if len(labels) > 2:
-        pairs = load_any(run, choose_model(run, "exact").stage)
-        assert isinstance(pairs, PairsModel)
+        pairs = _pairs(run, "LIBSVM's format")
         n_support, lines = pairs.n_support, pairs_lines(pairs, labels)
     else:
         exact = read_expansion(run)
@@ -151,7 +163,7 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
 def export_onnx(run: RunFolder, target: Location) -> dict[str, Any]:
     """Write a run's model as an ONNX graph that takes raw rows.
 
-    See `expansion_onnx`; of many classes `pairs_onnx`.
+    See `expansion_onnx`; of many classes `pairs_onnx` and `rest_onnx`.
 
     Returns
     -------
@@ -164,13 +176,18 @@ def export_onnx(run: RunFolder, target: Location) -> dict[str, Any]:
         If the model is not committed or no sum of kernel values, the package onnx is not
         installed, or the file were larger than 2 GB.
     """
-    prepared, model = Preparation.read(run), load_any(run, choose_model(run, "exact").stage)
+    prepared = Preparation.read(run)
     classes, own, scaling = label_array(prepared.classes), prepared.scaling, None
     if own is not None:
         scaling = RowScaling(own.offset, own.factor, own.kind == "unit")
+    model = load_any(run, choose_model(run, "exact").stage)
+    assert not isinstance(model, BlocksModel)
     if isinstance(model, PairsModel):
         made = pairs_onnx(model, classes, scaling=scaling)
+    elif isinstance(model, RestModel):
+        made = rest_onnx(model, classes, scaling)
     else:
+        assert isinstance(model, Model)
         _check_sum(run, model)
         coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
         made = expansion_onnx(model.kernel, model.support, coef, bias, classes, scaling)
@@ -196,8 +213,12 @@ def export_svc(run: RunFolder) -> Any:
 
     That of liblinear becomes a LinearSVC.
     """
-    prepared, exact, settings = Preparation.read(run), read_expansion(run), settings_of(run)
+    prepared, settings = Preparation.read(run), settings_of(run)
     tol = float(run.header["goals"]["tol"])
+    if len(prepared.classes) > 2:
+        model, rows = _pairs_of_rows(run)
+        return to_pairs_svc(model, settings.C, tol, rows, prepared.classes, prepared.n_rows)
+    exact = read_expansion(run)
     if settings.method == LINEAR:
         return _linear_svc(run, exact, prepared.classes, tol)
     if len(exact.rows) < len(exact.coef):
@@ -216,6 +237,26 @@ def export_svc(run: RunFolder) -> Any:
         prepared.classes,
         prepared.n_rows,
     )
+
+
+def _pairs_of_rows(run: RunFolder) -> tuple[PairsModel, NDArray[np.int64]]:
+    """Return the model of many classes with a support vector for each row, and these rows."""
+    model, node = _pairs(run, "an SVC"), run.node(choose_model(run, "exact").stage, "commit")
+    alpha, representative = node.read("alpha"), representatives(run.node(ARRANGE, "commit"))
+    codes = data_of(run).read_codes(0, alpha.shape[1])
+    rows = np.flatnonzero(alpha.any(axis=0))
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    # The model holds one support vector for each representative, class after class.
+    stands_for = rows if representative is None else representative[rows]
+    held = np.unique(stands_for)
+    held = held[np.argsort(codes[held], kind="stable")]
+    if len(held) != model.n_support:
+        raise InputError(f"{node.place}: damaged: alpha does not fit to the support vectors")
+    place = np.empty(alpha.shape[1], dtype=np.int64)
+    place[held] = np.arange(len(held))
+    of_class = np.bincount(codes[rows], minlength=model.n_classes).astype(np.int64)
+    support = model.support[place[stands_for]]
+    return replace(model, support=support, dual_coef=alpha[:, rows], of_class=of_class), rows
 
 
 def _linear_svc(run: RunFolder, exact: Expansion, classes: list[Any], tol: float) -> Any:

@@ -11,7 +11,7 @@ from dcsvm_dask.kernels import Rows
 from dcsvm_dask.steps.block_table import gather, read_slots, read_table
 from dcsvm_dask.steps.estimate import estimate
 from dcsvm_dask.steps.partition import mass_record, read_rule
-from dcsvm_dask.steps.problem import ARRANGE, Problem, read_problem
+from dcsvm_dask.steps.problem import ARRANGE, Variables, read_problem
 from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.shared_bias import next_bias
 from dcsvm_dask.steps.solve import sum_records
@@ -73,7 +73,7 @@ def commit_level(
     return {**record, **regime(record), **model}
 
 
-def rows_in_chunks(problem: Problem, index: NDArray[np.int64]) -> Iterator[Rows]:
+def rows_in_chunks(problem: Variables, index: NDArray[np.int64]) -> Iterator[Rows]:
     """Yield the rows of some variables a few at a time."""
     for start in range(0, len(index), SUPPORT_CHUNK_ROWS):
         yield problem.take(index[start : start + SUPPORT_CHUNK_ROWS])

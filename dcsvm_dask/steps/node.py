@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 from dcsvm_dask.errors import RunError
+from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 Step = Callable[..., Record]
@@ -32,14 +33,15 @@ def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[st
     done = run.find(stage, node)
     if done is not None:
         return done.record
-    begin, busy, began = time.perf_counter(), time.process_time(), time.time()
+    clock = time.process_time if resources.runs_alone() else time.thread_time
+    begin, busy, began = time.perf_counter(), clock(), time.time()
     attempt: Attempt = run.attempt(stage, node)
     try:
         record = step(run, attempt, **arguments)
         record = {
             **record,
             "seconds": time.perf_counter() - begin,
-            "cpu_seconds": time.process_time() - busy,
+            "cpu_seconds": clock() - busy,
             "began": began,
             "host": f"{socket.gethostname()}:{psutil.Process().pid}",
             "peak_bytes": peak_bytes(),

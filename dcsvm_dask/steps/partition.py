@@ -13,10 +13,11 @@ from dcsvm_dask.kernels import Rows
 from dcsvm_dask.steps.block_table import BlockTable
 from dcsvm_dask.steps.problem import (
     ARRANGE,
-    Problem,
+    Variables,
     data_of,
     data_rows,
-    read_problem,
+    is_of_classes,
+    read_variables,
     settings_of,
 )
 from dcsvm_dask.steps.settings import Settings
@@ -48,9 +49,12 @@ def cluster_support(
     run: RunFolder, attempt: Attempt, *, level: int, n_clusters: int, below: str
 ) -> Record:
     """Choose a level's partition on a sample of the support vectors of the level below."""
-    settings, problem = settings_of(run), read_problem(run)
-    alpha = run.node(below, "commit").read("alpha")[0]
-    support = np.flatnonzero(alpha > 0)
+    settings, problem = settings_of(run), read_variables(run)
+    node = run.node(below, "commit")
+    if is_of_classes(run):
+        support = np.sort(node.read("support"))
+    else:
+        support = np.flatnonzero(node.read("alpha")[0] > 0)
     if not len(support):
         support = np.arange(problem.n)
     rng = np.random.default_rng([settings.seed, level])
@@ -76,7 +80,7 @@ def assign_problem(
     run: RunFolder, attempt: Attempt, *, stage: str, part: int, parts: int
 ) -> Record:
     """Assign a share of the variables to a level's blocks."""
-    problem = read_problem(run)
+    problem = read_variables(run)
     return _assign(attempt, read_rule(run, stage), problem.X.read(*share(problem.n, part, parts)))
 
 
@@ -133,7 +137,7 @@ def block_record(offsets: NDArray[np.int64]) -> Record:
     }
 
 
-def mass_record(problem: Problem, table: BlockTable) -> Record:
+def mass_record(problem: Variables, table: BlockTable) -> Record:
     """Estimate D(pi) of a level on a seeded sample of the variables."""
     rng = np.random.default_rng([problem.settings.seed, 1000])
     sample = np.sort(rng.choice(problem.n, size=min(problem.n, MEASURED_ROWS), replace=False))

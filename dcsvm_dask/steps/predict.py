@@ -13,13 +13,14 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.models.blocks import BlocksModel
+from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model, decide
-from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.committee import read_committee
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.model import MODEL, read_any
+from dcsvm_dask.storage.model import MODEL, AnyModel, read_any
 from dcsvm_dask.storage.run import Committed, RunFolder
 
 
@@ -28,7 +29,7 @@ class Decided:
     """Decision values of some rows."""
 
     values: NDArray[np.float64]
-    """Shape (n,); of many classes (n, n_pairs)."""
+    """Shape (n,); of many classes (n, n_machines)."""
     seconds: float
     """Processor time that went into them, without reading rows or the model."""
 
@@ -44,12 +45,12 @@ def load_model(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
         If anything of it is missing, damaged or no such model.
     """
     model = load_any(run, stage, compact=compact)
-    if isinstance(model, PairsModel):
+    if not isinstance(model, Model):
         raise InputError(f"{run.place}: has a model of {model.n_classes} classes; not so many here")
     return model
 
 
-def load_any(run: RunFolder, stage: str, *, compact: bool = True) -> Model | PairsModel:
+def load_any(run: RunFolder, stage: str, *, compact: bool = True) -> AnyModel:
     """Return the model that a stage committed, verified.
 
     With `compact` its support vectors are put in the order that predicts fastest.
@@ -92,15 +93,17 @@ def decide_given(choice: Choice, rows: Rows) -> Decided:
 
 
 def decide_by(
-    model: Model | PairsModel, X: Rows, mode: str, *, dtype: type = np.float32
+    model: AnyModel, X: Rows, mode: str, *, dtype: type = np.float32
 ) -> NDArray[np.float64]:
     """Return the decision values of a model of two classes or of many."""
-    if isinstance(model, PairsModel):
+    if isinstance(model, ManyModel):
         return model.decide(X, dtype=dtype)
+    if isinstance(model, BlocksModel):
+        return model.decide(X, mode, dtype=dtype)
     return decide(model, X, mode, dtype=dtype)
 
 
-def held_model(choice: Choice) -> Model | PairsModel:
+def held_model(choice: Choice) -> AnyModel:
     """Return a choice's model; a process keeps the last one."""
     key = (choice.run_url, choice.stage, choice.attempt, choice.mode == "committee")
     with _lock:
@@ -116,7 +119,7 @@ def held_model(choice: Choice) -> Model | PairsModel:
 
 
 _lock = threading.Lock()
-_held: dict[tuple[str, str, str, bool], Model | PairsModel] = {}
+_held: dict[tuple[str, str, str, bool], AnyModel] = {}
 
 
 def _verify(node: Committed) -> None:

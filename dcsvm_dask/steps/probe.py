@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcsvm_dask.clustering import choose_partition
+from dcsvm_dask.solvers import machines_of, solve_machines
 from dcsvm_dask.steps.calibration import (
     LEARNED_ROWS,
     kept_share,
@@ -22,6 +23,8 @@ from dcsvm_dask.storage.rows_selected import SelectedRows
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 PROBE_CLUSTERS = 16
+# Rows on which machines of many classes are tried, and how exactly.
+CLASS_ROWS, CLASS_TOL = 2000, 0.1
 
 
 def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
@@ -59,13 +62,36 @@ def probe_rows(settings: Settings, data: Data, rows: RowReader | SelectedRows) -
         y = np.where(data.take_codes(sample) == 1, 1.0, -1.0)
         drawn = np.random.default_rng(settings.seed).permutation(len(sample))
         share = working_set_share(settings, X[drawn], y[drawn], data.n_distinct)
+    of_classes = {}
+    if len(data.counts) > 2 and not smooth:
+        of_classes["support_share"] = _support_share(settings, data, rows)
     return {
         "probed_between": between,
         "smooth": smooth,
         "set_share": share,
+        **of_classes,
         "value_seconds": seconds,
         "process_bytes": process_bytes,
     }
+
+
+def _support_share(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> float:
+    """Return which share of some rows are support vectors of any machine of many classes."""
+    sample = drawn_rows(settings, rows.n_rows, CLASS_ROWS)
+    codes = data.take_codes(sample)
+    solved = solve_machines(
+        settings.kernel,
+        rows.take(sample),
+        codes,
+        settings.bound_of(codes),
+        machines_of(len(data.counts), settings.multiclass),
+        equality=settings.fit_intercept,
+        tol=CLASS_TOL,
+    )
+    support = np.zeros(len(sample), dtype=np.bool_)
+    for machine in solved:
+        support[machine.rows[machine.coef != 0.0]] = True
+    return float(support.mean())
 
 
 def _learning(

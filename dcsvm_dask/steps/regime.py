@@ -10,6 +10,9 @@ from dcsvm_dask.storage.run import Record
 LEAST_KEPT = 0.5
 # Where more than this share of the kernel's mass lies between a few clusters, every row sees most.
 MOST_BETWEEN = 0.2
+# Where fewer of a sample's rows are support vectors, a machine that is solved whole looks at few
+# columns of the kernel matrix: fewer than the blocks of a level have.
+LEAST_SUPPORT = 0.25
 
 
 def regime(record: Record) -> Record:
@@ -39,6 +42,11 @@ def regime(record: Record) -> Record:
 def is_smooth(probed_between: float) -> bool:
     """Return whether too much of the kernel's mass lies between a few clusters."""
     return probed_between > MOST_BETWEEN
+
+
+def is_sparse_in_support(support_share: float) -> bool:
+    """Return whether so few rows are support vectors that levels cost more than they bring."""
+    return support_share < LEAST_SUPPORT
 
 
 def are_alone(choice: Record) -> bool:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 # Share of a process's memory that decompressed rows may take from one task to the next.
 CACHE_SHARE = 1 / 8
 _cache_bytes = 128 << 20
 _threads = 1
+# Of a task that runs beside others in this process.
+_share: ContextVar[int | None] = ContextVar("share", default=None)
 
 
 def use(memory: int | None = None, threads: int = 1) -> None:
     """Tell how much memory (bytes) and how many threads there are; neither changes a result.
 
-    Threads are for tasks that run while no other does.
+    Threads are for tasks that run while no other does; those that run side by side share them.
     """
     global _cache_bytes, _threads
     if memory is not None:
@@ -25,5 +29,15 @@ def cache_bytes() -> int:
 
 
 def threads() -> int:
-    """Return how many threads a task may use that runs while no other does."""
-    return _threads
+    """Return how many threads this task may use; all where no other runs beside it."""
+    return _share.get() or _threads
+
+
+def share(tasks: int) -> None:
+    """Tell that so many tasks run side by side, this one (in its own context) among them."""
+    _share.set(max(1, _threads // tasks))
+
+
+def runs_alone() -> bool:
+    """Whether no other task of this process runs beside this one."""
+    return _share.get() is None

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcsvm_dask.models.model import decide
-from dcsvm_dask.models.pairs import PairsModel, winners
+from dcsvm_dask.models.blocks import BlocksModel
+from dcsvm_dask.models.classes import winning_classes
+from dcsvm_dask.models.many import ManyModel
+from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.steps.committee import read_committee
+from dcsvm_dask.steps.predict import decide_by
 from dcsvm_dask.steps.problem import settings_of
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_any
@@ -32,8 +35,8 @@ def score_model(
     data = DataSet.open(run.header["holdout"])
     settings = settings_of(run)
     model = read_any(run.node(source, "commit"), settings.kernel)
-    if isinstance(model, PairsModel):
-        return _score_pairs(model, data, attempt, source)
+    if not isinstance(model, Model):
+        return _score_classes(model, data, attempt, source)
     how = settings.method if settings.method != "dcsvm" else "exact"
     mode, told = ("exact", how) if model.partition is None else ("early", "early")
     if committee is not None:
@@ -55,17 +58,20 @@ def score_model(
     }
 
 
-def _score_pairs(model: PairsModel, data: DataSet, attempt: Attempt, source: str) -> Record:
+def _score_classes(
+    model: ManyModel | BlocksModel, data: DataSet, attempt: Attempt, source: str
+) -> Record:
     """Return the accuracy of a model of many classes."""
-    found, true = [], []
+    mode, found, true = "early" if isinstance(model, BlocksModel) else "exact", [], []
     for start, stop in _parts(data):
-        found.append(winners(model.decide(data.rows.read(start, stop)), model.n_classes))
+        values = decide_by(model, data.rows.read(start, stop), mode)
+        found.append(winning_classes(values, model.n_classes, model.scheme))
         true.append(data.read_codes(start, stop))
     predicted, codes = np.concatenate(found), np.concatenate(true)
     attempt.write("predicted", predicted.astype(np.int32))
     attempt.write("true", codes)
     accuracy = float(np.mean(predicted == codes))
-    return {"accuracy": accuracy, "rows": len(codes), "source": source, "mode": "exact"}
+    return {"accuracy": accuracy, "rows": len(codes), "source": source, "mode": mode}
 
 
 def _parts(data: DataSet) -> Iterator[tuple[int, int]]:

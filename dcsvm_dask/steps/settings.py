@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.solvers import SCHEMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Settings:
     """Its name in `dcsvm_dask.graphs.methods`."""
     class_weight: tuple[float, ...] = ()
     """Factors of C by class code; empty: all are one."""
+    multiclass: str = "ovo"
+    """Which machines more than two classes have; see `dcsvm_dask.solvers.machines_of`."""
     options: dict[str, Any] = field(default_factory=dict)
     """What that method has of its own; see `dcsvm_dask.graphs.options`."""
 
@@ -70,7 +74,7 @@ class Settings:
             If a key is missing or unknown, or a value impossible.
         """
         try:
-            return cls(
+            found = cls(
                 **{
                     **value,
                     "kernel": Kernel(**value["kernel"]),
@@ -78,5 +82,7 @@ class Settings:
                     "class_weight": tuple(float(w) for w in value.get("class_weight", ())),
                 }
             )
+            check(found.multiclass in SCHEMES, "multiclass", found.multiclass, "ovo or ovr")
+            return found
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"run.json: settings are damaged: {error}") from error

@@ -130,7 +130,6 @@ def test_unknown_commands_and_missing_words() -> None:
         ("file", "", "not a data set"),
         ("file/d.zarr", "", "no data set there"),
         ("d.zarr/test", "", "has no part 'test'"),
-        ("three.zarr", "--levels 1", "has 3 classes; each pair of them is solved as a whole"),
         ("three.zarr", "--method cascade", "or ingest the data with --positive LABEL"),
         ("d.zarr", "--holdout absent.zarr", "no data set there"),
         ("d.zarr", "--holdout narrow.zarr", "has features 5, the training data"),

@@ -204,7 +204,7 @@ def test_a_compressed_run_and_a_greedy_one_are_compressed(home: Path, tmp_path: 
         ("stopped", ["--bound", "1"], "--stop-at 0"),
         ("bag", ["--bound", "1"], "bagging is no single sum"),
         ("fourier", ["--bound", "1"], "fourier is no single sum"),
-        ("three", ["--bound", "1"], "each pair of classes"),
+        ("three", ["--bound", "1"], "machines of many classes"),
         ("sigmoid", ["--bound", "1"], "not positive semi-definite"),
     ],
 )

@@ -14,6 +14,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.file import read_pipeline
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.storage.dataset import DataSet
 
 IN_PROCESS = Execution(workers=0)
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -55,6 +56,17 @@ def test_what_a_file_says(file: Path) -> None:
     assert (found.training.C, found.training.clusters) == (4, (3,))
     assert found.training.fit_intercept is False
     assert found.run == f"{file.parent}/run"
+
+
+def test_weights_lie_beside_the_file_and_go_into_the_data(file: Path) -> None:
+    (file.parent / "w.txt").write_text("".join(f"{i % 3}\n" for i in range(80)))
+    file.write_text(file.read_text().replace("[method]", 'weights = "w.txt"\n[method]'))
+    assert read_pipeline(file).data["weights"] == str(file.parent / "w.txt")
+    api.run_pipeline(file, execution=IN_PROCESS, quiet=True, report=False)
+    data = DataSet.open(file.parent / "data.zarr")
+    assert data.n_rows + data.open_part("test").n_rows == 53
+    assert data.weights is not None
+    assert (data.weights["least"], data.weights["most"]) == (1.0, 2.0)
 
 
 def test_the_pipelines_of_the_repository_can_be_read() -> None:
@@ -135,7 +147,7 @@ def test_the_pipelines_that_come_along_run_on_few_rows(
     changes = [
         "data.train_rows=1500",
         f"output.run={tmp_path / 'runs'}",
-        f"output.data={sets / source}.zarr",
+        f"output.data={sets / content['output']['data']}",
         *(f"{called}.{SMALL[name]}" for called, name in names.items() if name in SMALL),
     ]
     changes += {"grid": ["every.C=[2.0]"], "support-vectors": ["dcsvm.clusters=[16, 4]"]}.get(

@@ -24,6 +24,7 @@ def data_of(n: int, classes: int = 2) -> Any:
     return SimpleNamespace(
         n_rows=n + 5,
         n_distinct=n,
+        weights=None,
         classes=list(range(classes)),
         counts=[n + 5] + [0] * (classes - 1),
         url="d.zarr/train",
@@ -120,18 +121,43 @@ def test_one_class_is_none() -> None:
         Training().settle(data_of(100, 1))
 
 
-def test_many_classes_are_solved_by_pairs_without_levels() -> None:
-    settings, _, shape = Training().settle(data_of(100_000, 3))
-    assert (settings.clusters, len(shape.class_rows)) == ((), 3)
-
-
 @pytest.mark.parametrize(
-    "words",
-    [{"levels": 2}, {"clusters": (4,)}, {"stop_at": 1}, {"committee": True}, {"method": "cascade"}],
+    ("counts", "words", "clusters"),
+    [
+        ([6000, 6000, 88_000], {}, (64, 8)),
+        ([1000] * 100, {}, ()),  # each pair is small
+        ([1000] * 100, {"multiclass": "ovr"}, (64, 8)),
+        ([1000] * 100, {"levels": 1}, (8,)),
+        ([6000, 6000, 88_000], {"levels": 0}, ()),
+    ],
 )
+def test_many_classes_have_levels_where_a_machine_is_large(
+    counts: list[int], words: dict[str, Any], clusters: tuple[int, ...]
+) -> None:
+    data = data_of(100_000, len(counts))
+    data.counts = counts
+    settings, _, shape = Training(**words).settle(data)
+    assert (settings.clusters, list(shape.class_rows)) == (clusters, counts)
+
+
+@pytest.mark.parametrize("words", [{"committee": True, "levels": 1}, {"method": "cascade"}])
 def test_what_there_is_not_for_many_classes(words: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="has 3 classes; each pair of them"):
+    with pytest.raises(InputError, match=r"has 3 classes; .* is for two"):
         Training.of(words).settle(data_of(100, 3))
+
+
+def test_two_classes_have_one_machine_whatever_the_scheme() -> None:
+    assert Training(multiclass="ovr").settle(data_of(100))[0].multiclass == "ovo"
+    with pytest.raises(InputError, match="multiclass: 'all' is not possible"):
+        Training(multiclass="all")
+
+
+def test_a_run_of_an_older_version_is_the_same_training() -> None:
+    training, data = Training(gamma=2.0), data_of(100)
+    settings = training.settle(data)[0].to_json()
+    del settings["multiclass"]
+    assert training.began(settings, data)
+    assert not Training(gamma=3.0).began(settings, data)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
+from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 from sklearn.svm import SVC
@@ -163,9 +164,37 @@ def run_support(run: api.Run) -> int:
     return int(run.status()["stages"]["model-pairs"]["support"])
 
 
-def test_what_has_no_form_for_many_classes_is_refused(train: Train) -> None:
-    run = train()
-    with pytest.raises(InputError, match="a model of 10 classes"):
-        run.to_sklearn()
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
+def test_a_fitted_svc_makes_the_same_decisions(
+    is_sparse: bool, digits: Any, tmp_path: Path
+) -> None:
+    X, y = digits
+    rows = np.concatenate([X[:ROWS], X[:50]])
+    rows = sparse.csr_array(rows) if is_sparse else rows
+    y_rows = np.concatenate([y[:ROWS], y[:50]])
+    api.ingest((rows, y_rows), tmp_path / "d.zarr")
+    words: dict[str, Any] = {"gamma": GAMMA, "C": C, "tol": 1e-5, "fit_intercept": True}
+    run = api.train(tmp_path / "d.zarr", tmp_path / "run", execution=HERE, quiet=True, **words)
+    ours, theirs = run.to_sklearn(), SVC(gamma=GAMMA, C=C, tol=1e-5).fit(rows, y_rows)
+    unseen = sparse.csr_array(X[ROWS:]) if is_sparse else X[ROWS:]
+    assert set(vars(ours)) == set(vars(theirs)) - {"_class_weight"}
+    np.testing.assert_array_equal(ours.predict(unseen), run.predict(unseen))
+    values = ours.decision_function(unseen)
+    np.testing.assert_allclose(values, run.decision_function(unseen), atol=1e-4)
+    # Every row has its own support vector, repeated ones too, in the order that SVC has them.
+    dual, coef = np.zeros((9, len(y_rows))), np.zeros((9, len(y_rows)))
+    for found, svc in ((dual, ours), (coef, theirs)):
+        held = svc.dual_coef_.toarray() if is_sparse else svc.dual_coef_
+        found[:, svc.support_] = held
+        assert (np.diff(y_rows[svc.support_]) >= 0).all()
+        np.testing.assert_array_equal(np.bincount(y_rows[svc.support_]), svc.n_support_)
+    # Repeated rows may share their sum otherwise.
+    for coefficients in (dual, coef):
+        coefficients[:, :50] += coefficients[:, ROWS:]
+    np.testing.assert_allclose(dual[:, :ROWS], coef[:, :ROWS], atol=2e-2)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+
+
+def test_levels_there_are_none_of_are_refused(train: Train) -> None:
     with pytest.raises(InputError, match="was trained without levels"):
-        run.predict(np.zeros((1, 64), np.float32), mode="early")
+        train().predict(np.zeros((1, 64), np.float32), mode="early")

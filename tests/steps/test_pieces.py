@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,10 @@ from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers import reach, violation_box
+from dcsvm_dask.solvers import balanced, reach, violation_box
 from dcsvm_dask.steps.node import peak_bytes, run_node
 from dcsvm_dask.steps.partition import group_by_label
 from dcsvm_dask.steps.regime import regime
-from dcsvm_dask.steps.scope import balance
 from dcsvm_dask.steps.select import select_blocks
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.steps.shared_bias import next_bias
@@ -128,8 +126,7 @@ numbers = st.floats(0.0, 1.0)
 def test_balancing_scales_the_heavier_class_down(alpha: list[float], signs: list[bool]) -> None:
     a = np.array(alpha)
     y = np.where(signs[: len(a)], 1.0, -1.0)
-    problem: Any = SimpleNamespace(y=y, C=np.full(len(a), a.max()))
-    found = balance(problem, a)
+    found = balanced(a, y, np.full(len(a), a.max()))
     assert abs(y @ found) <= 1e-9 * max(1.0, found.sum())
     assert (found >= 0.0).all()
     assert (found <= a + 1e-15).all()
@@ -141,10 +138,10 @@ def test_balancing_scales_the_heavier_class_down(alpha: list[float], signs: list
 
 
 def test_balancing_leaves_those_at_their_bound_where_the_free_ones_hold_enough() -> None:
-    problem: Any = SimpleNamespace(y=np.array([1.0, 1.0, 1.0, -1.0]), C=np.full(4, 2.0))
-    found = balance(problem, np.array([2.0, 1.0, 0.5, 3.0 - 1e-3]))
+    y = np.array([1.0, 1.0, 1.0, -1.0])
+    found = balanced(np.array([2.0, 1.0, 0.5, 3.0 - 1e-3]), y, np.full(4, 2.0))
     assert found[[0, 3]].tolist() == [2.0, 2.999]
-    assert problem.y @ found == pytest.approx(0.0, abs=1e-12)
+    assert y @ found == pytest.approx(0.0, abs=1e-12)
 
 
 @given(st.floats(-2, 2), st.floats(-100, 100), st.floats(-50, -0.1))

@@ -43,7 +43,7 @@ def head(run: FollowedRun, n_workers: int, now: float) -> str:
     left = progress.left(now)
     facts = [
         ("data", f"{_name(about['data'])}, {count(about['rows'])} rows"),
-        ("kernel", f"{kernel_of(about['kernel'])}, C = {about['C']:g}"),
+        ("kernel", _what(about)),
         ("stage", stage_of(progress)),
         ("elapsed", clock(progress.elapsed(now))),
         (
@@ -112,6 +112,13 @@ def last_figures(progress: Progress) -> list[tuple[str, str]]:
     if accuracy is not None:
         found.append(("accuracy", f"{accuracy:.4f}"))
     return found
+
+
+def _what(about: Record) -> str:
+    """Return kernel and C, or how many of them are searched."""
+    if "candidates" in about:
+        return f"{about['kernel']['name']}, {count(about['candidates'])} candidates"
+    return f"{kernel_of(about['kernel'])}, C = {about['C']:g}"
 
 
 def kernel_of(kernel: Record) -> str:

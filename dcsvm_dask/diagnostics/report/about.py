@@ -9,6 +9,7 @@ from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.graphs.compressed import Compressed
 from dcsvm_dask.graphs.methods import options_of
+from dcsvm_dask.graphs.search import BLOCK_ROWS, OF_KERNEL, Search
 from dcsvm_dask.kernels import Kernel
 
 NAME_VALUE = ("name", "value")
@@ -53,19 +54,14 @@ def parameters(records: Records) -> Table:
     """Return the parameters of the run, as names and values."""
     settings, goals = records.settings, records.run.header["goals"]
     kernel = settings["kernel"]
-    used = {
-        "rbf": ("gamma",),
-        "laplacian": ("gamma",),
-        "poly": ("gamma", "degree", "coef0"),
-        "sigmoid": ("gamma", "coef0"),
-        "linear": (),
-    }
     name, options = options_of(settings)
+    if isinstance(options, Search):
+        return _pairs(_of_search(records, options))
     found = {
         "method": name,
         **options.to_json(),
         "kernel": kernel["name"],
-        **{key: kernel[key] for key in used[kernel["name"]]},
+        **{key: kernel[key] for key in OF_KERNEL[kernel["name"]]},
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", "block_cap", "level_tol")
     found |= {key: settings[key] for key in keys}
@@ -77,6 +73,27 @@ def parameters(records: Records) -> Table:
             del found[needless]
         goals = {"tol": goals["tol"]}
     return _pairs({**found, "seed": settings["seed"], **goals})
+
+
+def _of_search(records: Records, options: Search) -> dict[str, Any]:
+    settings = records.settings
+    kernel = settings["kernel"]["name"]
+    searched = {
+        key: ", ".join(map(_exactly, getattr(options, key)))
+        for key in ("C", *OF_KERNEL.get(kernel, ()))
+    }
+    kept = ("folds", "exact", "halving", "budget", "refit")
+    weights = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
+    return {
+        "kernel": kernel,
+        **searched,
+        **{key: getattr(options, key) for key in kept},
+        "block_rows": settings["block_cap"],
+        "fit_intercept": settings["fit_intercept"],
+        **({"class weights": weights} if weights else {}),
+        "seed": settings["seed"],
+        "tol": records.run.header["goals"]["tol"],
+    }
 
 
 def data_set(records: Records) -> Table:
@@ -94,6 +111,9 @@ def data_set(records: Records) -> Table:
         }
         for label, count, sign in zip(data.classes, data.counts, "-+", strict=False):
             found[f"class {label} ({sign}1)"] = count
+        if data.weights is not None:
+            least, most, total = (f"{data.weights[key]:g}" for key in ("least", "most", "sum"))
+            found["weights of rows"] = f"{least} to {most}, {total} together"
     if arrange:
         found["repeats merged"] = arrange["rows"] - arrange["variables"]
         found["variables"] = arrange["variables"]
@@ -124,21 +144,21 @@ def command(records: Records) -> str:
     if isinstance(options, Compressed):
         made = ["dcsvm", "compress", options.run, "AGAIN", "--bound", repr(options.bound)]
         return shlex.join([*made, "--sample", str(options.sample)])
+    if isinstance(options, Search):
+        return _search_command(records, options)
     words += ["--method", name] if name != "dcsvm" else []
     words += [word for key, value in options.to_json().items() for word in ("-P", own(key, value))]
     words += ["--kernel", kernel.name] if kernel.name != "rbf" else []
     if kernel.name != "linear":
-        words += ["--gamma", f"{kernel.gamma:g}" if _short(kernel.gamma) else repr(kernel.gamma)]
+        words += ["--gamma", _exactly(kernel.gamma)]
     words += ["--degree", str(kernel.degree)] if kernel.name == "poly" else []
     words += ["--coef0", repr(kernel.coef0)] if kernel.coef0 else []
-    words += ["-C", f"{settings['C']:g}" if _short(settings["C"]) else repr(settings["C"])]
+    words += ["-C", _exactly(settings["C"])]
     if settings["levels_forced"]:
         listed = ",".join(map(str, settings["clusters"]))
         words += ["--clusters", listed] if listed else ["--levels", "0"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
-    if settings.get("class_weight") and records.data is not None:
-        weights = zip(records.data.classes, settings["class_weight"], strict=True)
-        words += ["--class-weight", ",".join(f"{label}={weight!r}" for label, weight in weights)]
+    words += _class_weight(records)
     for option, value, usual in (
         ("--stop-at", goals["stop_at"], 0),
         ("--tol", goals["tol"], 1e-3),
@@ -151,6 +171,41 @@ def command(records: Records) -> str:
     holdout = records.run.header.get("holdout")
     words += ["--holdout", holdout] if holdout else []
     return shlex.join(words)
+
+
+def _search_command(records: Records, options: Search) -> str:
+    """Return the command that makes the same search again."""
+    settings, goals, header = records.settings, records.run.header["goals"], records.run.header
+    kernel, usual = settings["kernel"]["name"], Search()
+    words = ["dcsvm", "search", header["data"]["url"], "--run", "AGAIN"]
+    words += ["--kernel", kernel] if kernel != "rbf" else []
+    for name in ("C", *OF_KERNEL.get(kernel, ())):
+        words += [f"--{name}", ",".join(_exactly(value) for value in getattr(options, name))]
+    words += ["--validation", header["holdout"]] if header["holdout"] else []
+    for option, value, default in (
+        ("--cv", options.folds, usual.folds if options.folds else 0),
+        ("--exact", options.exact, usual.exact),
+        ("--budget", options.budget, usual.budget),
+        ("--block-rows", settings["block_cap"], BLOCK_ROWS),
+        ("--tol", goals["tol"], 1e-3),
+        ("--seed", settings["seed"], 0),
+    ):
+        words += [option, str(value)] if value != default else []
+    words += ["--halving"] if options.halving else []
+    words += [] if options.refit else ["--no-refit"]
+    words += ["--fit-intercept"] if settings["fit_intercept"] else []
+    return shlex.join([*words, *_class_weight(records)])
+
+
+def _class_weight(records: Records) -> list[str]:
+    if not records.settings.get("class_weight") or records.data is None:
+        return []
+    weights = zip(records.data.classes, records.settings["class_weight"], strict=True)
+    return ["--class-weight", ",".join(f"{label}={weight!r}" for label, weight in weights)]
+
+
+def _exactly(value: float) -> str:
+    return f"{value:g}" if _short(value) else repr(value)
 
 
 def _short(value: float) -> bool:

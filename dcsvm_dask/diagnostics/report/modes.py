@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from dcsvm_dask.diagnostics.report.demand import kept, rows_for
 from dcsvm_dask.diagnostics.report.records import LEVEL, Records, level_of
 from dcsvm_dask.diagnostics.report.table import Table, table
+from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.classes import winning_classes
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.steps.committee import read_committee
-from dcsvm_dask.steps.predict import load_model
+from dcsvm_dask.steps.predict import decide_by, load_any
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import Committed
 
@@ -36,7 +38,7 @@ def prediction_modes(records: Records, *, compute: bool = False) -> Table:
     holdout = records.run.header.get("holdout")
     if holdout is None:
         return table(COLUMNS)
-    best = records.status["model"] if records.best is not None else None
+    best = records.status["model"] if is_exact(records.status) else None
     rows: list[dict[str, Any]] = []
     for stage in [*records.levels, *([best] if best else [])]:
         node = records.run.find(stage, "commit")
@@ -66,15 +68,16 @@ def measure(
     records: Records, stage: str, modes: tuple[str, ...], calibrated: Committed | None = None
 ) -> list[dict[str, Any]]:
     """Decide held-out rows by a stage's model in some modes, by its committee too if it has one."""
-    model = load_model(records.run, stage)
-    if calibrated is not None:
+    model = load_any(records.run, stage)
+    if calibrated is not None and isinstance(model, Model):
         model, modes = replace(model, committee=read_committee(calibrated)), (*modes, "committee")
-    X, positive = held_out(records, rows_for(model.n_support, MOST_ROWS))
+    X, true = held_out(records, rows_for(model.n_support, MOST_ROWS))
     n, found = X.shape[0], []
+    n_classes, scheme = (2, "ovo") if isinstance(model, Model) else (model.n_classes, model.scheme)
     for mode in modes:
-        decide(model, X[:WARM_UP_ROWS], mode)  # what is compiled at the first call
+        decide_by(model, X[:WARM_UP_ROWS], mode)  # what is compiled at the first call
         begin = time.perf_counter()
-        right = (decide(model, X, mode) > 0) == positive
+        right = winning_classes(decide_by(model, X, mode), n_classes, scheme) == true
         seconds = time.perf_counter() - begin
         accuracy = float(right.mean())
         found.append(
@@ -89,9 +92,9 @@ def measure(
     return found
 
 
-def held_out(records: Records, most: int) -> tuple[Rows, NDArray[np.bool_]]:
-    """Return some held-out rows, drawn at random once and for all, and which are positive."""
+def held_out(records: Records, most: int) -> tuple[Rows, NDArray[np.int32]]:
+    """Return some held-out rows, drawn at random once and for all, and their classes' codes."""
     data = DataSet.open(records.run.header["holdout"])
     rng = np.random.default_rng([int(records.settings["seed"]), 3000])
     index = np.sort(rng.permutation(data.n_rows)[: min(most, data.n_rows)]).astype(np.int64)
-    return data.rows.take(index), data.take_codes(index) == 1
+    return data.rows.take(index), data.take_codes(index)

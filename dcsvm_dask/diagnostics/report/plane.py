@@ -25,6 +25,8 @@ MOST_FEATURES = 5000
 def plane(records: Records, *, compute: bool = False) -> dict[str, Any] | None:
     """Return what the picture of the plane needs; None where it has not been computed.
 
+    None, too, where there is none to draw: of one feature, or of many classes.
+
     Parameters
     ----------
     compute : bool
@@ -39,7 +41,12 @@ def plane(records: Records, *, compute: bool = False) -> dict[str, Any] | None:
         exact model), ``n_blocks`` and ``grid``, decision values from the bottom left, row by row.
     """
     data = records.data
-    if data is None or data.n_features < 2 or data.n_features > MOST_FEATURES:
+    if (
+        data is None
+        or len(data.classes) > 2
+        or data.n_features < 2
+        or data.n_features > MOST_FEATURES
+    ):
         return None
     best = [str(records.status["model"])] if records.best is not None else []
     nodes = [(stage, records.run.find(stage, "commit")) for stage in [*records.levels, *best]]

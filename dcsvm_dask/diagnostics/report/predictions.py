@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,15 @@ from dcsvm_dask.diagnostics.report.curves import Curve, precision_recall, roc, t
 from dcsvm_dask.diagnostics.report.records import LEVEL, Records, level_of
 from dcsvm_dask.diagnostics.report.table import Table, table
 
+Codes = NDArray[np.integer[Any]]
+
 POINTS = 300
 """Most points of a curve."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A model's decision values of held-out rows."""
+    """What a model says of held-out rows."""
 
     level: int
     """0 for the exact model."""
@@ -26,18 +29,26 @@ class Scored:
     """exact, early or committee."""
     stage: str
     """The stage that made it: the committee's is that which calibrated it."""
-    decision: NDArray[np.float64]
-    positive: NDArray[np.bool_]
+    true: Codes
+    """The class of each row by its number; of two classes 1 is the positive one."""
+    predicted: Codes
+    decision: NDArray[np.float64] | None
+    """Decision values of two classes; many have no one value."""
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Which rows it decides right."""
+        return np.asarray(self.true == self.predicted)
 
     @cached_property
     def roc(self) -> Curve | None:
-        """Its ROC curve; None where the rows are of one class."""
-        return roc(self.positive, self.decision)
+        """Its ROC curve; None where the rows are of one class, or the classes many."""
+        return None if self.decision is None else roc(self.true == 1, self.decision)
 
     @cached_property
     def retrieval(self) -> Curve | None:
-        """Its precision over recall; None where no row is positive."""
-        return precision_recall(self.positive, self.decision)
+        """Its precision over recall; None where no row is positive, or the classes are many."""
+        return None if self.decision is None else precision_recall(self.true == 1, self.decision)
 
     @property
     def name(self) -> str:
@@ -56,11 +67,17 @@ def scored(records: Records) -> list[Scored]:
         level = level_of(source) if source.startswith(LEVEL) else 0
         if not level and source != records.status["model"]:
             continue  # an exact model that a later one has replaced
-        if "decision/zarr.json" not in node.keys:
-            continue  # of many classes, which have no one decision value
-        decision, positive = node.read("decision"), node.read("positive") == 1
         made = stage.removeprefix("score-")
-        found.append(Scored(level, commit["mode"], made, decision, positive))
+        decision = None
+        if "decision/zarr.json" in node.keys:
+            decision = node.read("decision")
+            true, predicted = (
+                node.read("positive").astype(np.int32),
+                (decision > 0).astype(np.int32),
+            )
+        else:
+            true, predicted = node.read("true"), node.read("predicted")
+        found.append(Scored(level, commit["mode"], made, true, predicted, decision))
     return sorted(found, key=lambda one: (-one.level, one.mode != "early"))
 
 
@@ -73,9 +90,9 @@ def predictions(records: Records, models: list[Scored] | None = None) -> Table:
     """
     rows = []
     for one in scored(records) if models is None else models:
-        right = (one.decision > 0) == one.positive
+        right = one.right
         accuracy, n = float(right.mean()), len(right)
-        recalls = [float(right[one.positive == sign].mean()) for sign in set(one.positive.tolist())]
+        recalls = [float(right[one.true == code].mean()) for code in np.unique(one.true)]
         rows.append(
             {
                 "level": one.level,
@@ -97,18 +114,55 @@ def predictions(records: Records, models: list[Scored] | None = None) -> Table:
 def confusion(records: Records, models: list[Scored] | None = None) -> Table:
     """Return the confusion matrices: a row for each model, true class and predicted class.
 
-    ``share`` is that of the rows of the true class.
+    ``share`` is that of the rows of the true class. Of two classes they are -1 and +1.
     """
-    rows = []
+    rows, names = [], class_names(records)
     for one in scored(records) if models is None else models:
-        for true in (False, True):
-            mine = one.decision[one.positive == true] > 0
-            for predicted in (False, True):
-                count = int(np.count_nonzero(mine == predicted))
-                about = {"true": "-+"[true] + "1", "predicted": "-+"[predicted] + "1"}
-                share = count / len(mine) if len(mine) else None
-                rows.append({"model": one.name, **about, "rows": count, "share": share})
+        k = len(names)
+        counts = np.bincount(one.true.astype(np.int64) * k + one.predicted, minlength=k * k)
+        for number, count in enumerate(counts.tolist()):
+            true, predicted = divmod(number, k)
+            of_true = int(np.count_nonzero(one.true == true))
+            about = {"true": names[true], "predicted": names[predicted]}
+            share = count / of_true if of_true else None
+            rows.append({"model": one.name, **about, "rows": count, "share": share})
     return table(("model", "true", "predicted", "rows", "share"), rows)
+
+
+def class_scores(records: Records, models: list[Scored] | None = None) -> Table:
+    """Return a row for each model and class: how well the class is told from the others.
+
+    ``rows`` are those of the class, ``predicted`` those that are decided for it; ``recall`` is the
+    share of the class that is decided right, ``precision`` the share of the rows decided for it
+    that are of it.
+    """
+    rows, names = [], class_names(records)
+    for one in scored(records) if models is None else models:
+        for code, name in enumerate(names):
+            of_class, decided = one.true == code, one.predicted == code
+            n, m, hits = (
+                int(np.count_nonzero(mask)) for mask in (of_class, decided, of_class & decided)
+            )
+            rows.append(
+                {
+                    "model": one.name,
+                    "class": name,
+                    "rows": n,
+                    "predicted": m,
+                    "recall": hits / n if n else None,
+                    "precision": hits / m if m else None,
+                }
+            )
+    return table(("model", "class", "rows", "predicted", "recall", "precision"), rows)
+
+
+def class_names(records: Records) -> list[str]:
+    """Return what tables call the classes: of two -1 and +1, of many their labels."""
+    many = len(records.run.header["shape"].get("class_rows", ()))
+    if not many:
+        return ["-1", "+1"]
+    data = records.data
+    return [str(label) for label in (range(many) if data is None else data.classes)]
 
 
 def roc_curves(records: Records, models: list[Scored] | None = None) -> Table:

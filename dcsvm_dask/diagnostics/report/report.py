@@ -11,6 +11,7 @@ from dcsvm_dask.diagnostics.report.support_compared import support_compared
 from dcsvm_dask.diagnostics.report.table import Table
 from dcsvm_dask.diagnostics.report.tables import tables
 from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.graphs.search import METHOD
 from dcsvm_dask.storage.run import RunFolder
 
 
@@ -32,7 +33,6 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
     require()
     records = run if isinstance(run, Records) else read_records(run)
     found = tables(records, compute=compute)
-    picture = plane(records, compute=compute)
     # They import bokeh.
     from dcsvm_dask.diagnostics.report.sections import levels, workers
     from dcsvm_dask.diagnostics.report.sections import run as of_run
@@ -40,6 +40,8 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
     from dcsvm_dask.diagnostics.report.sections.predictions import prediction_section
     from dcsvm_dask.diagnostics.report.sections.progress import progress_section
 
+    if records.status["method"] == METHOD:
+        return _search_report(records, found), found
     climbs = records.status["method"] in ("dcsvm", "subsample")
     quality = (levels.theory_section(records, found), levels.blocks_section(records, found))
     sections = [
@@ -47,7 +49,7 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
         *([levels.tree_section(records, found)] if climbs else []),
         progress_section(records, found),
         prediction_section(records, found),
-        plane_section(records, picture),
+        plane_section(records, plane(records, compute=compute)),
         *(quality if climbs else ()),
         workers.workers_section(records, found),
         workers.work_section(found),
@@ -67,6 +69,31 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
     return text, found
 
 
+def _search_report(records: Records, found: dict[str, Table]) -> str:
+    """Return the report of a search, which has no model of its own."""
+    from dcsvm_dask.diagnostics.report.sections import run as of_run
+    from dcsvm_dask.diagnostics.report.sections import workers
+    from dcsvm_dask.diagnostics.report.sections.search import search_headlines, search_section
+
+    return page(
+        title=f"{records.run.place.name}",
+        subtitle=_subtitle(records),
+        state=str(records.status["state"]),
+        headlines=search_headlines(records, found),
+        notes=records.notes,
+        sections=[
+            search_section(records, found),
+            of_run.summary_section(found),
+            workers.workers_section(records, found),
+            workers.work_section(found),
+            of_run.plan_section(found),
+            workers.faults_section(records, found),
+            of_run.repeat_section(records, found, command(records)),
+        ],
+        tables=found,
+    )
+
+
 def _state(records: Records) -> str:
     status = records.status
     if status["state"] == "complete" and is_exact(status):
@@ -83,9 +110,10 @@ def _subtitle(records: Records) -> str:
     about = f"{rows:,} rows" + (f" of {data.n_features:,} features" if data is not None else "")
     method = records.status["method"]
     how = f"{'' if method == 'dcsvm' else method + ', '}{kernel['name']} kernel"
-    if kernel["name"] != "linear":
+    if method != METHOD and kernel["name"] != "linear":
         how += f", gamma {kernel['gamma']:g}"
-    how += f", C {settings['C']:g}" + (", with a bias" if settings["fit_intercept"] else "")
+    how += "" if method == METHOD else f", C {settings['C']:g}"
+    how += ", with a bias" if settings["fit_intercept"] else ""
     return f"{about} · {how} · {records.run.place}"
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dcsvm_dask.diagnostics.report.about import data_set, parameters, summary, versions
 from dcsvm_dask.diagnostics.report.blocks import balance, blocks
+from dcsvm_dask.diagnostics.report.candidates import candidates
 from dcsvm_dask.diagnostics.report.history import history
 from dcsvm_dask.diagnostics.report.journal import faults, processes
 from dcsvm_dask.diagnostics.report.levels import levels
 from dcsvm_dask.diagnostics.report.modes import prediction_modes
 from dcsvm_dask.diagnostics.report.predictions import (
+    class_scores,
     confusion,
     precision_recall_curves,
     predictions,
@@ -48,6 +50,7 @@ def tables(run: RunFolder | Records, *, compute: bool = False) -> dict[str, Tabl
         "data_set": data_set(records),
         "versions": versions(records),
         "history": history(records),
+        "candidates": candidates(records),
         "levels": levels(records),
         "blocks": solved,
         "balance": balance(records, solved),
@@ -56,6 +59,7 @@ def tables(run: RunFolder | Records, *, compute: bool = False) -> dict[str, Tabl
         "predictions": predictions(records, models),
         "prediction_modes": prediction_modes(records, compute=compute),
         "confusion": confusion(records, models),
+        "class_scores": class_scores(records, models),
         "roc_curves": roc_curves(records, models),
         "precision_recall_curves": precision_recall_curves(records, models),
         "tasks": done,

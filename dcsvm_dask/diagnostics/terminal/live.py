@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcsvm_dask.diagnostics.colours import GREY, RED
 from dcsvm_dask.diagnostics.lines import describe, fault
-from dcsvm_dask.diagnostics.numbers import clock
+from dcsvm_dask.diagnostics.numbers import clock, counted
 from dcsvm_dask.diagnostics.outline import in_brief
 from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.diagnostics.terminal.closing import shown
@@ -83,7 +83,11 @@ class Terminal(Callback):
             self._doing = ""
         about = event.about
         rows = f"{about['rows']:,} rows of {shown(about['data'])}"
-        self._print(rows, kernel_text(about["kernel"]), f"C {about['C']:g}", style=GREY)
+        what = [kernel_text(about["kernel"]), f"C {about['C']:g}"]
+        if "candidates" in about:
+            kernel = about["kernel"]["name"]
+            what = [f"search over {counted(about['candidates'], 'candidate')}", f"{kernel} kernel"]
+        self._print(rows, *what, style=GREY)
         self._start()
 
     def on_plan(self, event: Planned) -> None:

@@ -99,7 +99,8 @@ def _of_model(progress: Progress, now: float, scoring: set[str]) -> Iterator[Row
     models = _of(progress, "model")
     if not models:
         goes_on = progress.ending is None and progress.plan
-        if goes_on and not (progress.beginning and progress.beginning.about.get("stop_at")):
+        about = progress.beginning.about if progress.beginning else {}
+        if goes_on and not (about.get("stop_at") or about.get("candidates")):
             yield Row("model", WAITING, 0.0, "", None, None)
         return
     model = models[-1]

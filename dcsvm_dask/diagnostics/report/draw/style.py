@@ -82,8 +82,8 @@ def plot(
         background_fill_color=None,
         border_fill_color=None,
         outline_line_color=None,
-        x_axis_type="log" if "x" in log else "linear",
-        y_axis_type="log" if "y" in log else "linear",
+        x_axis_type="log" if "x" in log else "auto",
+        y_axis_type="log" if "y" in log else "auto",
         **more,
     )
     made.toolbar.logo = None

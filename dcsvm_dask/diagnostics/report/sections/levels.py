@@ -10,6 +10,7 @@ from dcsvm_dask.diagnostics.report.parts import Part, Picture, Section, grid
 from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, n_rows
 from dcsvm_dask.diagnostics.report.theorem import why_no_bound
+from dcsvm_dask.steps.regime import is_sparse_in_support
 
 LEVEL = ("level", "level", text.word)
 
@@ -23,6 +24,14 @@ def why_no_levels(records: Records) -> str:
             f"({probe['probed_between']:.0%} of its mass lies between a few clusters), so it is "
             "conquered by large working sets, which do more there."
         )
+    if is_sparse_in_support(probe.get("support_share", 1.0)) and "arrange" in records.commits:
+        return (
+            f"This run has no levels: {probe['support_share']:.0%} of some rows are support "
+            "vectors, so machines that are solved whole do more."
+        )
+    many = records.run.header["shape"].get("class_rows")
+    if not records.settings["clusters"] and many:
+        return "This run has no levels: its machines are solved whole."
     if not records.settings["clusters"]:
         return "This run has no levels: its rows are one working set."
     return "No level is committed yet."

@@ -21,6 +21,8 @@ def plane_section(records: Records, plane: dict[str, Any] | None) -> Section:
     data = records.data
     if data is None:
         return Section(name, title, "The training data are not there any more.")
+    if len(data.classes) > 2:
+        return Section(name, title, "Many classes have no one decision function to draw.")
     if plane is None and data.n_features < 2:
         return Section(name, title, "The data have one feature: there is no plane.")
     if plane is None and not (records.levels or records.best):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dcsvm_dask.diagnostics.report import text
 from dcsvm_dask.diagnostics.report.draw import predictions as draw
 from dcsvm_dask.diagnostics.report.parts import Grid, Matrix, Part, Picture, Section, Words, grid
+from dcsvm_dask.diagnostics.report.predictions import class_names
 from dcsvm_dask.diagnostics.report.records import Records
-from dcsvm_dask.diagnostics.report.table import Table, n_rows, rows_of
+from dcsvm_dask.diagnostics.report.table import Table, n_rows, rows_of, table
 
 MODES = {
     "early": "Early prediction (6)",
@@ -15,6 +16,8 @@ MODES = {
     "exact": "Exact model",
 }
 """The numbers are those of the equations of Hsieh, Si, Dhillon (2014)."""
+MOST_IN_MATRIX = 20
+"""Classes that a matrix shows; the table of more is in the CSV file."""
 
 
 def prediction_section(records: Records, tables: dict[str, Table]) -> Section:
@@ -27,7 +30,7 @@ def prediction_section(records: Records, tables: dict[str, Table]) -> Section:
         return Section("prediction", "Prediction", "No model has been scored yet.")
     lead = (
         "Every model is scored on held-out rows as soon as it is committed: a level by early "
-        "prediction (a row is decided by the machine of its own block)"
+        "prediction (a row is decided by the machines of its own block)"
         + (
             ", and by the Bayesian committee machine of its blocks."
             if "committee" in predictions["mode"]
@@ -45,6 +48,8 @@ def prediction_section(records: Records, tables: dict[str, Table]) -> Section:
     parts.append(_models(predictions))
     parts.append(_modes(modes) if n_rows(modes) else _no_modes(records))
     parts += _curves(tables)
+    if len(class_names(records)) > 2:
+        parts += _by_class(tables["class_scores"])
     parts += _matrices(records, tables["confusion"])
     return Section("prediction", "Prediction", lead, parts)
 
@@ -139,10 +144,14 @@ def _curves(tables: dict[str, Table]) -> list[Part]:
 
 
 def _matrices(records: Records, confusion: Table) -> list[Part]:
-    data = records.data
-    labels = ["-1", "+1"] if data is None else [str(label) for label in data.classes]
+    names, data = class_names(records), records.data
+    if len(names) > MOST_IN_MATRIX:
+        return []
+    labels = names if data is None else [str(label) for label in data.classes]
     parts: list[Part] = []
-    for name in dict.fromkeys(confusion["model"]):
+    models = list(dict.fromkeys(confusion["model"]))
+    # Of many classes one is large enough: that of the last model.
+    for name in models if len(names) == 2 else models[-1:]:
         own = [row for row in rows_of(confusion) if row["model"] == name]
         cells = [
             [
@@ -150,7 +159,28 @@ def _matrices(records: Records, confusion: Table) -> list[Part]:
                 for row in own
                 if row["true"] == true
             ]
-            for true in ("-1", "+1")
+            for true in names
         ]
         parts.append(Matrix(name, cells, labels))
     return parts
+
+
+def _by_class(scores: Table) -> list[Part]:
+    """Return how well the last model tells each of many classes."""
+    last = scores["model"][-1]
+    rows = [row for row in rows_of(scores) if row["model"] == last]
+    shown = [
+        ("class", "class", text.word),
+        ("rows", "rows", text.whole),
+        ("recall", "accuracy (recall)", text.percent),
+        ("predicted", "decided for it", text.whole),
+        ("precision", "precision", text.percent),
+    ]
+    own = table(tuple(scores), rows)
+    caption = (
+        "Accuracy: which share of the class is decided right. Precision: which share of the rows "
+        "that are decided for it are of it."
+    )
+    words = ("class",)
+    title = f"By class: {last}"
+    return [grid(own, shown, title=title, caption=caption, table="class_scores", words=words)]

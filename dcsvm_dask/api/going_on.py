@@ -1,0 +1,127 @@
+"""Going on with a run from what it has committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from dcsvm_dask.api.run import Place, Run
+from dcsvm_dask.api.training import reported
+from dcsvm_dask.diagnostics.followers import followers
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.conquer import rounds_done
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.graph import COMMIT
+from dcsvm_dask.graphs.methods import MADE, options_of
+from dcsvm_dask.graphs.plan import plan as make_plan
+from dcsvm_dask.pipeline.training import check_goals, shape_of
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.header import read_header
+from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
+from dcsvm_dask.steps.choice import read_state
+from dcsvm_dask.steps.problem import ARRANGE, seen_by
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import FolderLock
+from dcsvm_dask.storage.preparation import keep_preparation
+from dcsvm_dask.storage.run import RunFolder
+
+
+def go_on(
+    run: Place,
+    execution: Execution,
+    wanted: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    quiet: bool = False,
+    report: bool = True,
+    progress: str = "auto",
+    callbacks: Sequence[Callback] = (),
+) -> Run:
+    """Go on with a run; see `resume`.
+
+    Parameters
+    ----------
+    wanted : mapping
+        Other goals than it was begun with, by name; None: the same.
+    """
+    follow = followers(callbacks, quiet=quiet, progress=progress)
+    folder = RunFolder.open(Location.of(run))
+    settings, before, shape = read_header(folder)
+    if settings.method in MADE:
+        source = settings.options.get("run")
+        raise InputError(
+            f"{folder.place}: holds a {settings.method} model, which no training goes on from; "
+            f"resume the run that it was made of, {source}"
+        )
+    goals = replace(before, **{key: goal for key, goal in wanted.items() if goal is not None})
+    check_goals(goals, len(settings.clusters), rounds_done(folder))
+    check_levels(folder, goals, shape)
+    method, options = options_of(folder.header["settings"])
+    if goals.tol != before.tol and not options.refines:
+        raise InputError(
+            f"tol: {folder.place} was begun by {method}, which solves once, to tol "
+            f"{before.tol:g}; train a new run for another"
+        )
+    try:
+        dataset = DataSet.open(folder.header["data"]["url"])
+    except InputError as error:
+        raise InputError(f"{folder.place}: its data cannot be used: {error}") from error
+    if dataset.fingerprint != folder.header["data"]["fingerprint"]:
+        raise InputError(
+            f"{folder.place}: was begun with other data than {dataset.url} holds now "
+            "(the fingerprints differ); train a new run"
+        )
+    seen = seen_by(dataset, settings.method, settings.options, settings.seed)
+    if shape != shape_of(seen, folder.header.get("holdout") is not None):
+        raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
+    memory = available_memory(execution, folder.place.url, dataset.url)
+    check_room(execution, make_plan(settings, goals, shape), folder.place, memory)
+    with FolderLock(folder.place) as lock:
+        keep_preparation(folder, dataset)
+        if goals == before and read_state(folder).get("state") == "complete":
+            done = f"{folder.place} is complete already: nothing to do"
+            Announcer(folder.place.url, follow).say(done)
+            return Run(folder)
+        refuse_damage(folder)
+        if goals != before:
+            folder = folder.with_goals(goals.to_json())
+        carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
+    return Run(folder)
+
+
+def check_levels(folder: RunFolder, goals: Goals, shape: Shape) -> None:
+    """Refuse goals of levels that a run has not.
+
+    Raises
+    ------
+    InputError
+        If it went on without levels, or has more classes than a committee can tell apart.
+    """
+    arranged = folder.find(ARRANGE, COMMIT)
+    if goals.stop_at and arranged is not None and not arranged.record["parts"]:
+        raise InputError(
+            f"stop-at: {folder.place} went on without levels, which did not promise to pay; train "
+            "a new run with --levels"
+        )
+    if goals.committee and shape.class_rows:
+        raise InputError(f"committee: is for two classes; {folder.place} has more")
+
+
+def refuse_damage(folder: RunFolder) -> None:
+    """Refuse a run whose arrays are not those that were committed.
+
+    Raises
+    ------
+    InputError
+        With the place, and with what to delete so that it is made again.
+    """
+    for place in folder.damaged():
+        again = folder.what_makes_again(place.parent.name, place.name.rsplit(".", 1)[0])
+        raise InputError(
+            f"{place}: is damaged: its objects are not those that were committed; "
+            f"delete {again} and resume to make it again"
+        )

@@ -1,0 +1,46 @@
+"""`resume`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from dcsvm_dask.api.going_on import go_on
+from dcsvm_dask.api.run import Place, Run
+from dcsvm_dask.api.searching import refitted
+from dcsvm_dask.graphs.search import METHOD
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.session import method_of
+
+
+def resume(
+    run: Place,
+    *,
+    execution: Execution | None = None,
+    tol: float | None = None,
+    stop_at: int | None = None,
+    max_rounds: int | None = None,
+    committee: bool | None = None,
+    quiet: bool = False,
+    report: bool = True,
+    progress: str = "auto",
+    callbacks: Sequence[Callback] = (),
+) -> Run:
+    """Go on with a run from what it has committed; other goals may be given.
+
+    Of a search also with the training of its best candidate.
+    """
+    begin, execution = time.monotonic(), execution or Execution()
+    goals = {"tol": tol, "stop_at": stop_at, "max_rounds": max_rounds, "committee": committee}
+    how: dict[str, Any] = {
+        "quiet": quiet,
+        "report": report,
+        "progress": progress,
+        "callbacks": callbacks,
+    }
+    found = go_on(run, execution, goals, **how)
+    if method_of(found.folder) != METHOD:
+        return found
+    return refitted(found, execution, time.monotonic() - begin, **how)

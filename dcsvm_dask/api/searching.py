@@ -1,0 +1,192 @@
+"""`search`: which C, and which parameters of the kernel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from dcsvm_dask.api.going_on import go_on
+from dcsvm_dask.api.run import Place, Run
+from dcsvm_dask.api.training import open_holdout, reported, train, versions
+from dcsvm_dask.diagnostics.followers import followers
+from dcsvm_dask.diagnostics.search import results
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.plan import plan as make_plan
+from dcsvm_dask.graphs.search import BLOCK_ROWS
+from dcsvm_dask.pipeline.searching import best_of, settle
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.capacity import LEAST_BLOCK_CAP, fits, memory_of_core
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import FolderLock
+from dcsvm_dask.storage.preparation import keep_preparation
+from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+
+BEST = "best"
+"""The folder, in that of the search, of the run that trains the best candidate."""
+
+
+def search(
+    data: Place,
+    run: Place,
+    *,
+    validation: Place | None = None,
+    cv: int = 5,
+    exact: int | str = 3,
+    halving: bool = False,
+    refit: bool = True,
+    budget: int = 1000,
+    block_rows: int | None = None,
+    execution: Execution | None = None,
+    quiet: bool = False,
+    report: bool = True,
+    progress: str = "auto",
+    callbacks: Sequence[Callback] = (),
+    **parameters: Any,
+) -> Run:
+    """Search C and the kernel's parameters, in a new run folder.
+
+    Rows are put into blocks once; for each kernel the matrix of a block is computed once, folds are
+    parts of it, and C goes up, each solution from the one before. Such machines decide the held-out
+    rows of their block (early prediction: Hsieh, Si, Dhillon, ICML 2014, equation (6)), which ranks
+    the candidates; the best of them are solved as a whole, and the best of these is chosen. Up to
+    `block_rows` rows are one block, and all scores exact.
+
+    Parameters
+    ----------
+    data : str or path
+        A data set, as `ingest` makes it; its train part.
+    run : str or path
+        A folder or fsspec URL that does not exist yet or is empty. The best candidate is trained in
+        its folder ``best``, a run of its own.
+    C, gamma, coef0 : float or sequence of float, optional
+        What is searched. C and gamma are those of LIBSVM's grid.py by default: 2^-5, 2^-3, ... 2^15
+        and 2^-15, 2^-13, ... 2^3; coef0 is 0.
+    degree : int or sequence of int, default 3
+    validation : str or path, optional
+        A data set on which candidates are scored, instead of cross-validation.
+    cv : int, default 5
+        Stratified folds, from 2.
+    exact : int or "all", default 3
+        Candidates that are solved as a whole. Where these are all, nothing is ranked before.
+    halving : bool, default False
+        Whether all candidates are ranked on few blocks first, and the better third of them on three
+        times as many, until a few see all blocks.
+    refit : bool, default True
+        Whether the best candidate is trained.
+    budget : int, default 1000
+        Most steps of a machine for each row that it trains on. One that is not solved by then is
+        scored as it is, and marked.
+    block_rows : int, optional
+        Most rows of a block, about; by default 4096, or less where memory asks for it.
+    execution, quiet, report, progress, callbacks
+        As `train` has them.
+    kernel, fit_intercept, class_weight, tol, seed, n_samples_clustering
+        Of all candidates, as `train` has them.
+
+    Returns
+    -------
+    Run
+        See `Run.results` and `Run.best`.
+
+    Raises
+    ------
+    InputError, RunError, KeyboardInterrupt
+        As `train` does.
+    """
+    begin = time.monotonic()
+    known = {"kernel", "fit_intercept", "class_weight", "tol", "seed", "n_samples_clustering"}
+    for word in parameters:
+        if word not in known | {"C", "gamma", "degree", "coef0"}:
+            raise InputError(f"{word}: there is no such parameter of search")
+    follow = followers(callbacks, quiet=quiet, progress=progress)
+    place, dataset = Location.of(run), DataSet.open(data)
+    held_out = None if validation is None else open_holdout(validation, dataset)
+    if held_out is not None and held_out.fingerprint == dataset.fingerprint:
+        raise InputError(
+            f"validation: {held_out.url} holds the rows that are trained on; name others, as "
+            "DATA.zarr/test"
+        )
+    execution = execution or Execution()
+    memory = available_memory(execution, place.url, dataset.url)
+    options = {"folds": cv, "exact": exact, "halving": halving, "budget": budget, "refit": refit}
+    room = memory_of_core() if execution.shares_machine else memory
+    rows = BLOCK_ROWS if block_rows is None else block_rows
+    while True:
+        settled = settle(
+            dataset,
+            parameters,
+            options,
+            block_rows=rows,
+            held_out=0 if held_out is None else held_out.n_rows,
+        )
+        planned = make_plan(*settled)
+        enough = block_rows is not None or rows <= LEAST_BLOCK_CAP
+        if enough or room is None or fits(planned, room):
+            break
+        rows //= 2
+    settings, goals, shape = settled
+    header = {
+        "settings": settings.to_json(),
+        "goals": goals.to_json(),
+        "shape": asdict(shape),
+        "data": {"url": dataset.url, "fingerprint": dataset.fingerprint},
+        "holdout": None if held_out is None else held_out.url,
+        "versions": versions(),
+    }
+    check_room(execution, planned, place, memory)
+    refuse_foreign(place)
+    with FolderLock(place) as lock:
+        folder = RunFolder.create(place, header)
+        keep_preparation(folder, dataset)
+        carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
+    how = {"quiet": quiet, "report": report, "progress": progress, "callbacks": callbacks}
+    return refitted(Run(folder), execution, time.monotonic() - begin, **how)
+
+
+def refitted(run: Run, execution: Execution, spent: float, **how: Any) -> Run:
+    """Train the best candidate of a search that has ended, or go on with that.
+
+    Parameters
+    ----------
+    spent : float
+        Seconds of the time budget that are gone.
+    """
+    settings, header = run.folder.header["settings"], run.folder.header
+    if run.status()["state"] != "complete" or not settings["options"]["refit"]:
+        return run
+    if execution.time_budget is not None:
+        left = execution.time_budget - spent
+        if left <= 0:
+            Announcer(run.url, followers((), quiet=how["quiet"], progress=how["progress"])).say(
+                f"the time budget is used up; `dcsvm resume {run.url}` trains the best candidate"
+            )
+            return run
+        execution = replace(execution, time_budget=left)
+    place = run.folder.place / BEST
+    if (place / "run.json").exists():
+        go_on(place, execution, **how)
+        return run
+    found = results(run.folder)
+    best = next(row for row in found if row["best"])
+    shared = {name: settings[name] for name in ("fit_intercept", "seed", "n_samples_clustering")}
+    weights = settings["class_weight"]
+    classes = DataSet.open(header["data"]["url"]).classes
+    if weights:
+        shared["class_weight"] = dict(zip(map(str, classes), weights, strict=True))
+    train(
+        header["data"]["url"],
+        place,
+        holdout=header["holdout"],
+        execution=execution,
+        tol=header["goals"]["tol"],
+        **best_of(settings, best["candidate"]),
+        **shared,
+        **how,
+    )
+    return run

@@ -1,0 +1,102 @@
+"""``dcsvm search``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dcsvm_dask.cli.finish import finish, progress_of
+from dcsvm_dask.cli.options import (
+    execution_options,
+    log_json_option,
+    parse_class_weight,
+    quiet_option,
+    report_option,
+)
+from dcsvm_dask.errors import InputError
+
+VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
+
+
+@click.command("search")
+@click.argument("data")
+@click.option("--run", "run_place", required=True, help="Folder or URL of the new search.")
+@click.option("-C", "--C", "C", metavar=VALUES, help="By default 2^-5:2^15:2^2.")
+@click.option("--gamma", metavar=VALUES, help="By default 2^-15:2^3:2^2.")
+@click.option("--degree", metavar="2,3,...", help="Of the polynomial kernel, by default 3.")
+@click.option("--coef0", metavar="0,1,...", help="Constant of poly, sigmoid; by default 0.")
+@click.option(
+    "--kernel",
+    type=click.Choice(["rbf", "poly", "linear", "sigmoid", "laplacian"]),
+    help="By default rbf.",
+)
+@click.option("--cv", type=int, help="Stratified folds; by default 5.")
+@click.option("--validation", metavar="DATA", help="Rows to score on, instead of folds.")
+@click.option("--exact", help="Best candidates to solve exactly: 3 (default), 0, ..., or all.")
+@click.option("--halving", is_flag=True, default=None, help="Rank on few blocks, the best on more.")
+@click.option("--budget", type=int, help="Steps of a machine a row, at most; by default 1000.")
+@click.option("--block-rows", type=int, help="Most rows of a block, about; by default 4096.")
+@click.option("--refit/--no-refit", default=None, help="Train the best candidate, in RUN/best.")
+@click.option("--fit-intercept", is_flag=True, default=None, help="With a bias (y'alpha = 0).")
+@click.option("--class-weight", help="balanced, or LABEL=WEIGHT,...: factors of C.")
+@click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
+@click.option("--seed", type=int, help="Of every random choice, by default 0.")
+@execution_options
+@report_option
+@log_json_option
+@quiet_option
+def command(
+    data: str,
+    run_place: str,
+    exact: str | None,
+    class_weight: str | None,
+    execution: Any,
+    report: bool,
+    log_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Search C and the kernel's parameters for the data set DATA (its train part).
+
+    Candidates are ranked by machines of blocks, which share kernel values and start from each
+    other; the best ones are solved exactly. Go on with a search by `dcsvm resume`, look at it by
+    `dcsvm status` and `dcsvm report`; RUN/best is the run of the best candidate.
+    """
+    from dcsvm_dask import api
+    from dcsvm_dask.pipeline.searching import parse_values
+
+    parameters = {name: value for name, value in given.items() if value is not None}
+    for name in ("C", "gamma", "coef0", "degree"):
+        if name in parameters:
+            parameters[name] = parse_values(name, parameters[name])
+    if "degree" in parameters:
+        parameters["degree"] = tuple(
+            int(one) if one == int(one) else one for one in parameters["degree"]
+        )
+    if class_weight is not None:
+        parameters["class_weight"] = parse_class_weight(class_weight)
+    if exact is not None:
+        parameters["exact"] = _exact(exact)
+    if "cv" in parameters and "validation" in parameters:
+        raise InputError("cv and validation: give one of them")
+    run = api.search(
+        data,
+        run_place,
+        execution=execution,
+        quiet=quiet,
+        report=report,
+        progress=progress_of(log_json),
+        **parameters,
+    )
+    finish(run, quiet, log_json)
+
+
+def _exact(text: str) -> int | str:
+    """Return a number, or `all`."""
+    if text == "all":
+        return text
+    try:
+        return int(text)
+    except ValueError as error:
+        raise InputError(f"exact: {text!r:.80} is not possible; give a number, or all") from error

@@ -1,0 +1,153 @@
+"""The words of `search`, checked, and what they mean for a data set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.graphs.goals import Goals, Shape
+from dcsvm_dask.graphs.search import BLOCK_ROWS, METHOD, OF_KERNEL, Search
+from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.dataset import DataSet
+
+LEAST_BLOCK_ROWS = 64
+# Of LIBSVM's grid.py: C, and gamma.
+COSTS = tuple(2.0**power for power in range(-5, 16, 2))
+GAMMAS = tuple(2.0**power for power in range(-15, 4, 2))
+TRAINED = ("kernel", "fit_intercept", "class_weight", "tol", "seed", "n_samples_clustering")
+"""Words of a training that all candidates have."""
+SEARCHED = ("C", "gamma", "degree", "coef0")
+
+
+def settle(
+    data: DataSet,
+    words: dict[str, Any],
+    options: dict[str, Any],
+    *,
+    block_rows: int | None,
+    held_out: int,
+) -> tuple[Settings, Goals, Shape]:
+    """Return what a search means for a data set.
+
+    Parameters
+    ----------
+    data : DataSet
+    words : dict
+        Those of `TRAINED` and `SEARCHED` that were given; the latter are sequences.
+    options : dict
+        Of `Search`, beside these; ``exact`` may be "all".
+    block_rows : int, optional
+        Most rows of a block, about.
+    held_out : int
+        Rows that are held out of all candidates' training; 0: there are folds.
+
+    Raises
+    ------
+    InputError
+        If a word is unknown or impossible.
+    """
+    trained = {name: value for name, value in words.items() if name in TRAINED}
+    kernel = trained.get("kernel", "rbf")
+    searched: dict[str, Any] = {
+        name: _values(name, words[name]) for name in SEARCHED if name in words
+    }
+    others = set(searched) - {"C", *OF_KERNEL.get(kernel, SEARCHED)}
+    if others:
+        raise InputError(f"{', '.join(sorted(others))}: the {kernel} kernel has no such parameter")
+    searched.setdefault("C", COSTS)
+    if "gamma" in OF_KERNEL.get(kernel, ()):
+        searched.setdefault("gamma", GAMMAS)
+    if held_out:
+        options = {**options, "folds": 0, "held_out": held_out}
+    if options.get("exact") == "all":
+        options = {**options, "exact": math.prod(len(values) for values in searched.values())}
+    made = Search(**searched, **options)
+    middle = {name: values[(len(values) - 1) // 2] for name, values in searched.items()}
+    rows = BLOCK_ROWS if block_rows is None else block_rows
+    if rows < LEAST_BLOCK_ROWS:
+        raise InputError(f"block-rows: {rows} is not possible; give {LEAST_BLOCK_ROWS} or more")
+    training = Training(**trained, **middle, levels=0, block_cap=rows)
+    settings, goals, shape = training.settle(data, holdout=held_out > 0)
+    if shape.n_variables < made.least_rows:
+        raise InputError(
+            f"{data.url}: has {shape.n_variables} distinct rows, too few for {made.folds} folds"
+        )
+    # Twice as many as are needed: they differ in size.
+    many = () if shape.n_variables <= rows else (math.ceil(2 * shape.n_variables / rows),)
+    return (
+        replace(
+            settings,
+            method=METHOD,
+            options=_plain(made),
+            clusters=many,
+            set_cap=2 * settings.block_cap,
+        ),
+        goals,
+        shape,
+    )
+
+
+def best_of(settings: dict[str, Any], candidate: int) -> dict[str, Any]:
+    """Return the parameters of `train` for a candidate of a search, as its header describes it."""
+    made = Settings.from_json(settings)
+    kernel, C = Search(**made.options).candidates(made.kernel.name)[candidate]
+    of_kernel = {name: getattr(kernel, name) for name in OF_KERNEL[kernel.name]}
+    return {"kernel": kernel.name, "C": C, **of_kernel}
+
+
+def parse_values(name: str, text: str) -> tuple[float, ...]:
+    """Return the numbers of a list like ``0.1,1,2^5``, or of a range like ``2^-5:2^15:2^2``.
+
+    A range goes from its first to its second number, by a factor.
+
+    Raises
+    ------
+    InputError
+        If the text is neither.
+    """
+    try:
+        if ":" not in text:
+            return tuple(_number(part) for part in text.split(","))
+        first, last, factor = (_number(part) for part in text.split(":"))
+        if not (0 < first <= last and factor > 1):
+            raise ValueError
+        count = math.floor(math.log(last / first) / math.log(factor) + 1e-9)
+        if count >= 1000:
+            raise ValueError
+        return tuple(first * factor**step for step in range(count + 1))
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise InputError(
+            f"{name}: {text!r:.80} is not possible; write numbers like 0.1,1,2^5, or a range "
+            "FROM:TO:FACTOR like 2^-5:2^15:2^2"
+        ) from error
+
+
+def _number(text: str) -> float:
+    base, power, exponent = text.partition("^")
+    found = float(base) ** float(exponent) if power else float(base)
+    if not math.isfinite(found):
+        raise ValueError
+    return found
+
+
+def _values(name: str, given: Any) -> tuple[Any, ...]:
+    """Return the values of a parameter, each once, ascending."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        given = (given,)
+    try:
+        found = sorted(set(given))
+    except TypeError as error:
+        raise InputError(f"{name}: {given!r:.80} is not possible; give numbers") from error
+    return tuple(found)
+
+
+def _plain(made: Search) -> dict[str, Any]:
+    """Return the options as JSON values."""
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in made.to_json().items()
+    }

@@ -1,0 +1,189 @@
+"""Rows that a search holds out, to score on: folds of the data, or a data set of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import RunError
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.solvers import Machine, machines_of
+from dcsvm_dask.steps.block_table import read_table
+from dcsvm_dask.steps.partition import read_rule
+from dcsvm_dask.steps.problem import (
+    ARRANGE,
+    Variables,
+    data_of,
+    read_variables,
+    representatives,
+)
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+SPLIT = "split"
+PART_ROWS = 16_384
+"""Held-out rows that are looked at at a time."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The problem with what is held out of it.
+
+    Attributes
+    ----------
+    codes : ndarray, shape (n,), int32
+        The class of each variable.
+    weight : ndarray, shape (n,), float64
+        Its upper bound for C = 1.
+    fold : ndarray, shape (n,), integers
+        The fold in which it is held out, -1: in none.
+    data : DataSet or None
+        Rows that are held out of all; None: there are folds.
+    block : ndarray, shape (data.n_rows,), integers
+        The block that decides each of these.
+    blocks : list of ndarray
+        The variables of each block.
+    """
+
+    problem: Variables
+    codes: NDArray[np.int32]
+    weight: Vector
+    fold: NDArray[Any]
+    data: DataSet | None
+    block: NDArray[Any]
+    blocks: list[Index]
+    n_classes: int
+
+    @cached_property
+    def block_of(self) -> NDArray[np.int32]:
+        """The block of each variable."""
+        found = np.empty(self.problem.n, dtype=np.int32)
+        for number, rows in enumerate(self.blocks):
+            found[rows] = number
+        return found
+
+    @property
+    def folds(self) -> range:
+        """The folds."""
+        return range(max(1, int(self.fold.max()) + 1))
+
+    @property
+    def machines(self) -> list[Machine]:
+        """One for each pair of classes."""
+        return machines_of(self.n_classes)
+
+    def outside(self, block: int) -> tuple[Rows, NDArray[np.int32], Vector]:
+        """Return the rows that are held out of all and decided by a block, classes, weights."""
+        if self.data is None:
+            none = np.empty(0, dtype=np.int64)
+            return self.problem.take(none), none.astype(np.int32), np.empty(0)
+        rows = np.flatnonzero(self.block == block)
+        weights = self.data.take_weights(rows)
+        counts = np.ones(len(rows)) if weights is None else weights
+        return self.data.rows.take(rows), self.data.take_codes(rows), counts
+
+    def of_fold(self, own: Index, fold: int, n: int) -> tuple[Index, Index]:
+        """Return the places in a block of `n` rows that a fold trains on, and that it decides."""
+        if self.data is not None:
+            return np.arange(len(own)), np.arange(len(own), n)
+        out = self.fold[own] == fold
+        return np.flatnonzero(~out), np.flatnonzero(out)
+
+    def batches(self, test: Index) -> Iterator[tuple[Rows, NDArray[np.int32], Vector]]:
+        """Yield the rows that are held out, their classes, and as how many each counts."""
+        n = len(test) if self.data is None else self.data.n_rows
+        for start in range(0, n, PART_ROWS):
+            stop = min(start + PART_ROWS, n)
+            if self.data is not None:
+                codes = self.data.read_codes(start, stop)
+                weights = self.data.read_weights(start, stop)
+                counts = np.ones(stop - start) if weights is None else weights
+                yield self.data.rows.read(start, stop), codes, counts
+            else:
+                some = test[start:stop]
+                counts = self.problem.weights[some].astype(np.float64)
+                yield self.problem.take(some), self.codes[some], counts
+
+
+def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
+    """Hold rows out: in stratified folds, or those of the data set held out for all.
+
+    Writes ``fold`` of every variable and ``fold_of_row`` of every row of the data set (-1: always
+    trained on), or ``block`` of every row that is held out.
+    """
+    problem, data = read_variables(run), data_of(run)
+    codes = data.read_codes(0, data.n_rows)[problem.rows]
+    fold = np.full(problem.n, -1, dtype=np.int16)
+    if folds:
+        fold = stratified(codes, folds, problem.settings.seed)
+        rows = np.full(data.n_rows, -1, dtype=np.int16)
+        rows[problem.rows] = fold
+        shown = representatives(run.node(ARRANGE, "commit"))
+        attempt.write("fold_of_row", rows if shown is None else rows[shown])
+        attempt.write("fold", fold)
+        return {"folds": folds, "rows": data.n_rows, "variables": problem.n}
+    held = DataSet.open(run.header["holdout"])
+    block = np.zeros(held.n_rows, dtype=np.int32)
+    if run.node(ARRANGE, "commit").record["parts"]:
+        rule, table = read_rule(run, ARRANGE), read_table(run, ARRANGE)
+        # A block of the rule that has no rows decides nothing: the largest one stands in for it.
+        of_label = np.full(rule.n_blocks, np.argmax(np.diff(table.offsets)), dtype=np.int32)
+        of_label[table.label] = np.arange(table.n_blocks)
+        for start in range(0, held.n_rows, PART_ROWS):
+            stop = min(start + PART_ROWS, held.n_rows)
+            block[start:stop] = of_label[rule.assign(held.rows.read(start, stop))]
+    attempt.write("fold", fold)
+    attempt.write("block", block)
+    about = {"held_out": held.n_rows, "fingerprint": held.fingerprint}
+    return {"folds": 0, "rows": data.n_rows, "variables": problem.n, **about}
+
+
+def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int16]:
+    """Return a fold for each row: of every class about as many rows in each."""
+    rng, fold = np.random.default_rng([seed, 9700]), np.empty(len(codes), dtype=np.int16)
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    fold[order] = np.arange(len(codes)) % folds
+    return fold
+
+
+def read_split(run: RunFolder) -> HeldOut:
+    """Open what is held out; kept for the next step of the process."""
+    return _read_split(run.place.url, run.node(SPLIT, "commit").attempt)
+
+
+@lru_cache(maxsize=1)
+def _read_split(run_url: str, attempt: str) -> HeldOut:
+    del attempt  # part of the cache's key
+    run = RunFolder.open(run_url)
+    problem, data, commit = read_variables(run), data_of(run), run.node(SPLIT, "commit")
+    codes = data.read_codes(0, data.n_rows)[problem.rows]
+    settings, held, block = problem.settings, None, np.empty(0, dtype=np.int32)
+    if not commit.record["folds"]:
+        held, block = DataSet.open(run.header["holdout"]), commit.read("block")
+        if held.fingerprint != commit.record["fingerprint"]:
+            raise RunError(
+                f"{run.place}: its held-out rows {held.url} are others now than when it was begun"
+            )
+    blocks = [np.arange(problem.n)]
+    if run.node(ARRANGE, "commit").record["parts"]:
+        table = read_table(run, ARRANGE)
+        blocks = [table.rows(number) for number in range(table.n_blocks)]
+    return HeldOut(
+        problem,
+        codes,
+        settings.bound_of(codes) / settings.C * problem.weights,
+        commit.read("fold"),
+        held,
+        block,
+        blocks,
+        len(data.counts),
+    )
