@@ -13,13 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.deciding import decided
-from dcsvm_dask.estimators.runs import reached, trained
+from dcsvm_dask.estimators.fit_tasks import (
+    FitTasks,
+    StageTasks,
+    TellsCallbacks,
+    sets_up_callbacks,
+)
+from dcsvm_dask.estimators.runs import reached, trained, words_of
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.models.model import Model
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ByRun(ClassifierMixin, BaseEstimator):
+class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
     """A classifier of two classes, trained by a method of `dcsvm_dask.train`.
 
     Parameters
@@ -44,7 +50,8 @@ class ByRun(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default None
         Of all random choices. None is 0.
     n_jobs : int or None, default -1
-        Threads that predict; -1: as many as BLAS may use. None is 1.
+        Threads that train where there is no client, and that predict; -1: as many as BLAS may use,
+        None is 1. The model is the same for any number.
 
     Attributes
     ----------
@@ -87,7 +94,8 @@ class ByRun(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    @sets_up_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.
 
         Parameters
@@ -96,6 +104,8 @@ class ByRun(ClassifierMixin, BaseEstimator):
             Rows, taken in float32 and written to a data set.
         y : array-like, shape (n,)
             Labels of two classes.
+        sample_weight : array-like, shape (n,), optional
+            Factors of C. Rows of a weight of 0 or less do not take part.
 
         Returns
         -------
@@ -113,28 +123,25 @@ class ByRun(ClassifierMixin, BaseEstimator):
                 "into scikit-learn's OneVsOneClassifier, or take DCSVC."
             )
         kernel = checking.kernel_of(self, X)
-        checking.bounds(self, X, codes, None)
+        checking.bounds(self, X, codes, sample_weight)
+        weights = checking.weights_of(X, sample_weight)
         words = {
             "method": self.method,
-            "kernel": kernel.name,
-            "gamma": kernel.gamma,
-            "degree": kernel.degree,
-            "coef0": kernel.coef0,
-            "C": float(self.C),
-            "fit_intercept": bool(self.fit_intercept),
-            "class_weight": dict(enumerate(self.class_weight_.tolist())),
-            "tol": checking.tolerance(self.tol),
-            "seed": checking.seed_of(self.random_state),
+            **words_of(self, kernel),
             **{name: getattr(self, name) for name in self.own()},
         }
+        about = None if sample_weight is None else {"sample_weight": sample_weight}
+        tasks = FitTasks(self, X, y, None, about)
+        how = {"weights": weights, "client": self.client, "more_callbacks": [StageTasks(tasks)]}
         with (
             checking.threads_for_tasks(self.n_jobs),
-            trained(self.run, X, codes, self.classes_, words, client=self.client) as run,
+            trained(self.run, X, codes, self.classes_, words, **how) as run,
         ):
             _, node, model = reached(run.folder)
             assert isinstance(model, Model)
         self.model_, self.n_support_vectors_ = model, model.n_support
         self.objective_ = node.record.get("objective")
+        tasks.done()
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.svc import DCSVC
-from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.models.grid import HeldOut, solve_fold
+from dcsvm_dask.models.grid import HeldOut, decide_point, solve_fold, solve_point
 from dcsvm_dask.models.pairs import confidences, winners
 from dcsvm_dask.solvers import machines_of
 from dcsvm_dask.solvers.whole import SMALL
@@ -99,6 +99,65 @@ def scored(
             for number, place in enumerate(places):
                 known = _Decided(task.classes, decided[split][number])
                 scores[place, split] = task.scorer(known, rows, task.labels[test])
+    return scores, seconds, np.asarray(solved.all(axis=1))
+
+
+def exactly_scored(
+    task: Task,
+    candidates: list[dict[str, Any]],
+    places: list[int],
+    blocks: list[Index],
+    threads: int,
+) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    """Return scores and seconds (n, n_splits) of some candidates' machines of all rows.
+
+    Those of a kernel follow each other, C ascending, the first from its blocks' machines; kernels
+    and splits are shared out among the threads. The last array says which are solved.
+    """
+    block_of = np.empty(task.X.shape[0], dtype=np.int32)
+    for number, rows in enumerate(blocks):
+        block_of[rows] = number
+    shape = len(places), len(task.splits)
+    scores, seconds, solved = np.empty(shape), np.zeros(shape), np.ones(shape, dtype=np.bool_)
+    chains: dict[Kernel, list[int]] = {}
+    for number in sorted(range(len(places)), key=lambda one: task.cost(candidates[places[one]])):
+        chains.setdefault(task.kernel(candidates[places[number]]), []).append(number)
+    jobs = [(kernel, chain, split) for kernel, chain in chains.items() for split in range(shape[1])]
+
+    def solve(job: int) -> None:
+        kernel, chain, split = jobs[job]
+        train, test = task.splits[split]
+        train = train[task.weight[train] > 0]
+        X, machines = task.X[train], machines_of(len(task.classes))
+        if not is_sparse(X) and kernel.is_shift_invariant:  # neighbours follow each other
+            order = kd_order(X)
+            train = train[order[np.argsort(block_of[train[order]], kind="stable")]]
+            X = task.X[train]
+        codes, before, rows = task.codes[train], None, np.arange(len(test))[:, None]
+        for number in chain:
+            begin = time.perf_counter()
+            point = solve_point(
+                kernel,
+                X,
+                codes,
+                task.cost(candidates[places[number]]) * task.weight[train],
+                machines,
+                before,
+                blocks=block_of[train],
+                equality=bool(task.base.fit_intercept),
+                tol=checking.tolerance(task.base.tol),
+                max_iter=checking.most_steps(task.base.max_iter, -1),
+                seed=checking.seed_of(task.base.random_state),
+                threads=1 if len(jobs) > 1 else threads,
+            )
+            before = point.solutions
+            seconds[number, split] = time.perf_counter() - begin
+            solved[number, split] = point.solved
+            values = decide_point(kernel, X, codes, machines, before, task.X[test])
+            known = _Decided(task.classes, values)
+            scores[number, split] = task.scorer(known, rows, task.labels[test])
+
+    for_each(solve, range(len(jobs)), threads)
     return scores, seconds, np.asarray(solved.all(axis=1))
 
 

@@ -108,12 +108,18 @@ def penalties(
         if _by_rule(estimator.class_weight)
         else _of_classes(estimator)
     )
-    weight = np.ones(len(codes))
-    if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    found = float(C) * np.maximum(weight, 0.0)
+    weights = weights_of(X, sample_weight)
+    found = np.full(len(codes), float(C)) if weights is None else float(C) * weights
     _check_classes(codes, found)
-    return np.asarray(found)
+    return found
+
+
+def weights_of(X: Rows, sample_weight: Any) -> NDArray[np.float64] | None:
+    """Return the checked weights of rows, at least 0; None: they have none."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    return np.asarray(np.maximum(weights, 0.0))
 
 
 def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> None:

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from dcsvm_dask.estimators.checking import FEW_VALUES
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.model import Model, decide, rounding
 
 # Where rounding to float32 might change a decision value by more, kernel values are in float64; it
@@ -33,6 +34,29 @@ def decided(model: Model, rows: Rows, mode: str, threads: int) -> NDArray[np.flo
     def work(start: int) -> None:
         part = slice(start, start + BATCH)
         values[part] = decide(model, rows[part], mode, dtype=dtype)
+
+    with threadpool_limits(1):
+        for_each(work, range(0, rows.shape[0], BATCH), threads)
+    return values
+
+
+def early_pair_values(model: Model | BlocksModel, rows: Rows, threads: int) -> NDArray[np.float64]:
+    """Return the decision values of a level's machines, above 0 for the first class of each pair.
+
+    Returns
+    -------
+    ndarray, shape (n, n_pairs), float64
+    """
+    if isinstance(model, Model):  # there the second class is positive
+        return -decided(model, rows, "early", threads)[:, None]
+    few = rows.shape[0] * model.n_support <= FEW_VALUES * model.n_blocks
+    dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
+    n_pairs = model.n_classes * (model.n_classes - 1) // 2
+    values = np.empty((rows.shape[0], n_pairs))
+
+    def work(start: int) -> None:
+        part = slice(start, start + BATCH)
+        values[part] = model.decide(rows[part], dtype=dtype)
 
     with threadpool_limits(1):
         for_each(work, range(0, rows.shape[0], BATCH), threads)

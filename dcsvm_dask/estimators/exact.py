@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.estimators.runs import reached
 from dcsvm_dask.estimators.variables import Variables
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.solvers import SolvedMachine
 from dcsvm_dask.storage.run import RunFolder
@@ -71,6 +72,7 @@ def of_run(run: RunFolder, codes: NDArray[np.int32], tol: float) -> Exact:
     if isinstance(model, PairsModel):
         coef, bias, each = alpha, model.bias, record["of_pairs"]
     else:
+        assert isinstance(model, Model)
         # Of two classes a run has the second one positive.
         coef, bias = np.where(codes == 0, alpha, -alpha), -model.bias
         each = {"objective": [record["objective"]], "violation": [record["violation"]]}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
 
 from dcsvm_dask.estimators.by_run import ByRun
 
@@ -66,6 +69,10 @@ class BaggingSVC(ByRun):
     members: int = 16
     replace: bool = False
     vote: str = "mean"
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]  # rows are drawn whole
+        """Train; see `ByRun.fit`. Rows have no weights."""
+        return super().fit(X, y)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

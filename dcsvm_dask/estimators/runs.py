@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,54 @@ from numpy.typing import NDArray
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import checking
 from dcsvm_dask.graphs.methods import approximation
-from dcsvm_dask.kernels import Rows
-from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.pairs import PairsModel
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.steps.choice import Choice, choose_model
 from dcsvm_dask.steps.predict import load_any
+from dcsvm_dask.steps.problem import settings_of
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.model import AnyModel
 from dcsvm_dask.storage.run import Committed, RunFolder
+
+
+def words_of(estimator: Any, kernel: Kernel) -> dict[str, Any]:
+    """Return the parameters of `dcsvm_dask.train` that every estimator has."""
+    return {
+        "kernel": kernel.name,
+        "gamma": kernel.gamma,
+        "degree": kernel.degree,
+        "coef0": kernel.coef0,
+        "C": float(estimator.C),
+        "fit_intercept": bool(estimator.fit_intercept),
+        "class_weight": dict(enumerate(estimator.class_weight_.tolist())),
+        "tol": checking.tolerance(estimator.tol),
+        "seed": checking.seed_of(estimator.random_state),
+    }
+
+
+def rows_of_weight(
+    codes: NDArray[np.int32], weights: NDArray[np.float64], classes: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Return the rows that train: those of a weight above 0.
+
+    Raises
+    ------
+    InputError
+        If a class has none.
+    """
+    rows = np.flatnonzero(weights > 0)
+    counts = np.bincount(codes[rows], minlength=len(classes))
+    for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
+        if not count:
+            raise InputError(
+                f"sample_weight: no row of class {label!r} weighs more than 0; a run "
+                "needs one of each class. Leave the rows of this class out."
+            )
+    return rows
 
 
 @contextmanager
@@ -33,9 +71,11 @@ def trained(
     classes: NDArray[Any],
     words: dict[str, Any],
     *,
+    weights: NDArray[np.float64] | None = None,
     client: Any = None,
     time_budget: float | None = None,
     callbacks: Any = None,
+    more_callbacks: Sequence[Callback] = (),
 ) -> Iterator[api.Run]:
     """Train in a run folder, or go on with the run that is there; yield it.
 
@@ -50,11 +90,14 @@ def trained(
         that are none; else it has the codes.
     words : dict
         Parameters of `dcsvm_dask.train`; weights of classes by their codes.
+    weights : ndarray, shape (n,), float64, optional
+        Weights of rows, above 0.
     client : distributed.Client, optional
         Whose cluster trains; None: this process.
     time_budget : float, optional
         Seconds.
-    callbacks : sequence of Callback, optional
+    callbacks, more_callbacks : sequence of Callback, optional
+        The user's, and the estimator's own.
 
     Raises
     ------
@@ -63,8 +106,8 @@ def trained(
     """
     labels = _labels(classes)
     if words.get("class_weight") is not None:
-        weights = words["class_weight"].values()
-        words = {**words, "class_weight": dict(zip(labels.tolist(), weights, strict=True))}
+        of_classes = words["class_weight"].values()
+        words = {**words, "class_weight": dict(zip(labels.tolist(), of_classes, strict=True))}
     y = labels[codes]
     if client is not None and not hasattr(client, "scheduler"):
         raise InputError(f"client is {client!r:.80}; give a distributed.Client.")
@@ -76,20 +119,20 @@ def trained(
         "execution": api.Execution(workers=workers, scheduler=address, time_budget=time_budget),
         "quiet": True,
         "report": False,
-        "callbacks": tuple(callbacks or ()),
+        "callbacks": (*(callbacks or ()), *more_callbacks),
     }
     if place is None:
         with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
-            data = api.ingest((X, y), Path(folder) / "data.zarr")
+            data = api.ingest((X, y), Path(folder) / "data.zarr", weights=weights)
             yield api.train(data.url, Path(folder) / "run", **how, **words)
         return
     target = Location.of(place)
     data_place = Location.of(f"{target.url}.data.zarr")
     if not (target / "run.json").exists():
-        data = api.ingest((X, y), data_place, overwrite=True)
+        data = api.ingest((X, y), data_place, weights=weights, overwrite=True)
         yield api.train(data.url, target, **how, **words)
         return
-    _refuse_others(target, data_place, X, y, words)
+    _refuse_others(target, data_place, X, y, weights, words)
     goals = {"tol": words["tol"]} | {key: words[key] for key in ("stop_at",) if key in words}
     yield api.resume(target, **how, **goals)
 
@@ -113,19 +156,35 @@ def _is_number(word: str) -> bool:
 
 
 def _refuse_others(
-    target: Location, place: Location, X: Rows, y: NDArray[Any], words: dict[str, Any]
+    target: Location,
+    place: Location,
+    X: Rows,
+    y: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    words: dict[str, Any],
 ) -> None:
     """Refuse a run that was begun with other data or parameters."""
     data, header = DataSet.open(place), RunFolder.open(target).header
     with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
-        given = api.ingest((X, y), Path(folder) / "data.zarr").fingerprint
+        given = api.ingest((X, y), Path(folder) / "data.zarr", weights=weights).fingerprint
     if given != data.fingerprint or given != header["data"]["fingerprint"]:
         raise InputError(f"run: {target} was begun with other data; name another folder.")
     if not Training.of(words).began(header["settings"], data):
         raise InputError(f"run: {target} was begun with other parameters; name another folder.")
 
 
-def reached(run: RunFolder) -> tuple[Choice, Committed, Model | PairsModel]:
-    """Return the model that a run has reached: how it decides, its commit, and itself."""
+def reached(run: RunFolder) -> tuple[Choice, Committed, AnyModel]:
+    """Return the model that a run has reached: how it decides, its commit, and itself.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it has machines of one class against the rest.
+    """
+    if settings_of(run).multiclass == "ovr":
+        raise InputError(
+            f"run: {run.place} has machines of each class against the rest, an estimator has those "
+            "of pairs; predict by dcsvm_dask.open_run, or train with multiclass='ovo'."
+        )
     choice = choose_model(run, approximation=approximation(run.header["settings"]))
     return choice, run.node(choice.stage, "commit"), load_any(run, choice.stage)

@@ -18,7 +18,7 @@ from dcsvm_dask.checks import is_a
 from dcsvm_dask.clustering import choose_partition
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
-from dcsvm_dask.estimators.candidates import Task, scored
+from dcsvm_dask.estimators.candidates import Task, exactly_scored, scored
 from dcsvm_dask.estimators.svc import DCSVC
 
 Index = NDArray[np.int64]
@@ -140,12 +140,12 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         with threadpool_limits(1):
             blocks = self._blocks(task, candidates[0])
             scores, seconds, solved = scored(task, candidates, blocks, threads)
-        early = np.full(len(candidates), len(blocks) > 1)
-        if early.any():
-            for place in np.argsort(-scores.mean(axis=1), kind="stable")[: self.exact]:
-                whole = self._whole(task, candidates[place], sample_weight)
-                scores[place], seconds[place] = whole
-                early[place] = False
+            early = np.full(len(candidates), len(blocks) > 1)
+            best = np.argsort(-scores.mean(axis=1), kind="stable")[: self.exact]
+            if early.any() and len(best):
+                exact = exactly_scored(task, candidates, best.tolist(), blocks, threads)
+                scores[best], seconds[best], solved[best] = exact
+                early[best] = False
         self.n_splits_, self.n_blocks_ = len(splits), len(blocks)
         self.cv_results_ = _results(candidates, scores, seconds, early, solved)
         ranked = scores.mean(axis=1)
@@ -203,20 +203,6 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         order = np.argsort(block, kind="stable")
         cuts = np.flatnonzero(np.diff(block[order])) + 1
         return np.split(first_those[order], cuts)
-
-    def _whole(
-        self, task: Task, candidate: dict[str, Any], sample_weight: Any
-    ) -> tuple[Vector, Vector]:
-        """Return scores and seconds of a candidate whose machines are those of all rows."""
-        scores, seconds = np.empty(len(task.splits)), np.empty(len(task.splits))
-        weight = None if sample_weight is None else np.asarray(sample_weight)
-        for number, (train, test) in enumerate(task.splits):
-            begin = time.perf_counter()
-            model = clone(task.base).set_params(n_jobs=self.n_jobs, **candidate)
-            model.fit(task.X[train], task.labels[train], None if weight is None else weight[train])
-            seconds[number] = time.perf_counter() - begin
-            scores[number] = task.scorer(model, task.X[test], task.labels[test])
-        return scores, seconds
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels that the best estimator gives; see `DCSVC.predict`."""

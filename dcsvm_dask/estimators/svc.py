@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
+from numpy.typing import ArrayLike
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
-from dcsvm_dask.estimators.deciding import COARSE, decided
-from dcsvm_dask.estimators.exact import Exact, of_machines, of_run
-from dcsvm_dask.estimators.runs import reached, trained
-from dcsvm_dask.estimators.variables import Variables, variables_of
-from dcsvm_dask.kernels import Rows
-from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.pairs import PairsModel, confidences, winners
-from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
-from dcsvm_dask.solvers import SolvedMachine, machines_of, solve_machines
-from dcsvm_dask.steps.problem import settings_of
-from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.predictions import label_array
-from dcsvm_dask.storage.run import RunFolder
-
-Index = NDArray[np.int64]
+from dcsvm_dask.estimators import checking, in_memory, svc_runs
+from dcsvm_dask.estimators.exact import of_machines
+from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
+from dcsvm_dask.estimators.variables import variables_of
+from dcsvm_dask.estimators.voting import Voting
+from dcsvm_dask.estimators.warm import LastFit, gathered
 
 SHAPES = ("ovr", "ovo")
-# A solver holds so many float32 matrices of its working set's rows.
-MATRICES = 1.57
-LEAST_SET = 256
 
 
-class DCSVC(ClassifierMixin, BaseEstimator):
+class DCSVC(TellsCallbacks, Voting):
     """C-support vector classification, exact to a tolerance, for two classes and many.
 
     `sklearn.svm.SVC`'s problem, parameters and attributes: one machine for each pair of classes,
@@ -66,7 +45,7 @@ class DCSVC(ClassifierMixin, BaseEstimator):
     class_weight : dict or "balanced", default None
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
     max_iter : int, default -1
-        Most steps of two variables for each machine; -1: no limit.
+        Most steps of two variables for each machine, in memory and not as a run; -1: no limit.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
         Whether `decision_function` has a column for each class or for each pair of them.
     break_ties : bool, default False
@@ -74,8 +53,11 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         first; for "ovr" and more than two classes.
     cache_size : float, default 1000.0
         MB for the kernel matrices of working sets, of all threads together.
+    warm_start : bool, default False
+        Whether `fit` begins at the last solution where it is given the same rows and labels, as
+        after C was raised, and then in memory; with other rows it begins anew.
     stop_at : int, default 0
-        The level of DC-SVM's tree whose early model is taken, of two classes; 0: the exact model.
+        The level of DC-SVM's tree whose early model is taken; 0: the exact model.
     time_budget : float, optional
         Seconds after which the lowest level that is solved is the model.
     run : str or path, optional
@@ -116,7 +98,7 @@ class DCSVC(ClassifierMixin, BaseEstimator):
     level_ : int
         The level whose early model decides; 0: the exact one does. Of an early model there are
         `support_vectors_`, but no coefficients.
-    early_model_ : Model or None
+    early_model_ : Model, BlocksModel or None
     fit_status_ : int
         0 if all machines are solved to `tol`, else 1.
     shape_fit_ : tuple of two ints
@@ -147,6 +129,7 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         cache_size: float = 1000.0,
+        warm_start: bool = False,
         stop_at: int = 0,
         time_budget: float | None = None,
         run: Any = None,
@@ -167,6 +150,7 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.cache_size = cache_size
+        self.warm_start = warm_start
         self.stop_at = stop_at
         self.time_budget = time_budget
         self.run = run
@@ -207,92 +191,34 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         ConvergenceWarning
             If a machine is not solved to `tol` within `max_iter` steps.
         """
-        self._check_words()
-        X, codes = checking.training_rows(self, X, y)
-        kernel = checking.kernel_of(self, X)
-        C = checking.bounds(self, X, codes, sample_weight)
-        self._kernel, self.shape_fit_ = kernel, X.shape
-        variables = variables_of(X, codes, C, kernel)
-        if self._divides(len(variables.rows), weighted=sample_weight is not None):
-            self._fit_by_run(X, codes)
-        else:
-            found = of_machines(
-                self._machines(X, codes, variables), variables, codes, len(self.classes_)
-            )
-            self._learn(found, codes, lambda rows: X[rows])
+        self._fit(X, y, sample_weight)
         if not self.level_:
             checking.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
         return self
 
-    def _divides(self, n: int, *, weighted: bool) -> bool:
-        """Whether a run is to train: one was asked for, or n variables are many for one task."""
-        wishes = ("run", "client", "stop_at", "time_budget", "callbacks")
-        asked = [name for name in wishes if getattr(self, name)]
-        bounded = self.max_iter != -1
-        if asked and (weighted or bounded):
-            what = "sample_weight" if weighted else "max_iter"
-            raise InputError(
-                f"{what} is not possible with {asked[0]}: a run has weights of classes and a "
-                "time_budget. Leave one of them out."
-            )
-        many = n >= LEAST_ROWS_FOR_LEVELS and len(self.classes_) == 2
-        return bool(asked) or (many and not weighted and not bounded)
-
-    def _machines(
-        self, X: Rows, codes: NDArray[np.int32], variables: Variables
-    ) -> list[SolvedMachine]:
-        """Solve all pairs in this process."""
-        threads = checking.threads_of(self.n_jobs)
-        machines = machines_of(len(self.classes_))
-        with threadpool_limits(1):
-            return solve_machines(
-                self._kernel,
-                X[variables.rows],
-                codes[variables.rows],
-                variables.C,
-                machines,
-                equality=bool(self.fit_intercept),
-                tol=checking.tolerance(self.tol),
-                working_size=self._working_size(min(threads, len(machines))),
-                max_iter=checking.most_steps(self.max_iter, -1),
-                seed=checking.seed_of(self.random_state),
-                threads=threads,
-            )
-
-    def _fit_by_run(self, X: Rows, codes: NDArray[np.int32]) -> None:
-        """Train as a run, by divide and conquer, to the exact model or an early one."""
-        kernel = self._kernel
-        words = {
-            "kernel": kernel.name,
-            "gamma": kernel.gamma,
-            "degree": kernel.degree,
-            "coef0": kernel.coef0,
-            "C": float(self.C),
-            "fit_intercept": bool(self.fit_intercept),
-            "class_weight": dict(enumerate(self.class_weight_.tolist())),
-            "tol": checking.tolerance(self.tol),
-            "seed": checking.seed_of(self.random_state),
-            "stop_at": self.stop_at,
-        }
-        how = {name: getattr(self, name) for name in ("client", "time_budget", "callbacks")}
-        with (
-            checking.threads_for_tasks(self.n_jobs),
-            trained(self.run, X, codes, self.classes_, words, **how) as run,
-        ):
-            self._learn_run(run.folder, codes, lambda rows: X[rows])
-
-    def _learn_run(
-        self, run: RunFolder, codes: NDArray[np.int32], take: Callable[[Index], Rows]
-    ) -> None:
-        """Take over what a run has reached."""
-        choice, _, model = reached(run)
-        self.level_, self.early_model_ = choice.level, None
-        if not choice.level:
-            self._learn(of_run(run, codes, self.tol), codes, take)
-            return
-        assert isinstance(model, Model)
-        self.early_model_, self.support_vectors_ = model, model.support
-        self.fit_status_ = 0
+    @sets_up_callbacks
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        self._check_words()
+        last = LastFit.of(self)
+        X, codes = checking.training_rows(self, X, y)
+        start = None if last is None else last.alpha(X, codes, self.classes_)
+        kernel = checking.kernel_of(self, X)
+        C = checking.bounds(self, X, codes, sample_weight)
+        self._kernel, self.shape_fit_ = kernel, X.shape
+        variables = variables_of(X, codes, C, kernel)
+        divides = svc_runs.divides(self, len(variables.rows), known=start is not None)
+        n_classes = len(self.classes_)
+        count = None if divides else n_classes * (n_classes - 1) // 2
+        about = None if sample_weight is None else {"sample_weight": sample_weight}
+        tasks = FitTasks(self, X, y, count, about)
+        if divides:
+            svc_runs.fit(self, X, codes, checking.weights_of(X, sample_weight), tasks)
+        else:
+            alpha = None if start is None else gathered(start, variables)
+            machines = in_memory.solved(self, X, codes, variables, alpha, tasks)
+            found = of_machines(machines, variables, codes, n_classes)
+            self._learn(found, codes, lambda rows: X[rows])
+        tasks.done()
 
     @classmethod
     def from_run(cls, run: Any) -> Self:
@@ -313,30 +239,7 @@ class DCSVC(ClassifierMixin, BaseEstimator):
         InputError
             If there is no such run, it has no model yet, or is of another method.
         """
-        folder = RunFolder.open(Location.of(run))
-        settings = settings_of(folder)
-        if settings.method != "dcsvm":
-            raise InputError(f"run: {folder.place} is one of method {settings.method}, not dcsvm.")
-        data = DataSet.open(folder.header["data"]["url"])
-        labels = label_array(data.classes)
-        goals = folder.header["goals"]
-        made = cls(
-            C=settings.C,
-            kernel=settings.kernel.name,
-            degree=settings.kernel.degree,
-            gamma=settings.kernel.gamma,
-            coef0=settings.kernel.coef0,
-            fit_intercept=settings.fit_intercept,
-            tol=goals["tol"],
-            class_weight=dict(zip(labels.tolist(), settings.class_weight, strict=False)) or None,
-            random_state=settings.seed,
-            run=folder.place.url,
-            stop_at=goals["stop_at"],
-        )
-        made.classes_, made._kernel = labels, settings.kernel
-        made.class_weight_ = np.array(settings.class_weight or np.ones(len(labels)))
-        made.n_features_in_, made.shape_fit_ = data.n_features, (data.n_rows, data.n_features)
-        made._learn_run(folder, data.read_codes(0, data.n_rows), data.rows.take)
+        made: Self = svc_runs.restored(cls, run)
         return made
 
     def _check_words(self) -> None:
@@ -349,112 +252,3 @@ class DCSVC(ClassifierMixin, BaseEstimator):
             raise InputError('break_ties needs decision_function_shape="ovr".')
         if not (checking.is_real(self.cache_size) and self.cache_size > 0):
             raise InputError(f"cache_size is {self.cache_size!r:.80}; give MB, above 0.")
-
-    def _working_size(self, side_by_side: int) -> int:
-        each = self.cache_size * 1e6 / side_by_side
-        return max(LEAST_SET, math.isqrt(int(each / (4 * MATRICES))))
-
-    def _learn(self, found: Exact, codes: NDArray[np.int32], take: Callable[[Index], Rows]) -> None:
-        """Set the attributes that are learned of the exact machines."""
-        n_classes = len(self.classes_)
-        support = np.flatnonzero(found.coef.any(axis=0))
-        support = support[np.argsort(codes[support], kind="stable")]
-        self.early_model_, self.level_ = None, 0
-        self.support_ = support.astype(np.int32)
-        self.support_vectors_ = take(support)
-        self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
-        # Of two classes the second is the positive one.
-        sign = -1.0 if n_classes == 2 else 1.0
-        dual: Any = sign * found.coef[:, support]
-        self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(self.support_vectors_) else dual
-        self.intercept_ = sign * found.bias
-        self.n_iter_ = np.clip(found.n_iter, 1, checking.MOST_SEED).astype(np.int32)
-        self.objective_, self.violation_ = found.objective, found.violation
-        self.fit_status_ = int(not all(found.solved))
-
-    @property
-    def coef_(self) -> Any:
-        """Weights of the features, shape (n_machines, n_features); for the linear kernel only."""
-        if self.kernel != "linear":
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        check_is_fitted(self)
-        sign = -1.0 if len(self.classes_) == 2 else 1.0
-        found = sign * self._model().weights()
-        return sparse.csr_array(found) if sparse.issparse(self.support_vectors_) else found
-
-    def _model(self) -> PairsModel:
-        sign = -1.0 if len(self.classes_) == 2 else 1.0
-        dual: Any = self.dual_coef_
-        dual = dual.toarray() if sparse.issparse(dual) else dual
-        return PairsModel(
-            self._kernel,
-            self.support_vectors_,
-            sign * dual,
-            self.n_support_.astype(np.int64),
-            sign * self.intercept_,
-        )
-
-    def _sum(self) -> Model:
-        """Return the only machine of two classes; far pairs of rows cost it nothing."""
-        dual: Any = self.dual_coef_
-        dual = dual.toarray() if sparse.issparse(dual) else dual
-        ends = np.array([0, dual.shape[1]], dtype=np.int64)
-        support = self.support_vectors_.copy()
-        model = Model(self._kernel, support, dual[0].copy(), ends, self.intercept_)
-        model.compact()
-        return model
-
-    def _pair_values(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values of all pairs; above 0 means the first class."""
-        check_is_fitted(self)
-        rows = checking.rows_to_decide(self, X, self.support_vectors_)
-        threads = checking.threads_of(self.n_jobs)
-        if self.early_model_ is not None:
-            return -decided(self.early_model_, rows, "early", threads)[:, None]
-        few = rows.shape[0] * len(self.support_) <= checking.FEW_VALUES
-        if len(self.classes_) == 2 and not few:
-            return -decided(self._sum(), rows, "exact", threads)[:, None]
-        model = self._model()
-        dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
-        with threadpool_limits(1):
-            return model.decide(rows, dtype=dtype, threads=threads)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return decision values.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n, n_features)
-
-        Returns
-        -------
-        ndarray, float64
-            Of two classes of shape (n,), above 0 for ``classes_[1]``. Of more of shape
-            (n, n_classes) for "ovr": votes and, within less than half a vote, decision values; of
-            shape (n, n_classes (n_classes - 1) / 2) for "ovo".
-        """
-        values = self._pair_values(X)
-        if len(self.classes_) == 2:
-            return -values[:, 0]
-        if self.decision_function_shape == "ovo":
-            return values
-        return confidences(values, len(self.classes_))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return labels.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n,)
-        """
-        values = self._pair_values(X)
-        n_classes = len(self.classes_)
-        if self.break_ties and n_classes > 2:
-            found = np.argmax(confidences(values, n_classes), axis=1)
-        else:
-            found = winners(values, n_classes)
-        return np.asarray(self.classes_[found])

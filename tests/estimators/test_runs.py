@@ -107,6 +107,16 @@ def test_a_run_has_the_labels(labels: Any, told: Any, rows: Any, tmp_path: Path)
     np.testing.assert_array_equal(again.class_weight_, model.class_weight_)
 
 
+def test_threads_do_not_change_a_bit_of_a_run(rows: Any, trees: None) -> None:
+    X, y = rows
+    one, two = (
+        DCSVC(**WORDS, n_jobs=jobs, callbacks=[dcsvm_dask.Callback()]).fit(X, y) for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.support_, two.support_)
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    np.testing.assert_array_equal(one.intercept_, two.intercept_)
+
+
 def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Path) -> None:
     X, y = rows
     DCSVC(**WORDS, run=tmp_path / "run").fit(X[:300], y[:300])
@@ -119,8 +129,8 @@ def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "fitted", "said"),
     [
-        ({"stop_at": 1}, {"sample_weight": np.ones(300)}, "sample_weight is not possible with"),
         ({"run": "r", "max_iter": 5}, {}, "max_iter is not possible with run"),
+        ({"stop_at": 1, "max_iter": 5}, {}, "which a time_budget bounds"),
         ({"stop_at": 4}, {}, "there is no level 4"),
         ({"time_budget": -1}, {}, "time-budget: -1 is not possible"),
         ({"client": "tcp://here"}, {}, "give a distributed.Client"),

@@ -82,7 +82,11 @@ def check_agree(svc: SVC, ours: DCSVC, X: Any) -> None:
     theirs, mine = svc.decision_function(X.astype(np.float64)), ours.decision_function(X)
     assert mine.shape == theirs.shape
     assert np.abs(mine - theirs).max() <= 1e-3 * theirs.std()
-    np.testing.assert_array_equal(ours.predict(X), svc.predict(X.astype(np.float64)))
+    # The vote of a pair is open where its decision value is as good as 0.
+    sure = (np.abs(mine.reshape(len(mine), -1)) > 1e-5 * theirs.std()).all(axis=1)
+    assert sure.mean() > 0.99
+    labels = svc.predict(X.astype(np.float64))
+    np.testing.assert_array_equal(ours.predict(X)[sure], labels[sure])
     assert len(ours.support_) == pytest.approx(len(svc.support_), rel=0.01, abs=2)
     np.testing.assert_allclose(ours.n_support_, svc.n_support_, rtol=0.02, atol=2)
     np.testing.assert_array_equal(ours.class_weight_, svc.class_weight_)

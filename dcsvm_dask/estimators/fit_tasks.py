@@ -1,0 +1,113 @@
+"""What scikit-learn's callbacks (`sklearn.callback`, from 1.9 on) are told of a fit.
+
+Its tasks are machines where they are solved in memory, and stages where it is a run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from dcsvm_dask.runtime.callbacks import Callback, StopRun
+from dcsvm_dask.runtime.events import StageBegins, StageDone
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class _Silent:
+    """An estimator that no callbacks can be set for."""
+
+
+try:
+    from sklearn import callback
+except ImportError:  # scikit-learn below 1.9 has none
+    callback = None
+
+TellsCallbacks: Any = _Silent if callback is None else callback.CallbackSupportMixin
+"""Base class of estimators that callbacks can be set for."""
+
+
+def sets_up_callbacks(method: Method) -> Method:
+    """Decorate the method that makes the `FitTasks`: callbacks are let go when it is left."""
+    return method if callback is None else callback.with_callbacks(method)
+
+
+class FitTasks:
+    """The tasks of a fit, as those are told who were set by ``set_callbacks``.
+
+    Parameters
+    ----------
+    estimator : TellsCallbacks
+        Its callbacks are set up.
+    X, y : array-like
+        What it is fitted to.
+    count : int or None
+        How many tasks there are; None: that is not known.
+    metadata : dict, optional
+        What else was given to `fit`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        count: int | None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self._estimator, self._lock = estimator, threading.Lock()
+        self._about: dict[str, Any] = {"X": X, "y": y, "metadata": metadata}
+        self._fit: Any = None
+        if hasattr(estimator, "_init_callback_context"):
+            how = {"max_subtasks": count, "sequential_subtasks": count is None}
+            self._fit = estimator._init_callback_context(**how)
+            self._fit.call_on_fit_task_begin(estimator=estimator, **self._about)
+
+    def begin(self, name: str, number: int | None = None) -> Any:
+        """Tell that a task begins; return what `end` takes."""
+        if self._fit is None:
+            return None
+        with self._lock:
+            task = self._fit.subcontext(task_name=name, task_id=number)
+            return task.call_on_fit_task_begin(estimator=self._estimator, **self._about)
+
+    def end(self, task: Any) -> bool:
+        """Tell that a task has ended; whether somebody wants the fit to stop."""
+        if task is None:
+            return False
+        with self._lock:
+            return bool(task.call_on_fit_task_end(estimator=self._estimator, **self._about))
+
+    @contextmanager
+    def machine(self, number: int) -> Iterator[None]:
+        """Tell of a machine that is solved meanwhile; all of them are needed, so none stops."""
+        task = self.begin("machine", number)
+        yield
+        self.end(task)
+
+    def done(self) -> None:
+        """Tell that the estimator is fitted."""
+        if self._fit is not None:
+            self._fit.call_on_fit_task_end(
+                estimator=self._estimator, **self._about, reconstruction_attributes={}
+            )
+
+
+class StageTasks(Callback):
+    """Tells of a run's stages as the tasks of a fit; who wants to stop gets the model so far."""
+
+    def __init__(self, tasks: FitTasks) -> None:
+        self._tasks, self._begun = tasks, dict[str, Any]()
+
+    def on_stage(self, event: StageBegins) -> None:
+        """A stage begins."""
+        self._begun[event.stage] = self._tasks.begin(event.stage)
+
+    def on_commit(self, event: StageDone) -> None:
+        """A stage is committed."""
+        if event.stage not in self._begun:  # it was already, before a resume
+            self._begun[event.stage] = self._tasks.begin(event.stage)
+        if self._tasks.end(self._begun.pop(event.stage)):
+            raise StopRun("a callback of the estimator asked for it")

@@ -1,0 +1,164 @@
+"""Machines of pairs of classes that vote: what a fitted one has learned, and how it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.deciding import COARSE, decided, early_pair_values
+from dcsvm_dask.estimators.exact import Exact
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.models.blocks import BlocksModel
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.pairs import PairsModel, confidences, winners
+
+Index = NDArray[np.int64]
+
+
+EXACT = (
+    "support_",
+    "n_support_",
+    "dual_coef_",
+    "intercept_",
+    "n_iter_",
+    "objective_",
+    "violation_",
+)
+"""Attributes that an early model lacks."""
+
+
+class Voting(ClassifierMixin, BaseEstimator):
+    """A classifier by a machine for each pair of classes, or by an early model.
+
+    Its parameters are those of `DCSVC`, which trains; the attributes are documented there.
+    """
+
+    kernel: str
+    decision_function_shape: str
+    break_ties: bool
+    n_jobs: int | None
+    classes_: NDArray[Any]
+    early_model_: Model | BlocksModel | None
+    _kernel: Kernel
+
+    def _learn_early(self, model: Model | BlocksModel, level: int) -> None:
+        """Set the attributes that are learned of an early model, and no others."""
+        for name in EXACT:
+            if hasattr(self, name):
+                delattr(self, name)
+        self.early_model_, self.level_ = model, level
+        self.support_vectors_ = model.support
+        self.fit_status_ = 0
+
+    def _learn(self, found: Exact, codes: NDArray[np.int32], take: Callable[[Index], Rows]) -> None:
+        """Set the attributes that are learned of the exact machines."""
+        n_classes = len(self.classes_)
+        support = np.flatnonzero(found.coef.any(axis=0))
+        support = support[np.argsort(codes[support], kind="stable")]
+        self.early_model_, self.level_ = None, 0
+        self.support_ = support.astype(np.int32)
+        self.support_vectors_ = take(support)
+        self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
+        # Of two classes the second is the positive one.
+        sign = -1.0 if n_classes == 2 else 1.0
+        dual: Any = sign * found.coef[:, support]
+        self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(self.support_vectors_) else dual
+        self.intercept_ = sign * found.bias
+        self.n_iter_ = np.clip(found.n_iter, 1, checking.MOST_SEED).astype(np.int32)
+        self.objective_, self.violation_ = found.objective, found.violation
+        self.fit_status_ = int(not all(found.solved))
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, shape (n_machines, n_features); for the linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self)
+        sign = -1.0 if len(self.classes_) == 2 else 1.0
+        found = sign * self._model().weights()
+        return sparse.csr_array(found) if sparse.issparse(self.support_vectors_) else found
+
+    def _model(self) -> PairsModel:
+        sign = -1.0 if len(self.classes_) == 2 else 1.0
+        dual: Any = self.dual_coef_
+        dual = dual.toarray() if sparse.issparse(dual) else dual
+        return PairsModel(
+            self._kernel,
+            self.support_vectors_,
+            sign * dual,
+            self.n_support_.astype(np.int64),
+            sign * self.intercept_,
+        )
+
+    def _sum(self) -> Model:
+        """Return the only machine of two classes; far pairs of rows cost it nothing."""
+        dual: Any = self.dual_coef_
+        dual = dual.toarray() if sparse.issparse(dual) else dual
+        ends = np.array([0, dual.shape[1]], dtype=np.int64)
+        support = self.support_vectors_.copy()
+        model = Model(self._kernel, support, dual[0].copy(), ends, self.intercept_)
+        model.compact()
+        return model
+
+    def _pair_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of all pairs; above 0 means the first class."""
+        check_is_fitted(self)
+        rows = checking.rows_to_decide(self, X, self.support_vectors_)
+        threads = checking.threads_of(self.n_jobs)
+        if self.early_model_ is not None:
+            return early_pair_values(self.early_model_, rows, threads)
+        few = rows.shape[0] * len(self.support_) <= checking.FEW_VALUES
+        if len(self.classes_) == 2 and not few:
+            return -decided(self._sum(), rows, "exact", threads)[:, None]
+        model = self._model()
+        dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
+        with threadpool_limits(1):
+            return model.decide(rows, dtype=dtype, threads=threads)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return decision values.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, float64
+            Of two classes of shape (n,), above 0 for ``classes_[1]``. Of more of shape
+            (n, n_classes) for "ovr": votes and, within less than half a vote, decision values; of
+            shape (n, n_classes (n_classes - 1) / 2) for "ovo".
+        """
+        values = self._pair_values(X)
+        if len(self.classes_) == 2:
+            return -values[:, 0]
+        if self.decision_function_shape == "ovo":
+            return values
+        return confidences(values, len(self.classes_))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,)
+        """
+        values = self._pair_values(X)
+        n_classes = len(self.classes_)
+        if self.break_ties and n_classes > 2:
+            found = np.argmax(confidences(values, n_classes), axis=1)
+        else:
+            found = winners(values, n_classes)
+        return np.asarray(self.classes_[found])

@@ -1,0 +1,74 @@
+"""Where a fit begins with `warm_start`: at the last solution, if that was of the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.estimators.variables import Variables
+from dcsvm_dask.kernels import Rows
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LastFit:
+    """What a `DCSVC` has learned of exact machines, before it is fitted again."""
+
+    classes: NDArray[Any]
+    shape: tuple[int, int]
+    support: NDArray[np.int32]
+    support_vectors: Rows
+    n_support: NDArray[np.int32]
+    dual_coef: Any
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self | None:
+        """Return what an estimator has learned; None: nothing, or it is to start anew."""
+        if not estimator.warm_start or not hasattr(estimator, "dual_coef_"):
+            return None
+        return cls(
+            estimator.classes_,
+            estimator.shape_fit_,
+            estimator.support_,
+            estimator.support_vectors_,
+            estimator.n_support_,
+            estimator.dual_coef_,
+        )
+
+    def alpha(self, X: Rows, codes: NDArray[np.int32], classes: NDArray[Any]) -> Vector | None:
+        """Return the dual variables of rows, shape (n_classes - 1, n), arranged as `dual_coef_`.
+
+        None where the rows are others: not as many, or other support vectors or labels.
+        """
+        own = np.repeat(np.arange(len(self.classes)), self.n_support)
+        same = (
+            X.shape == self.shape
+            and sparse.issparse(X) == sparse.issparse(self.support_vectors)
+            and np.array_equal(classes, self.classes)
+            and np.array_equal(codes[self.support], own)
+            and _equal(X[self.support], self.support_vectors)
+        )
+        if not same:
+            return None
+        dual = self.dual_coef.toarray() if sparse.issparse(self.dual_coef) else self.dual_coef
+        found = np.zeros((len(dual), len(codes)))
+        found[:, self.support] = np.abs(dual)
+        return found
+
+
+def gathered(alpha: Vector, variables: Variables) -> Vector:
+    """Return the dual variables of variables, each the sum of those of its rows."""
+    kept, n = variables.of_row >= 0, len(variables.rows)
+    place = variables.of_row[kept]
+    return np.array([np.bincount(place, weights=one[kept], minlength=n) for one in alpha])
+
+
+def _equal(one: Rows, other: Rows) -> bool:
+    if sparse.issparse(one):
+        return bool(one.shape == other.shape and (one != other).nnz == 0)
+    return np.array_equal(one, other)
