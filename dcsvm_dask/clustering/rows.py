@@ -60,3 +60,11 @@ def block_rows(labels: NDArray[np.integer]) -> list[NDArray[np.int64]]:
     """Return the numbers of the rows of every block that has any, ascending."""
     order = np.argsort(labels, kind="stable").astype(np.int64)
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
+
+
+def block_labels(blocks: list[NDArray[np.int64]]) -> NDArray[np.int32]:
+    """Return the block of every row, given the rows of every block."""
+    labels = np.empty(sum(map(len, blocks)), dtype=np.int32)
+    for block, rows in enumerate(blocks):
+        labels[rows] = block
+    return labels

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
@@ -114,9 +116,7 @@ def exactly_scored(
     Those of a kernel follow each other, C ascending, the first from its blocks' machines; kernels
     and splits are shared out among the threads. The last array says which are solved.
     """
-    block_of = np.empty(task.X.shape[0], dtype=np.int32)
-    for number, rows in enumerate(blocks):
-        block_of[rows] = number
+    block_of = block_labels(blocks)
     shape = len(places), len(task.splits)
     scores, seconds, solved = np.empty(shape), np.zeros(shape), np.ones(shape, dtype=np.bool_)
     chains: dict[Kernel, list[int]] = {}
@@ -146,7 +146,8 @@ def exactly_scored(
                 blocks=block_of[train],
                 equality=bool(task.base.fit_intercept),
                 tol=checking.tolerance(task.base.tol),
-                max_iter=checking.most_steps(task.base.max_iter, -1),
+                most_steps=lambda _: checking.most_steps(task.base.max_iter, -1),
+                working_size=working_size(task.base.cache_size * 1e6 / min(threads, len(jobs))),
                 seed=checking.seed_of(task.base.random_state),
                 threads=1 if len(jobs) > 1 else threads,
             )
@@ -219,6 +220,6 @@ def _solve(
         machines_of(len(task.classes)),
         equality=bool(task.base.fit_intercept),
         tol=checking.tolerance(task.base.tol),
-        max_iter=checking.most_steps(task.base.max_iter, -1),
+        most_steps=lambda _: checking.most_steps(task.base.max_iter, -1),
     )
     found[split] = inside, held

@@ -9,15 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from dcsvm_dask.clustering import bisect
+from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.fit_tasks import FitTasks
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers import SolvedMachine, machines_of, solve_machines
+from dcsvm_dask.solvers.whole import DIVIDED_FROM
 
 # A solver holds so many float32 matrices of its working set's rows.
 MATRICES = 1.57
 LEAST_SET = 256
+# Rows that a machine has of a block.
+BLOCK_ROWS = 2048
 # Part of the memory that is for kernel values which pairs of classes share.
 SHARED = 0.25
 
@@ -35,23 +40,36 @@ def solved(
     machines = machines_of(len(estimator.classes_))
     memory = estimator.cache_size * 1e6
     shared = SHARED * memory if len(machines) > 1 else 0.0
+    size = working_size((memory - shared) / min(threads, len(machines)))
+    seed = checking.seed_of(estimator.random_state)
+    Z, codes = X[variables.rows], codes[variables.rows]
     with threadpool_limits(1):
         return solve_machines(
             estimator._kernel,
-            X[variables.rows],
-            codes[variables.rows],
+            Z,
+            codes,
             variables.C,
             machines,
             equality=bool(estimator.fit_intercept),
             tol=checking.tolerance(estimator.tol),
-            working_size=working_size((memory - shared) / min(threads, len(machines))),
+            working_size=size,
             max_iter=checking.most_steps(estimator.max_iter, -1),
-            seed=checking.seed_of(estimator.random_state),
+            seed=seed,
             threads=threads,
             most_shared=shared,
             alpha=alpha,
+            blocks=_blocks(Z, codes, size, seed) if alpha is None else None,
             within=tasks.machine,
         )
+
+
+def _blocks(X: Rows, codes: NDArray[np.int32], most: int, seed: int) -> NDArray[np.int32] | None:
+    """Return the block of each row, once for all machines; None where these have too few rows."""
+    largest = int(np.sort(np.bincount(codes))[-2:].sum())
+    if largest < DIVIDED_FROM:
+        return None
+    cap = min(most, BLOCK_ROWS * len(codes) // largest)
+    return block_labels(bisect(X, cap, np.random.default_rng(seed)))
 
 
 def working_size(memory: float) -> int:

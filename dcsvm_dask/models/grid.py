@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,19 @@ from dcsvm_dask.models.model import Model, decide_whole
 from dcsvm_dask.solvers import (
     Machine,
     Solution,
-    solve_blocks,
     solve_next,
     solve_smo,
     solve_whole,
     stretched,
 )
-from dcsvm_dask.solvers.whole import NO_LIMIT
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
+Steps = Callable[[int], int | None]
+
+
+def unlimited(rows: int) -> None:
+    """Return no limit of steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def solve_fold(
     *,
     equality: bool = True,
     tol: float = 1e-3,
-    max_iter: int | None = None,
+    most_steps: Steps = unlimited,
 ) -> HeldOut:
     """Solve the machines of some rows for each C, each from the one before; decide the others.
 
@@ -79,8 +82,8 @@ def solve_fold(
     equality : bool, default True
         Whether machines have a bias.
     tol : float, default 1e-3
-    max_iter : int, optional
-        Most steps of each machine for each C.
+    most_steps : callable, optional
+        Returns the most steps of a machine for each C, or None, given how many rows it has.
 
     Returns
     -------
@@ -97,6 +100,7 @@ def solve_fold(
             continue
         inner, across = _part(K, rows, rows), _part(K, test, rows)
         alpha, gradient = np.zeros(len(rows)), np.full(len(rows), -1.0)
+        most = most_steps(len(rows))
         for place, C in enumerate(costs.tolist()):
             begin, bounds = time.perf_counter(), C * weight[rows]
             found = solve_smo(
@@ -106,7 +110,7 @@ def solve_fold(
                 alpha=stretched(alpha, gradient, bounds),
                 equality=equality,
                 tol=tol,
-                max_iter=max_iter,
+                max_iter=most,
             )
             alpha, gradient = found.alpha, found.gradient
             values[place, :, number] = across @ (y * alpha) + found.bias
@@ -147,7 +151,7 @@ def solve_point(
     equality: bool = True,
     tol: float = 1e-3,
     working_size: int = 8192,
-    max_iter: int | None = None,
+    most_steps: Steps = unlimited,
     seed: int = 0,
     threads: int = 1,
 ) -> Point:
@@ -174,8 +178,8 @@ def solve_point(
     tol : float, default 1e-3
     working_size : int, default 8192
         Most rows of a working set; see `solve_whole`.
-    max_iter : int, optional
-        About the most steps of each machine.
+    most_steps : callable, optional
+        Returns the most steps of a machine, or None, given how many rows it has.
     seed : int, default 0
     threads : int, default 1
 
@@ -184,6 +188,13 @@ def solve_point(
     Point
     """
     solutions, values = [], 0
+    common: dict[str, Any] = {
+        "equality": equality,
+        "tol": tol,
+        "working_size": working_size,
+        "threads": threads,
+        "verify": False,
+    }
     for number, machine in enumerate(machines):
         rows, y = machine.rows(codes)
         Z = X if len(rows) == len(codes) else X[rows]
@@ -192,81 +203,17 @@ def solve_point(
             decides = float(y[0]) if len(y) else 0.0
             solutions.append(Solution(zero, zero - 1.0, 0.0, 0.0, 0, converged=True, bias=decides))
             continue
+        how = common | {"max_iter": most_steps(len(rows))}
         if before is None:
-            of_rows = None if blocks is None else _by_label(blocks[rows])
-            found, computed = _solve_first(
-                kernel,
-                Z,
-                y,
-                bounds[rows],
-                of_rows,
-                equality,
-                tol,
-                working_size,
-                max_iter,
-                seed,
-                threads,
+            start = None if blocks is None else blocks[rows]
+            found, computed = solve_whole(
+                kernel, Z, y, bounds[rows], blocks=start, seed=seed, **how
             )
         else:
-            found, computed = solve_next(
-                kernel,
-                Z,
-                y,
-                bounds[rows],
-                before[number],
-                equality=equality,
-                tol=tol,
-                working_size=working_size,
-                max_iter=max_iter,
-                threads=threads,
-                verify=False,
-            )
+            found, computed = solve_next(kernel, Z, y, bounds[rows], before[number], **how)
         solutions.append(found)
         values += computed
     return Point(solutions, values)
-
-
-def _solve_first(
-    kernel: Kernel,
-    X: Rows,
-    y: Vector,
-    C: Vector,
-    blocks: list[Index] | None,
-    equality: bool,
-    tol: float,
-    working_size: int,
-    max_iter: int | None,
-    seed: int,
-    threads: int,
-) -> tuple[Solution, int]:
-    """Solve a machine for which no smaller C has a solution."""
-    how: dict[str, Any] = {
-        "equality": equality,
-        "tol": tol,
-        "working_size": working_size,
-        "seed": seed,
-        "threads": threads,
-        "verify": False,
-    }
-    values, limit = 0, NO_LIMIT if max_iter is None else max_iter
-    if blocks is not None and len(blocks) > 1:
-        alpha, steps, values = solve_blocks(
-            kernel, X, y, C, blocks, equality=equality, max_iter=max_iter, seed=seed
-        )
-        if alpha is not None:
-            left = max(0, limit - steps)
-            found, computed = solve_whole(kernel, X, y, C, alpha=alpha, max_iter=left, **how)
-            found.n_iter += steps
-            return found, values + computed
-    stop = None if max_iter is None else partial(_is_over, max_iter)
-    found, computed = solve_whole(kernel, X, y, C, callback=stop, **how)
-    return found, values + computed
-
-
-def _by_label(labels: NDArray[np.integer]) -> list[Index]:
-    """Return the places of each label, ascending."""
-    order = np.argsort(labels, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
 def decide_point(
@@ -306,11 +253,6 @@ def decide_point(
         model = Model(kernel, X[support], coef[support, 0], borders, shift)
         return decide_whole(model, X_test)[:, None]
     return shift + kernel_products(kernel, X_test, X[support], coef[support], threads=threads)
-
-
-def _is_over(limit: int, steps: int, violation: float) -> bool:
-    del violation
-    return steps >= limit
 
 
 def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:

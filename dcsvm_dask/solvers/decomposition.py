@@ -47,6 +47,7 @@ def solve_decomposition(
     max_iter: int | None = None,
     callback: Callable[[int, float], object] | None = None,
     verify: bool = True,
+    threads: int = 1,
 ) -> tuple[Solution, int]:
     """Solve the dual problem by working sets whose kernel matrix is in memory.
 
@@ -77,6 +78,8 @@ def solve_decomposition(
         Sum the gradient from scratch before the end. Without, the last one that was kept up to
         date will do, and products may err by more: the caller looks at the whole anyway. The
         objective is then that of `p`, whatever else a given gradient holds.
+    threads : int, default=1
+        Threads that share the work on kernel values; the result is the same.
 
     Returns
     -------
@@ -94,7 +97,7 @@ def solve_decomposition(
     n = X.shape[0]
     problem = SignedProblem.of(n, y, C, p, alpha, gradient, equality)
     share = _SHARE if verify else _SHARE_UNVERIFIED
-    work = _Decomposition(kernel, X, problem, tol, working_size, budget, share * tol)
+    work = _Decomposition(kernel, X, problem, tol, working_size, budget, share * tol, threads)
     work.start(known=not verify)
     return work.solve(max(10_000_000, 100 * n) if max_iter is None else max_iter, callback, verify)
 
@@ -109,9 +112,10 @@ class _Decomposition:
         size: int,
         budget: float,
         error: float,
+        threads: int,
     ) -> None:
         self.kernel, self.X, self.problem, self.tol, self.size = kernel, X, problem, tol, size
-        self.budget, self.error = budget, error
+        self.budget, self.error, self.threads = budget, error, threads
         self.values = 0
         self.beta = problem.start.copy()
         self.F = self.linear = problem.linear
@@ -171,7 +175,9 @@ class _Decomposition:
         """Solve one working set and bring the gradient of the active rows up to date."""
         problem, beta = self.problem, self.beta
         rows = self._choose(active, shift, target)
-        K, values = counted_kernel_matrix(self.kernel, self.X[rows], least=1e-3 * self.budget)
+        K, values = counted_kernel_matrix(
+            self.kernel, self.X[rows], least=1e-3 * self.budget, threads=self.threads
+        )
         self.values += values
         y = problem.labels[rows]
         inner = solve_smo(
@@ -250,6 +256,7 @@ class _Decomposition:
             weights,
             budget=_FAR * self.tol,
             tol=self.error,
+            threads=self.threads,
         )
         self.values += values
         return np.asarray(sums)

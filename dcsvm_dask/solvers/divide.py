@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.smo import solve_smo
 
 Index = NDArray[np.int64]
@@ -32,6 +33,7 @@ def solve_blocks(
     equality: bool,
     max_iter: int | None = None,
     seed: int = 0,
+    threads: int = 1,
 ) -> tuple[Vector | None, int, int]:
     """Solve the dual problem of each block by itself (Hsieh, Si, Dhillon, ICML 2014, section 3).
 
@@ -42,14 +44,16 @@ def solve_blocks(
     y, C : ndarray, shape (n,)
         Labels -1 and +1; upper bounds.
     blocks : list of ndarray of int64
-        The rows of each; together all, each once. A kernel matrix of float32 of the largest is
-        held.
+        The rows of each; together all, each once. For each thread a kernel matrix of float32 of
+        the largest is held.
     equality : bool
         Whether the problem has a bias: each block then keeps y'alpha = 0.
     max_iter : int, optional
-        Most steps of each block.
+        Most steps of all blocks together: of each, by its size.
     seed : int, default 0
         Of the sample by which it is told how far the machines contradict each other.
+    threads : int, default 1
+        Threads that share the blocks; the result is the same.
 
     Returns
     -------
@@ -57,21 +61,28 @@ def solve_blocks(
         Feasible for the whole problem; None where the machines contradict each other.
     n_iter, kernel_values : int
     """
-    alpha, own, steps, values = np.zeros(len(y)), 0.0, 0, 0
-    for rows in blocks:
+    n, alpha = len(y), np.zeros(len(y))
+    own, work = np.zeros(len(blocks)), np.zeros((2, len(blocks)), dtype=np.int64)
+
+    def solve(number: int) -> None:
+        rows = blocks[number]
         if equality and abs(y[rows].sum()) == len(rows):
-            continue
+            return
+        most = None if max_iter is None else max_iter * len(rows) // n
         K, computed = counted_kernel_matrix(kernel, X[rows], least=NEGLIGIBLE)
-        found = solve_smo(K, y[rows], C[rows], equality=equality, tol=BLOCK_TOL, max_iter=max_iter)
-        alpha[rows] = found.alpha
-        own, steps, values = own + found.objective, steps + found.n_iter, values + computed
+        found = solve_smo(K, y[rows], C[rows], equality=equality, tol=BLOCK_TOL, max_iter=most)
+        alpha[rows], own[number] = found.alpha, found.objective
+        work[:, number] = found.n_iter, computed
+
+    for_each(solve, range(len(blocks)), threads)
+    steps, values = (int(one) for one in work.sum(axis=1))
     support = np.flatnonzero(alpha)
     if not len(support):
         return None, steps, values
     rng = np.random.default_rng(seed)
     some = np.sort(rng.permutation(support)[:SEEN])
-    f, computed = kernel_product(kernel, X[some], X[support], (y * alpha)[support])
+    f, computed = kernel_product(kernel, X[some], X[support], (y * alpha)[support], threads=threads)
     # alpha'Q alpha by some of its rows.
     curvature = len(support) / len(some) * float((y * alpha)[some] @ f)
-    kept = (0.5 * curvature - float(alpha.sum())) / own
+    kept = (0.5 * curvature - float(alpha.sum())) / float(own.sum())
     return (alpha if kept >= LEAST_KEPT else None), steps, values + computed

@@ -127,6 +127,7 @@ def solve_machines(
     threads: int = 1,
     most_shared: float = 2.0**28,
     alpha: Vector | None = None,
+    blocks: NDArray[np.integer] | None = None,
     callback: Callable[[int, float], object] | None = None,
     within: Callable[[int], AbstractContextManager[object]] = lambda _: nullcontext(),
 ) -> list[SolvedMachine]:
@@ -154,6 +155,8 @@ def solve_machines(
     alpha : ndarray, shape (n_classes - 1, n), optional
         Where pairs start, 0 or more; what no pair may have is brought within its bounds. Of a row
         of class c, row k belongs to the pair of c and the k-th of the other classes.
+    blocks : ndarray, shape (n,), integers, optional
+        A block for each row, as for `solve_whole`.
     within : callable, optional
         Returns the context in which a machine is solved, given its number; on several threads.
 
@@ -165,13 +168,13 @@ def solve_machines(
     n = X.shape[0]
     bounds = np.broadcast_to(np.asarray(C, np.float64), n)
     pairs = [(one.positive, one.negative) for one in machines if one.negative is not None]
-    blocks = ClassBlocks.of(kernel, X, codes, pairs, most_shared, threads)
+    shared = ClassBlocks.of(kernel, X, codes, pairs, most_shared, threads)
     side_by_side = min(threads, len(machines))
-    if blocks is not None:
+    if shared is not None:
         room = threads * 4.0 * working_size**2
-        side_by_side = min(side_by_side, max(1, int(room / (8.0 * blocks.largest**2))))
+        side_by_side = min(side_by_side, max(1, int(room / (8.0 * shared.largest**2))))
     whole = None
-    if n <= SMALL and blocks is None:
+    if n <= SMALL and any(one.negative is None for one in machines):
         whole = kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     found: dict[int, SolvedMachine] = {}
     each = 1 if len(machines) > 1 else threads
@@ -184,8 +187,8 @@ def solve_machines(
             return
         K = None if whole is None or len(rows) < n else whole
         a, b = machine.positive, machine.negative
-        if blocks is not None and b is not None and (a, b) in blocks.pairs:
-            K = blocks.pair(a, b)
+        if shared is not None and b is not None and (a, b) in shared.pairs:
+            K = shared.pair(a, b)
             rows, y = rows[np.argsort(-y, kind="stable")], -np.sort(-y)
         solution, _ = solve_whole(
             kernel,
@@ -193,6 +196,7 @@ def solve_machines(
             y,
             bounds[rows],
             alpha=None if alpha is None else _start(alpha, machine, rows, y, bounds, equality),
+            blocks=None if blocks is None else blocks[rows],
             K=K,
             equality=equality,
             tol=tol,

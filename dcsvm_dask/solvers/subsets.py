@@ -73,6 +73,7 @@ def train_on_subsets(
     cap: int,
     seed: int | Sequence[int],
     threads: int = 1,
+    max_iter: int | None = None,
 ) -> tuple[SubsetMachine, Work]:
     """Solve nested random subsets, each on the rows that the one before takes for near.
 
@@ -90,6 +91,8 @@ def train_on_subsets(
     seed : int or sequence of int
         Of the order in which rows join.
     threads : int, default 1
+    max_iter : int, optional
+        Most steps of two variables, of all subsets together.
     """
     n, counted, steps = len(y), 0, 0
     order = np.random.default_rng(seed).permutation(n)
@@ -115,6 +118,7 @@ def train_on_subsets(
             tol=SUBSET_TOL,
             cap=cap,
             threads=threads,
+            max_iter=None if max_iter is None else max_iter - steps,
         )
         counted += found.kernel_values
         steps += found.n_iter

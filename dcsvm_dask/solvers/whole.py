@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,22 +11,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.decomposition import solve_decomposition
-from dcsvm_dask.solvers.optimality import balanced, bias, objective
+from dcsvm_dask.solvers.divide import solve_blocks
+from dcsvm_dask.solvers.optimality import balanced, objective, violation_box, violation_pair
 from dcsvm_dask.solvers.signed import SignedProblem
 from dcsvm_dask.solvers.smo import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import train_on_subsets
-from dcsvm_dask.solvers.working_sets import INNER_FLOOR, first_set, select_set, solve_working_sets
+from dcsvm_dask.solvers.working_sets import INNER_FLOOR, first_set, solve_working_sets
 
 Vector = NDArray[np.float64]
 
 SMALL = 2048
 """Up to so many rows the kernel matrix is in float64: there is no rounding to look after."""
+DIVIDED_FROM = 16_000
+"""With fewer rows the machines of blocks save nothing."""
 NO_LIMIT = 1 << 62
 # Share of the tolerance that the product of a start may lose by leaving out far pairs of rows.
 FAR_PAIRS = 0.01
 # From so many rows on, foreseeing the support vectors costs less than it saves.
 _FORESEEN_ABOVE = 6000
+# Part of the steps that may be spent on foreseeing them.
+_FORESEEING = 0.25
 
 
 def solve_whole(
@@ -35,6 +41,7 @@ def solve_whole(
     C: ArrayLike,
     *,
     alpha: ArrayLike | None = None,
+    blocks: NDArray[np.integer] | None = None,
     equality: bool = False,
     tol: float = 1e-3,
     working_size: int = 8192,
@@ -48,21 +55,26 @@ def solve_whole(
     """Solve the dual problem of a support vector machine, with all its rows in memory.
 
     The problem is that of `solve_smo`. Up to 2,048 rows it is solved with the kernel matrix in
-    float64; beyond, from the start that is given, or from what a random subset foresees
-    (`train_on_subsets`), by working sets whose matrix is in memory (`solve_working_sets`);
-    `solve_decomposition` makes sure of the end with a gradient that is summed from scratch.
+    float64. Beyond, `solve_decomposition` goes on from the start that is given, or from the
+    machines of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
+    contradict each other, a random subset foresees the support vectors (`train_on_subsets`), and
+    working sets whose matrix is in memory begin with those (`solve_working_sets`). In the end
+    `solve_decomposition` makes sure by a gradient that is summed from scratch.
 
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
+        In `kd_order`, neighbours cost less.
     y : array, shape (n,)
         Labels -1 and +1.
     C : float or array, shape (n,)
         Upper bounds, 0 or more.
     alpha : array, shape (n,), optional
         Start within the bounds, 0 by default. With `equality` the heavier class is scaled down so
-        that y'alpha is 0; a start that is worse than 0 is left out.
+        that y'alpha is 0. Beyond 2,048 rows a start that is worse than 0 is left out.
+    blocks : ndarray, shape (n,), integers, optional
+        A block for each row, of neighbours; from 16,000 rows on they give a start.
     equality : bool, default False
         Whether the problem has a bias.
     tol : float, default 1e-3
@@ -70,8 +82,8 @@ def solve_whole(
     working_size : int, default 8192
         Most rows of a working set; the solver holds up to 1.57 float32 matrices of its square.
     max_iter : int, optional
-        Most steps of two variables; by default there is no limit, but an end where rounding lets
-        nothing improve any more.
+        Most steps of two variables, all together; by default there is no limit, but an end where
+        rounding lets nothing improve any more.
     seed : int, default 0
         Of the random subset.
     threads : int, default 1
@@ -96,100 +108,167 @@ def solve_whole(
         For shapes, labels, bounds or values that do not fit.
     """
     n = X.shape[0] if K is None else len(K)
-    values = steps = 0
+    limit, values = NO_LIMIT if max_iter is None else max_iter, 0
     if K is None and n <= SMALL:
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
-    how: dict[str, Any] = {
-        "equality": equality,
-        "tol": tol,
-        "max_iter": NO_LIMIT if max_iter is None else max_iter,
-        "callback": callback,
-    }
     checked = SignedProblem.of(n, y, C, None, alpha, None, equality)
     labels, bounds = checked.labels, checked.bound
+    start = None
     if alpha is not None:
         start = np.abs(checked.start)
-        alpha = balanced(start, labels, bounds) if equality else start
+        start = balanced(start, labels, bounds) if equality else start
     if K is not None:
-        return solve_smo(K, y, C, alpha=alpha, **how), values
-    if max_iter is None:
-        size = min(working_size, n)
-        alpha, values, steps, stopped = _near(
-            kernel, X, labels, bounds, alpha, equality, tol, size, seed, threads, callback
+        how: dict[str, Any] = {"equality": equality, "tol": tol, "callback": callback}
+        return solve_smo(K, y, C, alpha=start, max_iter=limit, **how), values
+    size = min(working_size, n)
+    work = _Whole(kernel, X, labels, bounds, equality, tol, size, limit, seed, threads, callback)
+    if start is None and blocks is not None and n >= DIVIDED_FROM:
+        start = work.divide(blocks)
+    near = None if start is None else work.conquer(start)
+    if near is None:
+        return work.end(work.foresee(), None, verify=verify), work.values
+    return work.end(near.alpha, near.gradient, verify=verify), work.values
+
+
+@dataclass
+class _Whole:
+    kernel: Kernel
+    X: Rows
+    y: Vector
+    C: Vector
+    equality: bool
+    tol: float
+    size: int
+    limit: int
+    seed: int
+    threads: int
+    callback: Callable[[int, float], object] | None
+    steps: int = 0
+    values: int = 0
+    going: bool = True
+    how: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.how = {"equality": self.equality, "threads": self.threads}
+
+    @property
+    def left(self) -> int:
+        return max(0, self.limit - self.steps) if self.going else 0
+
+    def divide(self, labels: NDArray[np.integer]) -> Vector | None:
+        """Return the machines of the blocks as a start; None where they contradict each other."""
+        order = np.argsort(labels, kind="stable")
+        blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+        if len(blocks) == 1:
+            return None
+        alpha, *work = solve_blocks(
+            self.kernel,
+            self.X,
+            self.y,
+            self.C,
+            blocks,
+            max_iter=self.limit,
+            seed=self.seed,
+            **self.how,
         )
-        if stopped:
-            how["max_iter"] = 0
-    solution, more = solve_decomposition(
-        kernel,
-        X,
-        y,
-        C,
-        alpha=alpha,
-        working_size=working_size,
-        verify=verify,
-        **how,
-    )
-    solution.n_iter += steps
-    return solution, values + more
+        self._count(*work)
+        return alpha
 
-
-def _near(
-    kernel: Kernel,
-    X: Rows,
-    y: Vector,
-    C: Vector,
-    alpha: Vector | None,
-    equality: bool,
-    tol: float,
-    cap: int,
-    seed: int,
-    threads: int,
-    callback: Callable[[int, float], object] | None,
-) -> tuple[Vector, int, int, bool]:
-    """Return alpha near to the answer, kernel values, steps, and whether it was stopped.
-
-    Where there is no alpha to start from, a random subset foresees the answer.
-    """
-    n, values, steps, stopped = len(y), 0, 0, False
-    f, first = np.zeros(n), np.arange(n)
-    whole = n <= min(cap, _FORESEEN_ABOVE)
-
-    def tell(_: int, about: dict[str, Any]) -> bool:
-        nonlocal stopped
-        stopped = callback is not None and bool(callback(steps, about["violation"]))
-        return stopped
-
-    if alpha is not None:
+    def conquer(self, alpha: Vector) -> Solution | None:
+        """Return the solution that float32 leads to from a start; None if that is worse than 0."""
         support = np.flatnonzero(alpha)
         f, values = kernel_product(
-            kernel, X, X[support], (y * alpha)[support], budget=FAR_PAIRS * tol, threads=threads
+            self.kernel,
+            self.X,
+            self.X[support],
+            (self.y * alpha)[support],
+            budget=FAR_PAIRS * self.tol,
+            threads=self.threads,
         )
-        gradient = y * f - 1.0
+        self._count(0, values)
+        gradient = self.y * f - 1.0
         if objective(alpha, gradient) >= 0.0:
-            alpha, f = None, np.zeros(n)
-        elif not whole:
-            gradient += y * bias(gradient, alpha, y, C) if equality else 0.0
-            first = select_set(alpha, C, gradient, tol, cap, y=y if equality else None)
-    if alpha is None and not whole:
-        machine, work = train_on_subsets(
-            kernel, X.__getitem__, y, C, equality=equality, cap=cap, seed=seed, threads=threads
+            return None
+        return self._decompose(alpha, gradient, self._inner_tol(alpha, gradient), verify=False)
+
+    def foresee(self) -> Vector:
+        """Return an alpha near to the answer, from zero on."""
+        n, first = len(self.y), np.arange(len(self.y))
+        if n > min(self.size, _FORESEEN_ABOVE):
+            machine, work = train_on_subsets(
+                self.kernel,
+                self.X.__getitem__,
+                self.y,
+                self.C,
+                cap=self.size,
+                seed=self.seed,
+                max_iter=int(_FORESEEING * self.left),
+                **self.how,
+            )
+            expected, values = machine.decide(self.X.__getitem__, first, self.threads)
+            first = first_set(1.0 - self.y * (expected + machine.bias), self.size)
+            self._count(work.n_iter, work.kernel_values + values)
+        found = solve_working_sets(
+            self.kernel,
+            self.X,
+            self.y,
+            self.C,
+            alpha=np.zeros(n),
+            f=np.zeros(n),
+            first=first,
+            tol=INNER_FLOOR * self.tol,
+            cap=self.size,
+            rest=True,
+            max_iter=self.left,
+            solved=self._tell_set,
+            **self.how,
         )
-        expected, more = machine.decide(X.__getitem__, first, threads)
-        first = first_set(1.0 - y * (expected + machine.bias), cap)
-        values, steps = values + work.kernel_values + more, work.n_iter
-    found = solve_working_sets(
-        kernel,
-        X,
-        y,
-        C,
-        alpha=np.zeros(n) if alpha is None else alpha,
-        f=f,
-        first=first,
-        equality=equality,
-        tol=INNER_FLOOR * tol,
-        cap=cap,
-        threads=threads,
-        rest=True,
-        solved=tell,
-    )
-    return found.alpha, values + found.kernel_values, steps + found.n_iter, stopped
+        self._count(found.n_iter, found.kernel_values)
+        return found.alpha
+
+    def end(self, alpha: Vector, gradient: Vector | None, *, verify: bool) -> Solution:
+        """Return the solution within the tolerance, by products of full precision to `verify`."""
+        known = None if verify else gradient
+        solution = self._decompose(alpha, known, self.tol, verify=verify)
+        solution.n_iter = self.steps
+        return solution
+
+    def _decompose(
+        self, alpha: Vector, gradient: Vector | None, tol: float, *, verify: bool
+    ) -> Solution:
+        solution, values = solve_decomposition(
+            self.kernel,
+            self.X,
+            self.y,
+            self.C,
+            alpha=alpha,
+            gradient=gradient,
+            tol=tol,
+            working_size=self.size,
+            max_iter=self.left,
+            callback=self._tell,
+            verify=verify,
+            **self.how,
+        )
+        self._count(solution.n_iter, values)
+        return solution
+
+    def _inner_tol(self, alpha: Vector, gradient: Vector) -> float:
+        """Return how far to go without verifying: nowhere from a solution."""
+        violation = (
+            violation_pair(gradient, alpha, self.y, self.C)
+            if self.equality
+            else violation_box(gradient, alpha, self.C)
+        )
+        return self.tol if violation <= self.tol else INNER_FLOOR * self.tol
+
+    def _count(self, steps: int, values: int) -> None:
+        self.steps, self.values = self.steps + steps, self.values + values
+
+    def _tell_set(self, _: int, about: dict[str, Any]) -> bool:
+        return self._tell(0, about["violation"])
+
+    def _tell(self, steps: int, violation: float) -> bool:
+        if self.callback is not None and self.callback(self.steps + steps, violation):
+            self.going = False
+        return not self.going

@@ -83,7 +83,7 @@ def score_blocks(
                         held.machines,
                         equality=held.problem.settings.fit_intercept,
                         tol=tol,
-                        max_iter=max(1, budget * len(train)),
+                        most_steps=lambda rows: budget * rows,
                     )
             except InputError:  # rows are finite: it is the kernel that is impossible here
                 solved[:] = False

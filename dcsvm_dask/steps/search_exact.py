@@ -63,7 +63,7 @@ def solve_candidate(
                 equality=held.problem.settings.fit_intercept,
                 tol=tol,
                 working_size=held.problem.settings.set_cap,
-                max_iter=budget * len(train),
+                most_steps=lambda rows: budget * rows,
                 seed=held.problem.settings.seed,
                 threads=threads() if alone else 1,
             )

@@ -49,7 +49,9 @@ def test_a_bound_on_steps_is_told() -> None:
     X, y = load_digits(n_class=2, return_X_y=True)
     K = rbf_kernel(X / 16, gamma=0.05)
     rows = np.arange(len(y))
-    held = solve_fold(K, y, np.ones(len(y)), rows, rows, COSTS, machines_of(2), max_iter=3)
+    held = solve_fold(
+        K, y, np.ones(len(y)), rows, rows, COSTS, machines_of(2), most_steps=lambda _: 3
+    )
     assert not held.solved.any()
 
 
@@ -101,7 +103,7 @@ def test_points_of_one_class_and_of_none() -> None:
 def test_a_point_ends_at_its_budget() -> None:
     X, y = load_digits(n_class=2, return_X_y=True)
     rows = (X / 16).astype(np.float32)
-    how: dict[str, Any] = {"max_iter": 3}
+    how: dict[str, Any] = {"most_steps": lambda _: 3}
     first = solve_point(Kernel("rbf", 0.05), rows, y, np.ones(len(y)), machines_of(2), **how)
     assert not first.solved
     bounds = np.full(len(y), 10.0)

@@ -15,16 +15,19 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
+from dcsvm_dask.clustering.rows import block_rows
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, kd_order
 from dcsvm_dask.solvers import (
     Solution,
     bias,
     duality_gap,
     objective,
+    solve_blocks,
     solve_whole,
     violation_box,
     violation_pair,
+    whole,
 )
 
 REFERENCES = json.loads(
@@ -295,6 +298,48 @@ def test_bad_arguments_are_refused(n: int, first: float, C: Any, why: str) -> No
         solve_whole(Kernel(), X, y, C)
     with pytest.raises(InputError, match="y has the shape"):
         solve_whole(Kernel(), X, y[1:], 1.0)
+
+
+@pytest.mark.parametrize("equality", [False, True])
+@pytest.mark.parametrize(
+    ("name", "step", "gamma", "C", "fits"),
+    [("covtype", 140, 4.0, 8.0, True), ("ijcnn1", 10, 0.05, 32.0, False)],
+)
+def test_blocks_give_a_start(
+    equality: bool,
+    name: str,
+    step: int,
+    gamma: float,
+    C: float,
+    fits: bool,
+    shared_data: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against SVC; where blocks contradict each other the random subset takes over."""
+    data = shared_data(name)
+    X, y = data["X_train"][::step].astype(np.float32), data["y_train"][::step].astype(float)
+    X /= np.maximum(np.abs(X).max(axis=0), 1e-9)
+    order = kd_order(X)
+    X, y, n = X[order], y[order], len(y)
+    monkeypatch.setattr(whole, "DIVIDED_FROM", n)
+    blocks = np.arange(n) // 600
+    kernel, how = Kernel("rbf", gamma), {"equality": equality, "tol": 1e-4}
+    alpha, *_ = solve_blocks(kernel, X, y, np.full(n, C), block_rows(blocks), equality=equality)
+    assert (alpha is not None) == fits
+    found, _ = solve_whole(kernel, X, y, C, blocks=blocks, **how)
+    check(kernel, X, y, C, found, 1e-4, equality)
+    again, _ = solve_whole(kernel, X, y, C, blocks=blocks, threads=2, **how)
+    np.testing.assert_array_equal(again.alpha, found.alpha)
+    few, _ = solve_whole(kernel, X, y, C, blocks=blocks, max_iter=300, **how)
+    assert few.n_iter <= 300
+    assert not few.converged
+    if equality:
+        svc = SVC(C=C, gamma=gamma, tol=1e-4, cache_size=1000).fit(X, y)
+        f = y * (found.gradient + 1.0) + found.bias
+        np.testing.assert_allclose(f, svc.decision_function(X), atol=1e-3 * np.ptp(f))
+    else:
+        cold, _ = solve_whole(kernel, X, y, C, **how)
+        assert found.objective == pytest.approx(cold.objective, rel=1e-6)
 
 
 def test_digits_in_other_words() -> None:
