@@ -18,7 +18,7 @@ from dcsvm_dask.runtime.events import (
     TaskFailed,
     WorkerLost,
 )
-from dcsvm_dask.steps.regime import is_sparse_in_support
+from dcsvm_dask.steps.regime import is_smooth, is_sparse_in_support
 from dcsvm_dask.storage.run import Record
 
 
@@ -92,10 +92,13 @@ def describe(stage: str, record: Record) -> str:
         share = f"{record['support_share']:.0%} of some rows are support vectors"
         return f"{share}: machines solved whole do more than levels"
     if stage == "probe":
-        return (
-            f"{record['probed_between']:.0%} of the kernel's mass lies between a few clusters: "
-            + ("working sets do more than levels" if record["smooth"] else "levels promise to pay")
-        )
+        between = record["probed_between"]
+        promise = "levels promise to pay"
+        if record["smooth"]:
+            promise = "working sets do more than levels"
+        elif is_smooth(between):
+            promise = "levels are tried, too many support vectors are expected for working sets"
+        return f"{between:.0%} of the kernel's mass lies between a few clusters: {promise}"
     if stage == "subset":
         sizes = ", ".join(map(str, record["sizes"]))
         return f"machine of {sizes} random rows, support vectors {record['n_support']}"

@@ -62,13 +62,15 @@ def probe_rows(settings: Settings, data: Data, rows: RowReader | SelectedRows) -
         y = np.where(data.take_codes(sample) == 1, 1.0, -1.0)
         drawn = np.random.default_rng(settings.seed).permutation(len(sample))
         share = working_set_share(settings, X[drawn], y[drawn], data.n_distinct)
+        sets = share * data.n_distinct / settings.set_cap if settings.clusters else 1.0
+        smooth = is_smooth(between, sets)
     of_classes = {}
     if len(data.counts) > 2 and not smooth:
         of_classes["support_share"] = _support_share(settings, data, rows)
     return {
         "probed_between": between,
         "smooth": smooth,
-        "set_share": share,
+        "set_share": share if smooth else 1.0,
         **of_classes,
         "value_seconds": seconds,
         "process_bytes": process_bytes,

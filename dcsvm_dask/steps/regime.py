@@ -10,6 +10,9 @@ from dcsvm_dask.storage.run import Record
 LEAST_KEPT = 0.5
 # Where more than this share of the kernel's mass lies between a few clusters, every row sees most.
 MOST_BETWEEN = 0.2
+# Where the support vectors are several times what a working set holds, sets go to and fro between
+# them: unless nearly all rows see each other, blocks are the better start.
+CROWDED, MOST_BETWEEN_CROWDED = 3.0, 0.7
 # Where fewer of a sample's rows are support vectors, a machine that is solved whole looks at few
 # columns of the kernel matrix: fewer than the blocks of a level have.
 LEAST_SUPPORT = 0.25
@@ -39,9 +42,17 @@ def regime(record: Record) -> Record:
     }
 
 
-def is_smooth(probed_between: float) -> bool:
-    """Return whether too much of the kernel's mass lies between a few clusters."""
-    return probed_between > MOST_BETWEEN
+def is_smooth(probed_between: float, sets: float = 1.0) -> bool:
+    """Return whether too much of the kernel's mass lies between a few clusters.
+
+    Parameters
+    ----------
+    probed_between : float
+        Share of the kernel's mass that lies between them.
+    sets : float, default 1.0
+        Working sets that would hold the expected support vectors.
+    """
+    return probed_between > (MOST_BETWEEN_CROWDED if sets > CROWDED else MOST_BETWEEN)
 
 
 def is_sparse_in_support(support_share: float) -> bool:

@@ -44,6 +44,18 @@ def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     return call
 
 
+@pytest.mark.parametrize(("cap", "smooth"), [(1000, True), (200, False)])
+def test_support_vectors_of_many_sets_are_left_to_levels(
+    cap: int, smooth: bool, train: Callable[..., api.Run]
+) -> None:
+    """Some mass lies between clusters; sets of 300 rows would hold few of the support vectors."""
+    run = train(gamma=4.0, clusters=(2,), block_cap=cap, tol=0.1)
+    probed = run.folder.find("probe", "commit")
+    assert probed is not None
+    assert probed.record["probed_between"] > 0.2
+    assert probed.record["smooth"] == smooth
+
+
 def alpha_of(run: api.Run) -> np.ndarray:
     node = run.folder.node(run.status()["model"], "commit")
     return np.asarray(node.read("alpha")[0])
