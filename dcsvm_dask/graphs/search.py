@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 
+import numpy as np
+
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.graphs.dcsvm import arrange_stage, merge_stage
 from dcsvm_dask.graphs.forecast import Forecast, Need
@@ -19,11 +21,12 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.steps import held_out, search_blocks, search_exact
+from dcsvm_dask.steps.choice import SEARCH
 from dcsvm_dask.steps.partition import largest_block
 from dcsvm_dask.steps.problem import ARRANGE
 from dcsvm_dask.steps.settings import Settings
 
-METHOD = "search"
+METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
 BLOCK_ROWS = 4096
 """Of a block, at most, about, where nothing else is said."""
@@ -69,9 +72,14 @@ class Search(Options):
             check(fits, name, values, f"numbers, {kind}")
         fits = len(self.degree) > 0 and all(is_a(one, numbers.Integral) for one in self.degree)
         check(fits and min(self.degree) >= 1, "degree", self.degree, "whole numbers from 1")
-        for name, least in (("folds", 0), ("exact", 0), ("budget", 1)):
+        for name, least in (("exact", 0), ("budget", 1)):
             whole(self, name, least)
-        check(self.folds != 1, "cv", self.folds, "2 folds or more")
+        for name in ("halving", "refit"):
+            value = getattr(self, name)
+            check(isinstance(value, bool | np.bool_), name, value, "true or false")
+        check(is_a(self.folds, numbers.Integral), "cv", self.folds, "a whole number")
+        none = self.folds == 0 and self.held_out > 0
+        check(none or self.folds >= 2, "cv", self.folds, "2 folds or more")
         check(self.folds <= MOST_FOLDS, "cv", self.folds, f"{MOST_FOLDS} folds at most")
         many = len(self.C) * len(self.gamma) * len(self.degree) * len(self.coef0)
         check(many <= MOST_CANDIDATES, "C and gamma", many, f"{MOST_CANDIDATES} candidates at most")
