@@ -62,12 +62,13 @@ def search(
     run : str or path
         A folder or fsspec URL that does not exist yet or is empty. The best candidate is trained in
         its folder ``best``, a run of its own.
-    C, gamma, coef0 : float or sequence of float, optional
+    C, gamma, coef0 : float, sequence or array of float, optional
         What is searched. C and gamma are those of LIBSVM's grid.py by default: 2^-5, 2^-3, ... 2^15
         and 2^-15, 2^-13, ... 2^3; coef0 is 0.
-    degree : int or sequence of int, default 3
+    degree : int, sequence or array of int, default 3
     validation : str or path, optional
-        A data set on which candidates are scored, instead of cross-validation.
+        A data set on which candidates are scored, instead of cross-validation; dense or sparse,
+        whichever the training data are.
     cv : int, default 5
         Stratified folds, from 2.
     exact : int or "all", default 3

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
+from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.search import grid
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.execution import Execution
@@ -314,6 +316,15 @@ def test_goals_of_levels_are_none_of_a_search(search: Search) -> None:
         with pytest.raises(InputError, match="is a search, which has no such goal"):
             api.resume(run.url, execution=HERE, quiet=True, **goals)
     api.resume(run.url, execution=HERE, quiet=True, stop_at=0, committee=False)
+
+
+def test_how_many_rows_are_clustered_is_an_option_of_the_command(data: str, tmp_path: Path) -> None:
+    words = ["--C", "1,8", "--gamma", "1", "--block-rows", "256", "--exact", "0", "--no-refit"]
+    flags = ["--n-samples-clustering", "300", "--workers", "0", "--quiet", "--no-report"]
+    place = tmp_path / "run"
+    done = CliRunner().invoke(main, ["search", data, "--run", str(place), *words, *flags])
+    assert done.exit_code == 0, done.output
+    assert api.open_run(place).folder.header["settings"]["n_samples_clustering"] == 300
 
 
 def test_a_search_that_is_stopped_says_what_stays(search: Search) -> None:
