@@ -16,6 +16,7 @@ from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT
 from dcsvm_dask.graphs.methods import MADE, options_of
 from dcsvm_dask.graphs.plan import plan as make_plan
+from dcsvm_dask.graphs.search import METHOD
 from dcsvm_dask.pipeline.training import check_goals, shape_of
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
@@ -58,6 +59,8 @@ def go_on(
             f"resume the run that it was made of, {source}"
         )
     goals = replace(before, **{key: goal for key, goal in wanted.items() if goal is not None})
+    if settings.method == METHOD:
+        check_search(folder, before, goals)
     check_goals(goals, len(settings.clusters), rounds_done(folder))
     check_levels(folder, goals, shape)
     method, options = options_of(folder.header["settings"])
@@ -109,6 +112,22 @@ def check_levels(folder: RunFolder, goals: Goals, shape: Shape) -> None:
         )
     if goals.committee and shape.class_rows:
         raise InputError(f"committee: is for two classes; {folder.place} has more")
+
+
+def check_search(folder: RunFolder, before: Goals, goals: Goals) -> None:
+    """Refuse goals that mean nothing to a search.
+
+    Raises
+    ------
+    InputError
+        If there are levels to stop at, rounds or committees among them.
+    """
+    for name in ("stop_at", "max_rounds", "committee"):
+        if getattr(goals, name) != getattr(before, name):
+            raise InputError(
+                f"{name.replace('_', '-')}: {folder.place} is a search, which has no such goal; "
+                "leave it out"
+            )
 
 
 def refuse_damage(folder: RunFolder) -> None:

@@ -13,6 +13,7 @@ from dcsvm_dask.diagnostics.notebook import links, run_html
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.predictor import Predictor
+from dcsvm_dask.steps.choice import BEST
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 
@@ -50,7 +51,7 @@ class Run(Predictor):
     @property
     def best(self) -> Run | None:
         """The run of a search's best candidate; None where there is none."""
-        place = self.folder.place / "best"
+        place = self.folder.place / BEST
         return Run(RunFolder.open(place)) if (place / "run.json").exists() else None
 
     def report(

@@ -15,20 +15,18 @@ from dcsvm_dask.diagnostics.search import results
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.graphs.search import BLOCK_ROWS
-from dcsvm_dask.pipeline.searching import best_of, settle
+from dcsvm_dask.pipeline.searching import SEARCHED, TRAINED, best_of, settle
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import LEAST_BLOCK_CAP, fits, memory_of_core
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
+from dcsvm_dask.steps.choice import BEST
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
-
-BEST = "best"
-"""The folder, in that of the search, of the run that trains the best candidate."""
 
 
 def search(
@@ -64,12 +62,13 @@ def search(
     run : str or path
         A folder or fsspec URL that does not exist yet or is empty. The best candidate is trained in
         its folder ``best``, a run of its own.
-    C, gamma, coef0 : float or sequence of float, optional
+    C, gamma, coef0 : float, sequence or array of float, optional
         What is searched. C and gamma are those of LIBSVM's grid.py by default: 2^-5, 2^-3, ... 2^15
         and 2^-15, 2^-13, ... 2^3; coef0 is 0.
-    degree : int or sequence of int, default 3
+    degree : int, sequence or array of int, default 3
     validation : str or path, optional
-        A data set on which candidates are scored, instead of cross-validation.
+        A data set on which candidates are scored, instead of cross-validation; dense or sparse,
+        whichever the training data are.
     cv : int, default 5
         Stratified folds, from 2.
     exact : int or "all", default 3
@@ -100,9 +99,8 @@ def search(
         As `train` does.
     """
     begin = time.monotonic()
-    known = {"kernel", "fit_intercept", "class_weight", "tol", "seed", "n_samples_clustering"}
     for word in parameters:
-        if word not in known | {"C", "gamma", "degree", "coef0"}:
+        if word not in (*TRAINED, *SEARCHED):
             raise InputError(f"{word}: there is no such parameter of search")
     follow = followers(callbacks, quiet=quiet, progress=progress)
     place, dataset = Location.of(run), DataSet.open(data)

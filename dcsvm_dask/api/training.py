@@ -66,7 +66,8 @@ def train(
     run : str or path
         A folder or fsspec URL that does not exist yet or is empty.
     holdout : str or path, optional
-        A data set on which every model is scored as soon as it is committed.
+        A data set on which every model is scored as soon as it is committed; dense or sparse,
+        whichever the training data are.
     execution : Execution, optional
         Where to run: ``Execution(workers=0)`` inside this process, ``Execution(scheduler=...)``
         on a cluster; by default on a local process for every core.

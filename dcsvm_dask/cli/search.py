@@ -42,6 +42,7 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--class-weight", help="balanced, or LABEL=WEIGHT,...: factors of C.")
 @click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
 @click.option("--seed", type=int, help="Of every random choice, by default 0.")
+@click.option("--n-samples-clustering", type=int, help="By default 1000.")
 @execution_options
 @report_option
 @log_json_option

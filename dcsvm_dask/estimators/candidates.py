@@ -19,7 +19,7 @@ from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.models.grid import HeldOut, decide_point, solve_fold, solve_point
+from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
 from dcsvm_dask.models.pairs import confidences, winners
 from dcsvm_dask.solvers import machines_of
 from dcsvm_dask.solvers.whole import SMALL
@@ -164,7 +164,7 @@ def exactly_scored(
 
 def _solved(
     task: Task, kernel: Kernel, costs: Vector, blocks: list[Index], threads: int
-) -> Iterator[tuple[int, Index, HeldOut, float]]:
+) -> Iterator[tuple[int, Index, DecidedFold, float]]:
     """Yield for each split and block which of the split's test rows it has, and what they get.
 
     The last number is the share of the time for the kernel matrix.
@@ -177,7 +177,7 @@ def _solved(
         shared = (time.perf_counter() - begin) / len(task.splits)
         place = np.full(n, -1)
         place[block] = np.arange(len(block))
-        found: dict[int, tuple[Index, HeldOut]] = {}
+        found: dict[int, tuple[Index, DecidedFold]] = {}
         for_each(
             partial(_solve, task, K, block, place, costs, found), range(len(task.splits)), threads
         )
@@ -204,7 +204,7 @@ def _solve(
     block: Index,
     place: Index,
     costs: Vector,
-    found: dict[int, tuple[Index, HeldOut]],
+    found: dict[int, tuple[Index, DecidedFold]],
     split: int,
 ) -> None:
     """Solve what a block has of a split; `place` says where each row is in the block, or -1."""

@@ -12,7 +12,7 @@ from dcsvm_dask.clustering import kmeans
 from dcsvm_dask.clustering.rows import as_rows, at_most
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.features.feature_map import check_numbers
-from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels import Rows, is_sparse, stored_like
 
 ROWS_PER_CENTRE = 20
 """Rows of the sample that k-means clusters, for each centre."""
@@ -61,9 +61,7 @@ def choose_centres(X: Rows, n_centres: int, rng: np.random.Generator, how: str) 
 
 def stored_as(X: Rows, centres: Rows) -> Rows:
     """Return a chunk of rows stored as the centres are, which meet them in a kernel."""
-    if is_sparse(X) == is_sparse(centres):
-        return X
-    return X.toarray() if is_sparse(X) else sparse.csr_array(X)
+    return stored_like(X, as_csr=is_sparse(centres))
 
 
 def check_centres(what: str, centres: Rows) -> None:

@@ -15,7 +15,7 @@ from dcsvm_dask.graphs.dcsvm import (
     scored,
 )
 from dcsvm_dask.graphs.dcsvm_plan import level_plans
-from dcsvm_dask.graphs.forecast import Forecast, Need
+from dcsvm_dask.graphs.forecast import Forecast, Need, largest
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Layer, Method, Node, Outcome, Stage, single
 from dcsvm_dask.graphs.measured import Measured
@@ -124,7 +124,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         stages.append(merging_plan(sizes))
     machines = machines_of(len(shape.class_rows), settings.multiclass)
     rows = [min(rows_of(machine, shape), shape.n_variables) for machine in machines]
-    largest = replace(sizes, shape=replace(shape, n_variables=max(rows)))
+    largest_machine = replace(sizes, shape=replace(shape, n_variables=max(rows)))
     share = min(sizes.support / max(1, sizes.n), sizes.measured.support_share)
     # Classes are taken to have repeated rows alike.
     distinct = shape.n_variables / max(1, shape.n_rows)
@@ -132,8 +132,14 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     height = coefficient_rows(len(shape.class_rows), settings.multiclass)
     written = sizes.support * (sizes.row + 8 * height) + 8.0 * len(machines)
     stage = machines_stage(settings, goals, shape, None)
-    stages.append(StagePlan(stage, largest.working_set(), WORK * share * together, written))
-    return stages
+    solve, commit = largest_machine.working_set(), sizes.fixed(_committing(sizes, height))
+    made = StagePlan(stage, largest(solve, commit), WORK * share * together, written)
+    return [*stages, made if solve.most >= commit.most else replace(made, relief=None)]
+
+
+def _committing(sizes: Forecast, height: int) -> float:
+    """Return the bytes of all machines' coefficients: of variables, of rows, of the model."""
+    return 8.0 * height * (sizes.n + 2 * sizes.shape.n_rows + sizes.support)
 
 
 def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import product
+
+import numpy as np
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.graphs.dcsvm import arrange_stage, merge_stage
@@ -17,13 +19,16 @@ from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.solvers import coefficient_rows, machines_of
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.steps import held_out, search_blocks, search_exact
+from dcsvm_dask.steps.choice import SEARCH
+from dcsvm_dask.steps.held_out import part_rows
 from dcsvm_dask.steps.partition import largest_block
 from dcsvm_dask.steps.problem import ARRANGE
 from dcsvm_dask.steps.settings import Settings
 
-METHOD = "search"
+METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
 BLOCK_ROWS = 4096
 """Of a block, at most, about, where nothing else is said."""
@@ -44,6 +49,8 @@ MOST_CANDIDATES, MOST_FOLDS = 10_000, 1000
 WORK = 3.0
 # Kernel matrices that a block takes while it is solved.
 COPIES = 2.2
+RELIEF = "lower --block-rows"
+"""What makes tasks smaller."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +76,14 @@ class Search(Options):
             check(fits, name, values, f"numbers, {kind}")
         fits = len(self.degree) > 0 and all(is_a(one, numbers.Integral) for one in self.degree)
         check(fits and min(self.degree) >= 1, "degree", self.degree, "whole numbers from 1")
-        for name, least in (("folds", 0), ("exact", 0), ("budget", 1)):
+        for name, least in (("exact", 0), ("budget", 1)):
             whole(self, name, least)
-        check(self.folds != 1, "cv", self.folds, "2 folds or more")
+        for name in ("halving", "refit"):
+            value = getattr(self, name)
+            check(isinstance(value, bool | np.bool_), name, value, "true or false")
+        check(is_a(self.folds, numbers.Integral), "cv", self.folds, "a whole number")
+        none = self.folds == 0 and self.held_out > 0
+        check(none or self.folds >= 2, "cv", self.folds, "2 folds or more")
         check(self.folds <= MOST_FOLDS, "cv", self.folds, f"{MOST_FOLDS} folds at most")
         many = len(self.C) * len(self.gamma) * len(self.degree) * len(self.coef0)
         check(many <= MOST_CANDIDATES, "C and gamma", many, f"{MOST_CANDIDATES} candidates at most")
@@ -101,18 +113,20 @@ def search(settings: Settings, goals: Goals, shape: Shape) -> Method:
     options = Search(**settings.options)
     candidates = options.candidates(settings.kernel.name)
     records = yield [*before(settings, shape, options)]
-    blocks = records[ARRANGE].get("blocks", 1)
+    blocks: int = records[ARRANGE].get("blocks", 1)
     if options.exact >= len(candidates) and blocks > 1:  # nothing to rank
         found = yield [exact_stage(settings, goals, list(range(len(candidates))))]
         return Outcome(EXACT, found[EXACT]["unsolved"] == 0)
     left, stage, above = list(range(len(candidates))), "", None
-    for rung, (first, last) in enumerate(rungs(options, blocks, len(candidates)), start=1):
+    # Of rows that are held out of all, some blocks may have none to decide.
+    deciding: int = records[held_out.SPLIT].get("deciding", blocks)
+    for rung, (first, last) in enumerate(rungs(options, deciding, len(candidates)), start=1):
         stage = f"{EARLY}-{rung}"
         found = yield [early_stage(settings, goals, shape, (rung, first, last), left, above)]
         ranked = found[stage]["ranked"]
         kept = max(options.exact, math.ceil(len(ranked) / HALVING))
         above, left = stage, sorted(ranked[:kept])
-        if last == blocks:
+        if last == deciding:
             break
     solved = found[stage]["unsolved"] == 0
     chosen = sorted(ranked[: options.exact])
@@ -130,7 +144,7 @@ def before(settings: Settings, shape: Shape, options: Search) -> list[Stage]:
 
 
 def rungs(options: Search, blocks: int, candidates: int) -> list[tuple[int, int]]:
-    """Return which blocks, in their random order, each rung adds."""
+    """Return which of the blocks that decide rows, in their random order, each rung adds."""
     borders = [blocks]
     while options.halving and borders[0] >= HALVING and candidates > HALVING ** len(borders):
         borders.insert(0, borders[0] // HALVING)
@@ -150,7 +164,7 @@ def early_stage(
     Parameters
     ----------
     rung : (number, first, last)
-        Of all blocks, in their random order.
+        Of the blocks that have held-out rows, in their random order.
     left : list of int
         The candidates.
     above : str or None
@@ -163,7 +177,8 @@ def early_stage(
     slots = min(last - first, MOST_SLOTS, max(1, math.ceil(rows / SLOT_ROWS)))
     name, scored = f"{EARLY}-{number}", []
     nodes: list[Node] = []
-    for kernel, places in by_kernel(candidates, left).items():
+    kernels = by_kernel(candidates, left)
+    for kernel, places in kernels.items():
         for slot in range(slots):
             arguments = {
                 "kernel": asdict(kernel),
@@ -173,6 +188,7 @@ def early_stage(
                 "last": last,
                 "slot": slot,
                 "slots": slots,
+                "alone": slots * len(kernels) == 1,
                 "tol": goals.tol,
                 "budget": options.budget,
             }
@@ -261,32 +277,64 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
                 0.0,
                 sizes.arranged_bytes(),
                 core_seconds=seconds,
+                relief=RELIEF,
             )
         ]
     stages.append(
         StagePlan(split, sizes.fixed(64 * shape.n_rows), 0.0, 8.0 * shape.n_rows, relief=None)
     )
     block, every = n / clusters, list(range(len(candidates)))
-    # A block's matrix, what a fold trains on and what the solver copies of that.
-    sides = [min(2 * block, n), _largest_block(sizes, clusters)]
-    usual, most = (COPIES * (8 if side <= SMALL else 4) * side**2 for side in sides)
     # Each C costs about as many kernel values again in steps.
     values = kernels * n * block + 0.5 * len(candidates) * folds * n * block
     early = early_stage(settings, goals, shape, (1, 0, clusters), every, None)
     ranked = clusters == 1 or options.exact < len(candidates)
     if ranked:
-        # Values of rows that are held out for all with those of their block, and a copy.
-        beside = [8 * min(1.0, 2 / clusters) * options.held_out * side for side in sides]
-        need = Need(int(usual + beside[0]), int(most + beside[1]))
-        stages.append(StagePlan(early, need, values, 40.0 * len(candidates) * folds))
+        usual, most = (
+            _of_block(sizes, side) for side in (min(2 * block, n), _largest_block(sizes, clusters))
+        )
+        values += kernels * options.held_out * block
+        written = 40.0 * len(candidates) * folds
+        stages.append(StagePlan(early, Need(usual, most), values, written, relief=RELIEF))
     if clusters > 1 and options.exact:
-        exact = exact_stage(settings, goals, every[: options.exact])
-        need = replace(sizes, settings=replace(settings, fit_intercept=True)).working_set()
-        held = sizes.fixed(need.most + 2 * shape.n_bytes)
-        work = WORK * min(options.exact, len(candidates)) * folds * n * sizes.support
-        written = 16.0 * n * folds * options.exact
-        stages.append(StagePlan(exact, held, work, written))
+        chosen = every[: options.exact]
+        exact = exact_stage(settings, goals, chosen)
+        work = WORK * len(chosen) * folds * n * sizes.support
+        written = 16.0 * n * _coefficients(sizes) * folds * len(chosen)
+        stages.append(StagePlan(exact, _of_whole(sizes), work, written, relief=RELIEF))
     return stages
+
+
+def _of_block(sizes: Forecast, side: float) -> int:
+    """Return the bytes of a task that scores candidates by a block of so many rows."""
+    options = Search(**sizes.settings.options)
+    # A block's matrix, what a fold trains on and what the solver copies of that.
+    matrices = COPIES * (8 if side <= SMALL else 4) * side**2
+    coefficients = 8 * len(options.C) * _coefficients(sizes) * side
+    machines = len(machines_of(_classes(sizes)))
+    width = search_blocks.values_of_row(side, len(options.C), machines)
+    many = part_rows(width)
+    if options.held_out:
+        many = min(many, options.held_out)
+    return int(matrices + coefficients + 8 * many * width + (2 * side + many) * sizes.row)
+
+
+def _of_whole(sizes: Forecast) -> Need:
+    """Return the need of solving a candidate as a whole."""
+    n, height = sizes.n, _coefficients(sizes)
+    width = search_exact.values_of_row(len(machines_of(_classes(sizes))))
+    # Alpha and gradient of each machine, where it starts and as they are written; coefficients.
+    beside = 8 * (height - 1) * (5 * n + sizes.support)
+    beside += part_rows(width) * (8 * width + sizes.row)
+    return sizes.fixed(sizes.working_set().most + 2 * sizes.shape.n_bytes + beside)
+
+
+def _classes(sizes: Forecast) -> int:
+    return max(2, len(sizes.shape.class_rows))
+
+
+def _coefficients(sizes: Forecast) -> int:
+    """Return how many dual coefficients a row has."""
+    return coefficient_rows(_classes(sizes))
 
 
 def _largest_block(sizes: Forecast, clusters: int) -> float:

@@ -19,6 +19,13 @@ def is_sparse(X: Rows) -> bool:
     return bool(sparse.issparse(X))
 
 
+def stored_like(X: Rows, *, as_csr: bool) -> Rows:
+    """Return rows as CSR, or dense; those that are stored so already as they are."""
+    if is_sparse(X) == as_csr:
+        return X
+    return sparse.csr_array(X) if as_csr else np.ascontiguousarray(X.toarray())
+
+
 def check_rows(X: Rows, name: str) -> Rows:
     """Return X in the form that compiled code takes.
 

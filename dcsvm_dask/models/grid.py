@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows, kernel_products
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.model import Model, decide_whole
+from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.solvers import (
     Machine,
     Solution,
+    coefficient_rows,
     solve_next,
     solve_smo,
     solve_whole,
@@ -31,7 +33,50 @@ def unlimited(rows: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class FoldMachines:
+    """The machines of some rows for each C.
+
+    Attributes
+    ----------
+    rows : list of ndarray of int64
+        Those that each machine is trained on.
+    coef : list of ndarray, shape (n_C, n_rows), float64
+        Their y_i alpha_i.
+    bias : ndarray, shape (n_C, n_machines), float64
+    solved : ndarray of bool, shape (n_C,)
+        Whether all machines are within the tolerance.
+    seconds : ndarray, shape (n_C,)
+    """
+
+    rows: list[Index]
+    coef: list[Vector]
+    bias: Vector
+    solved: NDArray[np.bool_]
+    seconds: Vector
+
+    def decide(self, K: NDArray[np.floating], test: Index) -> Vector:
+        """Return what they say of rows; above 0 means a machine's positive class.
+
+        Parameters
+        ----------
+        K : ndarray, shape (n, m), float32 or float64
+            Kernel values of some rows with the m among which the machines have theirs.
+        test : ndarray of int64
+            Which of the n.
+
+        Returns
+        -------
+        ndarray, shape (n_C, n_test, n_machines), float64
+        """
+        values = np.empty((len(self.bias), len(test), len(self.rows)))
+        for number, (rows, coef) in enumerate(zip(self.rows, self.coef, strict=True)):
+            found = _part(K, test, rows) @ coef.T
+            values[:, :, number] = found.T + self.bias[:, number, None]
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedFold:
     """What the machines of a fold say of the rows that were held out.
 
     Attributes
@@ -56,12 +101,37 @@ def solve_fold(
     test: Index,
     costs: Vector,
     machines: list[Machine],
+    **how: Any,
+) -> DecidedFold:
+    """Solve the machines of some rows for each C, as `train_fold` does, and decide others.
+
+    Parameters
+    ----------
+    K : ndarray, shape (n, m), float32 or float64
+        Kernel values of all rows with the first m of them, among which are those to train on.
+    test : ndarray of int64
+        Rows that are decided.
+    """
+    made = train_fold(K, codes, weight, train, costs, machines, **how)
+    begin = time.perf_counter()
+    values = made.decide(K, test)
+    each = (time.perf_counter() - begin) / max(1, len(costs))
+    return DecidedFold(values, made.solved, made.seconds + each)
+
+
+def train_fold(
+    K: NDArray[np.floating],
+    codes: NDArray[np.integer],
+    weight: Vector,
+    train: Index,
+    costs: Vector,
+    machines: list[Machine],
     *,
     equality: bool = True,
     tol: float = 1e-3,
     most_steps: Steps = unlimited,
-) -> HeldOut:
-    """Solve the machines of some rows for each C, each from the one before; decide the others.
+) -> FoldMachines:
+    """Solve the machines of some rows for each C, each from the one before.
 
     A solution for one C, and many a multiple of it, is feasible for every larger one, so they are
     solved ascending (as whole grids are in liquidSVM: Steinwart, Thomann, 2017).
@@ -69,13 +139,13 @@ def solve_fold(
     Parameters
     ----------
     K : ndarray, shape (n, m), float32 or float64
-        Kernel values of all rows with the first m of them, among which are those to train on.
+        Kernel values of rows with the first m of them, among which are those to train on.
     codes : ndarray, shape (n,), integers
         Classes.
     weight : ndarray, shape (n,)
         Factors of C; rows of a weight of 0 are not trained on.
-    train, test : ndarray of int64
-        Rows that are trained on, and that are decided.
+    train : ndarray of int64
+        Rows that are trained on.
     costs : ndarray, shape (n_C,)
         Ascending.
     machines : list of Machine
@@ -87,18 +157,22 @@ def solve_fold(
 
     Returns
     -------
-    HeldOut
+    FoldMachines
     """
     train = train[weight[train] > 0]
-    values = np.zeros((len(costs), len(test), len(machines)))
+    used: list[Index] = []
+    coefs: list[Vector] = []
+    bias = np.zeros((len(costs), len(machines)))
     solved, seconds = np.ones(len(costs), dtype=np.bool_), np.zeros(len(costs))
     for number, machine in enumerate(machines):
         own, y = machine.rows(codes[train])
         rows = train[own]
         if abs(y.sum()) == len(y):  # one class decides for itself, none for nobody
-            values[:, :, number] = y[0] if len(y) else 0.0
+            bias[:, number] = y[0] if len(y) else 0.0
+            used.append(rows[:0])
+            coefs.append(np.zeros((len(costs), 0)))
             continue
-        inner, across = _part(K, rows, rows), _part(K, test, rows)
+        inner, coef = _part(K, rows, rows), np.empty((len(costs), len(rows)))
         alpha, gradient = np.zeros(len(rows)), np.full(len(rows), -1.0)
         most = most_steps(len(rows))
         for place, C in enumerate(costs.tolist()):
@@ -113,10 +187,12 @@ def solve_fold(
                 max_iter=most,
             )
             alpha, gradient = found.alpha, found.gradient
-            values[place, :, number] = across @ (y * alpha) + found.bias
+            coef[place], bias[place, number] = y * alpha, found.bias
             solved[place] &= found.converged
             seconds[place] += time.perf_counter() - begin
-    return HeldOut(values, solved, seconds)
+        used.append(rows)
+        coefs.append(coef)
+    return FoldMachines(used, coefs, bias, solved, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +302,46 @@ def decide_point(
     *,
     threads: int = 1,
 ) -> Vector:
-    """Return what machines say of other rows; above 0 means a machine's positive class.
+    """Return what machines say of other rows; see `model_of` and `decide_rows`."""
+    return decide_rows(model_of(kernel, X, codes, machines, solutions), X_test, threads=threads)
+
+
+def model_of(
+    kernel: Kernel,
+    X: Rows,
+    codes: NDArray[np.integer],
+    machines: list[Machine],
+    solutions: list[Solution],
+) -> Model | PairsModel:
+    """Return the model of all machines, of their support vectors alone.
 
     Parameters
     ----------
     kernel, X, codes, machines
-        As `solve_point` took them.
+        As `solve_point` took them; one machine for each pair of classes.
     solutions : list of Solution
         What it returned.
+    """
+    n_classes = 1 + max(machine.negative or 0 for machine in machines)
+    coef = np.zeros((coefficient_rows(n_classes), len(codes)))
+    for machine, found in zip(machines, solutions, strict=True):
+        rows, y = machine.rows(codes)
+        coef[machine.place(codes[rows]), rows] = y * found.alpha
+    support = np.flatnonzero(coef.any(axis=0))
+    support = support[np.argsort(codes[support], kind="stable")]
+    shift = np.array([found.bias for found in solutions])
+    if n_classes == 2:
+        borders = np.array([0, len(support)])
+        return Model(kernel, X[support], coef[0, support], borders, shift)
+    of_class = np.bincount(codes[support], minlength=n_classes)
+    return PairsModel(kernel, X[support], coef[:, support], of_class, shift)
+
+
+def decide_rows(model: Model | PairsModel, X_test: Rows, *, threads: int = 1) -> Vector:
+    """Return what machines say of rows; above 0 means a machine's positive class.
+
+    Parameters
+    ----------
     X_test : ndarray or CSR, shape (m, d), float32
     threads : int, default 1
         For several machines.
@@ -242,17 +350,9 @@ def decide_point(
     -------
     ndarray, shape (m, n_machines), float64
     """
-    coef = np.zeros((len(codes), len(machines)))
-    for number, (machine, found) in enumerate(zip(machines, solutions, strict=True)):
-        rows, y = machine.rows(codes)
-        coef[rows, number] = y * found.alpha
-    support = np.flatnonzero(coef.any(axis=1))
-    shift = np.array([found.bias for found in solutions])
-    if len(machines) == 1:
-        borders = np.array([0, len(support)])
-        model = Model(kernel, X[support], coef[support, 0], borders, shift)
+    if isinstance(model, Model):
         return decide_whole(model, X_test)[:, None]
-    return shift + kernel_products(kernel, X_test, X[support], coef[support], threads=threads)
+    return model.bias + model.sums(X_test, threads=threads)
 
 
 def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.search import BLOCK_ROWS, METHOD, OF_KERNEL, Search
+from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
@@ -37,7 +42,8 @@ def settle(
     ----------
     data : DataSet
     words : dict
-        Those of `TRAINED` and `SEARCHED` that were given; the latter are sequences.
+        Those of `TRAINED` and `SEARCHED` that were given; the latter are numbers, sequences of
+        them or arrays.
     options : dict
         Of `Search`, beside these; ``exact`` may be "all".
     block_rows : int, optional
@@ -51,15 +57,15 @@ def settle(
         If a word is unknown or impossible.
     """
     trained = {name: value for name, value in words.items() if name in TRAINED}
-    kernel = trained.get("kernel", "rbf")
+    kernel = Kernel(trained.get("kernel", "rbf")).name
     searched: dict[str, Any] = {
         name: _values(name, words[name]) for name in SEARCHED if name in words
     }
-    others = set(searched) - {"C", *OF_KERNEL.get(kernel, SEARCHED)}
+    others = set(searched) - {"C", *OF_KERNEL[kernel]}
     if others:
         raise InputError(f"{', '.join(sorted(others))}: the {kernel} kernel has no such parameter")
     searched.setdefault("C", COSTS)
-    if "gamma" in OF_KERNEL.get(kernel, ()):
+    if "gamma" in OF_KERNEL[kernel]:
         searched.setdefault("gamma", GAMMAS)
     if held_out:
         options = {**options, "folds": 0, "held_out": held_out}
@@ -68,6 +74,7 @@ def settle(
     made = Search(**searched, **options)
     middle = {name: values[(len(values) - 1) // 2] for name, values in searched.items()}
     rows = BLOCK_ROWS if block_rows is None else block_rows
+    check(is_a(rows, numbers.Integral), "block_rows", rows, "a whole number")
     if rows < LEAST_BLOCK_ROWS:
         raise InputError(f"block-rows: {rows} is not possible; give {LEAST_BLOCK_ROWS} or more")
     training = Training(**trained, **middle, levels=0, block_cap=rows)
@@ -119,7 +126,7 @@ def parse_values(name: str, text: str) -> tuple[float, ...]:
         if count >= 1000:
             raise ValueError
         return tuple(first * factor**step for step in range(count + 1))
-    except (ValueError, OverflowError, ZeroDivisionError) as error:
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         raise InputError(
             f"{name}: {text!r:.80} is not possible; write numbers like 0.1,1,2^5, or a range "
             "FROM:TO:FACTOR like 2^-5:2^15:2^2"
@@ -135,19 +142,25 @@ def _number(text: str) -> float:
 
 
 def _values(name: str, given: Any) -> tuple[Any, ...]:
-    """Return the values of a parameter, each once, ascending."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    """Return the values of a parameter, each once, ascending; NumPy's as numbers of Python."""
+    if isinstance(given, np.ndarray | np.generic):
+        given = np.ravel(given).tolist()
+    elif isinstance(given, str) or not isinstance(given, Sequence):
         given = (given,)
+    kind, made = (numbers.Integral, int) if name == "degree" else (numbers.Real, float)
     try:
-        found = sorted(set(given))
-    except TypeError as error:
+        found = sorted({made(one) if is_a(one, kind) else one for one in given})
+    except (TypeError, OverflowError) as error:
         raise InputError(f"{name}: {given!r:.80} is not possible; give numbers") from error
     return tuple(found)
 
 
 def _plain(made: Search) -> dict[str, Any]:
-    """Return the options as JSON values."""
+    """Return the options as JSON values, numbers as Python has them."""
+    found = made.to_json()
     return {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in made.to_json().items()
+        **found,
+        **{key: list(found[key]) for key in SEARCHED},
+        **{key: int(found[key]) for key in ("folds", "exact", "budget")},
+        **{key: bool(found[key]) for key in ("halving", "refit")},
     }

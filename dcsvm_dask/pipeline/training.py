@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Goals, Shape
@@ -86,7 +88,9 @@ class Training:
             missing = name == "block_cap" and number is None
             check(missing or is_a(number, numbers.Integral), name, number, "a whole number")
             check(missing or abs(int(number)) < 1 << 63, name, number, "below 2^63")
-        check(type(self.committee) is bool, "committee", self.committee, "true or false")
+        for name in ("committee", "fit_intercept"):
+            given = getattr(self, name)
+            check(isinstance(given, bool | np.bool_), name, given, "true or false")
         Kernel(self.kernel, self.gamma, self.degree, self.coef0)
         self.options.check_kernel(self.kernel)
         self.options.check_bias(self.fit_intercept)
@@ -162,7 +166,7 @@ class Training:
     @property
     def goals(self) -> Goals:
         """How far the run goes."""
-        return Goals(float(self.tol), int(self.stop_at), int(self.max_rounds), self.committee)
+        return Goals(float(self.tol), int(self.stop_at), int(self.max_rounds), bool(self.committee))
 
     def settle(self, data: DataSet, *, holdout: bool = False) -> tuple[Settings, Goals, Shape]:
         """Return what the words mean for a data set.
@@ -195,9 +199,9 @@ class Training:
         check_goals(self.goals, len(clusters))
         block_cap = BLOCK_CAP if self.block_cap is None else int(self.block_cap)
         settings = Settings(
-            kernel=Kernel(self.kernel, float(self.gamma), int(self.degree), float(self.coef0)),
+            kernel=Kernel(str(self.kernel), float(self.gamma), int(self.degree), float(self.coef0)),
             C=float(self.C),
-            fit_intercept=self.fit_intercept,
+            fit_intercept=bool(self.fit_intercept),
             multiclass=self.multiclass if len(data.classes) > 2 else "ovo",
             class_weight=class_weights(self.class_weight, data.classes, data.counts),
             clusters=clusters,

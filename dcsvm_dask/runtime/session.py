@@ -37,7 +37,7 @@ from dcsvm_dask.runtime.failures import disk_full, is_full
 from dcsvm_dask.runtime.foretelling import Foretelling
 from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
-from dcsvm_dask.steps.choice import reached_model
+from dcsvm_dask.steps.choice import SEARCH, reached_model
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
@@ -178,7 +178,10 @@ def how_it_ends(run: RunFolder, outcome: Outcome | None, why: str) -> dict[str, 
     if outcome is not None:
         return {"state": "complete", "message": "", "converged": outcome.converged}
     reached = reached_model(run)
-    left = f"{reached} is the model" if reached else "no level is committed yet"
+    if method_of(run) == SEARCH:
+        left = "what was scored stays"
+    else:
+        left = f"{reached} is the model" if reached else "no level is committed yet"
     return {"state": "interrupted", "message": f"{why}; {left}", "converged": False}
 
 

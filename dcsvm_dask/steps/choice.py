@@ -10,6 +10,10 @@ from dcsvm_dask.models.model import MODES
 from dcsvm_dask.storage.run import Record, RunFolder
 
 PRECISIONS = ("float32", "float64")
+SEARCH = "search"
+"""The method that has no model of its own, but a run of its best candidate."""
+BEST = "best"
+"""That run's folder, in the search's."""
 _LEFT: dict[str, Any] = {
     "state": str,
     "message": str,
@@ -73,10 +77,10 @@ def choose_model(
         )
     models = committed_models(run)
     levels = sorted(number for number in models if number)
-    if run.header["settings"].get("method") == "search":
+    if run.header["settings"].get("method") == SEARCH:
         raise InputError(
             f"{run.place}: is a search, which has no model of its own; "
-            f"that of its best candidate is {run.place / 'best'}"
+            f"that of its best candidate is {run.place / BEST}"
         )
     if not models:
         raise InputError(

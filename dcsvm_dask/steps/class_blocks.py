@@ -16,9 +16,10 @@ from dcsvm_dask.solvers import (
     duality_gap,
     solve_smo,
 )
+from dcsvm_dask.solvers.divide import NEGLIGIBLE
 from dcsvm_dask.steps.class_start import Start
 from dcsvm_dask.steps.problem import ClassProblem
-from dcsvm_dask.steps.rows_solver import NEGLIGIBLE, RowsSolver
+from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import Record
 

@@ -68,7 +68,7 @@ def solve_machine_of(
         tol=tol,
         working_size=settings.set_cap,
         seed=settings.seed,
-        threads=threads(),
+        threads=threads(alone=len(problem.machines) == 1),
     )
     support = np.flatnonzero(solution.alpha)
     attempt.write("support", index[support])

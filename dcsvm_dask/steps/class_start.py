@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -52,7 +53,11 @@ class Start:
 
 def read_start(run: RunFolder, level: str) -> Start:
     """Return the coefficients that a level committed; kept for the next step of the process."""
-    return _read_start(run.place.url, level, run.node(level, "commit").attempt)
+    with _reading:  # one task reads for those that begin beside it
+        return _read_start(run.place.url, level, run.node(level, "commit").attempt)
+
+
+_reading = threading.Lock()
 
 
 @lru_cache(maxsize=1)

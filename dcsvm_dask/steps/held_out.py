@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.kernels import Rows
+from dcsvm_dask.kernels import Rows, stored_like
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.steps.block_table import read_table
 from dcsvm_dask.steps.partition import read_rule
@@ -29,8 +30,15 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 SPLIT = "split"
-PART_ROWS = 16_384
-"""Held-out rows that are looked at at a time."""
+PART_ROWS, LEAST_PART_ROWS = 16_384, 256
+"""Held-out rows that are looked at at a time, at most and at least."""
+PART_VALUES = 1 << 23
+"""Values that are held of these, about."""
+
+
+def part_rows(width: int) -> int:
+    """Return how many held-out rows are decided at a time, given the values that each takes."""
+    return max(LEAST_PART_ROWS, min(PART_ROWS, PART_VALUES // max(1, width)))
 
 
 @dataclass(frozen=True)
@@ -80,37 +88,55 @@ class HeldOut:
         """One for each pair of classes."""
         return machines_of(self.n_classes)
 
-    def outside(self, block: int) -> tuple[Rows, NDArray[np.int32], Vector]:
-        """Return the rows that are held out of all and decided by a block, classes, weights."""
-        if self.data is None:
-            none = np.empty(0, dtype=np.int64)
-            return self.problem.take(none), none.astype(np.int32), np.empty(0)
-        rows = np.flatnonzero(self.block == block)
-        weights = self.data.take_weights(rows)
-        counts = np.ones(len(rows)) if weights is None else weights
-        return self.data.rows.take(rows), self.data.take_codes(rows), counts
+    @property
+    def deciding(self) -> Index:
+        """The blocks that have held-out rows to decide."""
+        return np.arange(len(self.blocks)) if self.data is None else np.unique(self.block)
 
-    def of_fold(self, own: Index, fold: int, n: int) -> tuple[Index, Index]:
-        """Return the places in a block of `n` rows that a fold trains on, and that it decides."""
-        if self.data is not None:
-            return np.arange(len(own)), np.arange(len(own), n)
+    def outside(self, block: int, most: int) -> Iterator[tuple[Rows, NDArray[np.int32], Vector]]:
+        """Yield the rows that are held out of all and decided by a block, at most so many at once.
+
+        With their classes and weights; none where there are folds.
+        """
+        if self.data is None:
+            return
+        rows = np.flatnonzero(self.block == block)
+        codes, weights = self.data.take_codes(rows), self.data.take_weights(rows)
+        counts = np.ones(len(rows)) if weights is None else weights
+        for start in range(0, len(rows), most):
+            some = slice(start, start + most)
+            yield self._like_problem(self.data.rows.take(rows[some])), codes[some], counts[some]
+
+    def of_fold(self, own: Index, fold: int) -> tuple[Index, Index]:
+        """Return the places among some variables that a fold trains on, and that it decides."""
         out = self.fold[own] == fold
         return np.flatnonzero(~out), np.flatnonzero(out)
 
-    def batches(self, test: Index) -> Iterator[tuple[Rows, NDArray[np.int32], Vector]]:
-        """Yield the rows that are held out, their classes, and as how many each counts."""
+    def batches(self, test: Index, most: int) -> Iterator[tuple[Rows, NDArray[np.int32], Vector]]:
+        """Yield the rows that are held out, their classes, and as how many each counts.
+
+        Parameters
+        ----------
+        test : ndarray of int64
+            The variables of a fold; none where rows are held out of all.
+        most : int
+            Rows at a time.
+        """
         n = len(test) if self.data is None else self.data.n_rows
-        for start in range(0, n, PART_ROWS):
-            stop = min(start + PART_ROWS, n)
+        for start in range(0, n, most):
+            stop = min(start + most, n)
             if self.data is not None:
                 codes = self.data.read_codes(start, stop)
                 weights = self.data.read_weights(start, stop)
                 counts = np.ones(stop - start) if weights is None else weights
-                yield self.data.rows.read(start, stop), codes, counts
+                yield self._like_problem(self.data.rows.read(start, stop)), codes, counts
             else:
                 some = test[start:stop]
                 counts = self.problem.weights[some].astype(np.float64)
                 yield self.problem.take(some), self.codes[some], counts
+
+    def _like_problem(self, rows: Rows) -> Rows:
+        return stored_like(rows, as_csr=self.problem.X.is_sparse)
 
 
 def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
@@ -124,10 +150,10 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
     fold = np.full(problem.n, -1, dtype=np.int16)
     if folds:
         fold = stratified(codes, folds, problem.settings.seed)
-        rows = np.full(data.n_rows, -1, dtype=np.int16)
-        rows[problem.rows] = fold
+        by_row = np.full(data.n_rows, -1, dtype=np.int16)
+        by_row[problem.rows] = fold
         shown = representatives(run.node(ARRANGE, "commit"))
-        attempt.write("fold_of_row", rows if shown is None else rows[shown])
+        attempt.write("fold_of_row", by_row if shown is None else by_row[shown])
         attempt.write("fold", fold)
         return {"folds": folds, "rows": data.n_rows, "variables": problem.n}
     held = DataSet.open(run.header["holdout"])
@@ -139,10 +165,15 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
         of_label[table.label] = np.arange(table.n_blocks)
         for start in range(0, held.n_rows, PART_ROWS):
             stop = min(start + PART_ROWS, held.n_rows)
-            block[start:stop] = of_label[rule.assign(held.rows.read(start, stop))]
+            rows = stored_like(held.rows.read(start, stop), as_csr=problem.X.is_sparse)
+            block[start:stop] = of_label[rule.assign(rows)]
     attempt.write("fold", fold)
     attempt.write("block", block)
-    about = {"held_out": held.n_rows, "fingerprint": held.fingerprint}
+    about = {
+        "held_out": held.n_rows,
+        "fingerprint": held.fingerprint,
+        "deciding": len(np.unique(block)),  # blocks that have any of these rows
+    }
     return {"folds": 0, "rows": data.n_rows, "variables": problem.n, **about}
 
 
@@ -157,7 +188,11 @@ def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.
 
 def read_split(run: RunFolder) -> HeldOut:
     """Open what is held out; kept for the next step of the process."""
-    return _read_split(run.place.url, run.node(SPLIT, "commit").attempt)
+    with _reading:  # one task reads for those that begin beside it
+        return _read_split(run.place.url, run.node(SPLIT, "commit").attempt)
+
+
+_reading = threading.Lock()
 
 
 @lru_cache(maxsize=1)

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels import Rows, stored_like
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model, decide
@@ -82,10 +81,7 @@ def decide_stored(choice: Choice, data_url: str, start: int, stop: int) -> Decid
 def decide_given(choice: Choice, rows: Rows) -> Decided:
     """Return the decision values of scaled rows."""
     model = held_model(choice)
-    if is_sparse(rows) and not model.is_sparse:
-        rows = np.ascontiguousarray(rows.toarray())
-    elif model.is_sparse and not is_sparse(rows):
-        rows = sparse.csr_array(rows)
+    rows = stored_like(rows, as_csr=model.is_sparse)
     begin = time.thread_time()
     mode = choice.mode if choice.level else "exact"
     values = decide_by(model, rows, mode, dtype=np.dtype(choice.precision).type)
@@ -95,7 +91,9 @@ def decide_given(choice: Choice, rows: Rows) -> Decided:
 def decide_by(
     model: AnyModel, X: Rows, mode: str, *, dtype: type = np.float32
 ) -> NDArray[np.float64]:
-    """Return the decision values of a model of two classes or of many."""
+    """Return the decision values of a model of two classes or of many, however rows are stored."""
+    if not (isinstance(model, Model) and model.features is not None):  # maps take either
+        X = stored_like(X, as_csr=model.is_sparse)
     if isinstance(model, ManyModel):
         return model.decide(X, dtype=dtype)
     if isinstance(model, BlocksModel):

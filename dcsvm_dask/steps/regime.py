@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dcsvm_dask.clustering.choice import APART
+from dcsvm_dask.solvers.divide import LEAST_KEPT
 from dcsvm_dask.storage.run import Record
 
-# Where less than this share of the blocks' own objective is left for the whole problem, the
-# blocks' machines contradict each other.
-LEAST_KEPT = 0.5
 # Where more than this share of the kernel's mass lies between a few clusters, every row sees most.
 MOST_BETWEEN = 0.2
 # Where the support vectors are several times what a working set holds, sets go to and fro between

@@ -28,9 +28,15 @@ def cache_bytes() -> int:
     return _cache_bytes
 
 
-def threads() -> int:
-    """Return how many threads this task may use; all where no other runs beside it."""
-    return _share.get() or _threads
+def threads(*, alone: bool = True) -> int:
+    """Return how many threads this task may use.
+
+    Parameters
+    ----------
+    alone : bool, default True
+        Whether its layer has no other tasks: those run beside it, in this process or in others.
+    """
+    return _share.get() or (_threads if alone else 1)
 
 
 def share(tasks: int) -> None:

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, counted_kernel_matrix
 from dcsvm_dask.solvers import Solution, solve_decomposition, solve_smo
+from dcsvm_dask.solvers.divide import NEGLIGIBLE
 from dcsvm_dask.steps.settings import Settings
 
 Vector = NDArray[np.float64]
 
-# Kernel values below this are zero in a block's matrix; its rows lie in k-d order.
-NEGLIGIBLE = 1e-10
 # Share of the tolerance that a product may lose by skipping far pairs of tiles; far below what
 # the violation needs, since the objective sums these errors over all rows.
 FAR_PAIRS = 1e-4

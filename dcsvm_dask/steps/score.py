@@ -10,7 +10,7 @@ import numpy as np
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.classes import winning_classes
 from dcsvm_dask.models.many import ManyModel
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.steps.committee import read_committee
 from dcsvm_dask.steps.predict import decide_by
 from dcsvm_dask.steps.problem import settings_of
@@ -44,7 +44,7 @@ def score_model(
         model = replace(model, committee=read_committee(run.node(committee, "commit")))
     decisions, positives = [], []
     for start, stop in _parts(data):
-        decisions.append(decide(model, data.rows.read(start, stop), mode))
+        decisions.append(decide_by(model, data.rows.read(start, stop), mode))
         positives.append(data.read_codes(start, stop) == 1)
     decision, positive = np.concatenate(decisions), np.concatenate(positives)
     attempt.write("decision", decision)

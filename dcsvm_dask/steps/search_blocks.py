@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.models.grid import solve_fold
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
+from dcsvm_dask.models.grid import FoldMachines, train_fold
 from dcsvm_dask.models.pairs import winners
 from dcsvm_dask.solvers.whole import SMALL
-from dcsvm_dask.steps.held_out import read_split
+from dcsvm_dask.steps.held_out import HeldOut, part_rows, read_split
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.search_scores import SCORES, accuracies, no_scores, write_scores
 from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+
+Index = NDArray[np.int64]
+Matrix = NDArray[np.floating[Any]]
 
 SOLVE = "solve"
 
@@ -31,6 +37,7 @@ def score_blocks(
     last: int,
     slot: int,
     slots: int,
+    alone: bool,
     tol: float,
     budget: int,
 ) -> Record:
@@ -43,13 +50,16 @@ def score_blocks(
     candidates : list of int
         The numbers of these among all candidates.
     first, last : int
-        Which of all blocks, in a random order of them; every `slots`-th of these is this slot's.
+        Which of the blocks that have held-out rows, in a random order of them; every `slots`-th of
+        these is this slot's.
+    alone : bool
+        Whether no other task runs beside this one.
     budget : int
         Most steps of a machine for each row that it trains on.
     """
     held, made = read_split(run), Kernel(**kernel)
     order = np.random.default_rng([held.problem.settings.seed, 9701])
-    mine = order.permutation(len(held.blocks))[first:last][slot::slots]
+    mine = order.permutation(held.deciding)[first:last][slot::slots]
     shape = len(costs), len(held.folds)
     right, rows, values = np.zeros(shape), np.zeros(shape), 0
     seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
@@ -57,42 +67,43 @@ def score_blocks(
     for done, number in enumerate(mine.tolist()):
         begin = time.perf_counter()
         own = held.blocks[number]
-        X, (outside, codes, counts) = held.problem.take(own), held.outside(number)
-        codes = np.concatenate([held.codes[own], codes])
-        counts = np.concatenate([held.problem.weights[own], counts])
-        dtype = np.float64 if len(own) <= SMALL else np.float32
+        X, dtype = held.problem.take(own), np.float64 if len(own) <= SMALL else np.float32
         with np.errstate(over="ignore", invalid="ignore"):
-            K = kernel_matrix(made, X, dtype=dtype, threads=threads() if slots == 1 else 1)
-            if outside.shape[0]:
-                K = np.concatenate([K, kernel_matrix(made, outside, X, dtype=dtype)])
-        values += len(codes) * len(own)
-        weight = np.concatenate([held.weight[own], np.ones(len(codes) - len(own))])
-        shared = time.perf_counter() - begin
+            K = kernel_matrix(made, X, dtype=dtype, threads=threads(alone=alone))
+        most = part_rows(values_of_row(len(own), len(costs), len(held.machines)))
+        values += len(own) ** 2
+        seconds += (time.perf_counter() - begin) / len(costs)
         for fold in held.folds:
-            train, test = held.of_fold(own, fold, len(codes))
-            rows[:, fold] += counts[test].sum()
-            try:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    found = solve_fold(
+            train, test = held.of_fold(own, fold)
+            machines: FoldMachines | None = None
+            with np.errstate(over="ignore", invalid="ignore"):
+                try:
+                    machines = train_fold(
                         K,
-                        codes,
-                        weight,
+                        held.codes[own],
+                        held.weight[own],
                         train,
-                        test,
                         np.array(costs),
                         held.machines,
                         equality=held.problem.settings.fit_intercept,
                         tol=tol,
                         most_steps=lambda rows: budget * rows,
                     )
-            except InputError:  # rows are finite: it is the kernel that is impossible here
-                solved[:] = False
-                continue
-            for place, decided in enumerate(found.values):
-                hit = winners(decided, held.n_classes) == codes[test]
-                right[place, fold] += counts[test][hit].sum()
-            seconds += found.seconds + shared / (len(costs) * len(held.folds))
-            solved &= found.solved
+                    seconds += machines.seconds
+                    solved &= machines.solved
+                except InputError:  # rows are finite: it is the kernel that is impossible here
+                    solved[:] = False
+                begin = time.perf_counter()
+                decided = _held_out(held, number, test, made, X, K, most)
+                for across, tested, codes, counts in decided:
+                    rows[:, fold] += counts.sum()
+                    values += 0 if across is K else across.size
+                    if machines is None:
+                        continue
+                    for place, of_C in enumerate(machines.decide(across, tested)):
+                        hit = winners(of_C, held.n_classes) == codes
+                        right[place, fold] += counts[hit].sum()
+                seconds += (time.perf_counter() - begin) / len(costs)
         advanced(done + 1, len(mine), "blocks", {"kernel_values": values})
     for name, array in zip(SCORES, (right, rows, seconds, solved), strict=True):
         attempt.write(name, array)
@@ -102,6 +113,32 @@ def score_blocks(
         "kernel_values": values,
         "solved": bool(solved.all()),
     }
+
+
+def values_of_row(block: float, costs: int, machines: int) -> int:
+    """Return how many float64 values a held-out row takes while a block's machines decide it."""
+    return 2 * int(block) + costs * machines
+
+
+def _held_out(
+    held: HeldOut, number: int, test: Index, kernel: Kernel, X: Rows, K: Matrix, most: int
+) -> Iterator[tuple[Matrix, Index, NDArray[np.int32], NDArray[np.float64]]]:
+    """Yield what a block decides, at most so many rows at a time.
+
+    Those of a fold are in the block's matrix K.
+
+    Yields
+    ------
+    tuple
+        A matrix of kernel values with the block's rows, which of its rows are decided, their
+        classes and as how many each counts.
+    """
+    own = held.blocks[number]
+    for start in range(0, len(test), most):
+        some = test[start : start + most]
+        yield K, some, held.codes[own[some]], held.problem.weights[own[some]]
+    for Z, codes, counts in held.outside(number, most):
+        yield kernel_matrix(kernel, Z, X, dtype=K.dtype), np.arange(len(codes)), codes, counts
 
 
 def commit_scores(

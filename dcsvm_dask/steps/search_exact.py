@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models.grid import Point, decide_point, solve_point
+from dcsvm_dask.models.grid import Point, decide_rows, model_of, solve_point
 from dcsvm_dask.models.pairs import winners
 from dcsvm_dask.solvers import Machine, Solution
-from dcsvm_dask.steps.held_out import read_split
+from dcsvm_dask.steps.held_out import part_rows, read_split
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.search_scores import accuracies, no_scores, write_scores
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
-
-Index = NDArray[np.int64]
 
 
 def solve_candidate(
@@ -47,7 +45,7 @@ def solve_candidate(
     """
     held, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
     everything = np.arange(held.problem.n)
-    train, test = held.of_fold(everything, fold, held.problem.n)
+    train, test = held.of_fold(everything, fold)
     X, codes = held.problem.take(train), held.codes[train]
     failed = False
     try:
@@ -65,16 +63,19 @@ def solve_candidate(
                 working_size=held.problem.settings.set_cap,
                 most_steps=lambda rows: budget * rows,
                 seed=held.problem.settings.seed,
-                threads=threads() if alone else 1,
+                threads=threads(alone=alone),
             )
     except InputError:  # rows are finite: it is the kernel that is impossible here
         point, failed = _no_point(codes, held.machines), True
     values, right, rows = point.kernel_values, 0.0, 0.0
-    support = len(_support(point.solutions, codes, held.machines))
+    model = model_of(made, X, codes, held.machines, point.solutions)
+    support = model.n_support
     seconds = time.perf_counter() - begin
-    for Z, true, counts in held.batches(test):
-        decided = decide_point(made, X, codes, held.machines, point.solutions, Z)
-        hit = winners(decided, held.n_classes) == true
+    for Z, true, counts in held.batches(test, part_rows(values_of_row(len(held.machines)))):
+        try:
+            hit = winners(decide_rows(model, Z), held.n_classes) == true
+        except InputError:  # as above, for rows that are held out
+            failed = True
         right += 0.0 if failed else float(counts[hit].sum())
         rows += float(counts.sum())
         values += Z.shape[0] * support
@@ -88,7 +89,7 @@ def solve_candidate(
         "rows": rows,
         "fit_seconds": seconds,
         "score_seconds": time.perf_counter() - begin - seconds,
-        "solved": point.solved,
+        "solved": point.solved and not failed,
         "support": support,
         "objective": sum(one.objective for one in point.solutions),
         "violation": max(one.violation for one in point.solutions),
@@ -117,13 +118,9 @@ def _solutions(
     ]
 
 
-def _support(solutions: list[Solution], codes: NDArray[np.int32], machines: list[Machine]) -> Index:
-    """Return the rows that are support vectors of some machine."""
-    used = np.zeros(len(codes), dtype=np.bool_)
-    for machine, found in zip(machines, solutions, strict=True):
-        rows, _ = machine.rows(codes)
-        used[rows[found.alpha > 0]] = True
-    return np.flatnonzero(used)
+def values_of_row(machines: int) -> int:
+    """Return how many float64 values a held-out row takes while machines decide it."""
+    return 3 * machines
 
 
 def commit_candidates(

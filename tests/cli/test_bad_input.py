@@ -147,6 +147,22 @@ def test_data_that_cannot_be_used(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--cv 0", "cv: 0 is not possible; it must be 2 folds or more"),
+        ("--C=-2^0.5", "C: '-2^0.5' is not possible; write numbers"),
+        ("--block-rows 3", "block-rows: 3 is not possible"),
+        ("--n-samples-clustering 1", "n-samples-clustering: 1 is not possible"),
+        ("--gamma 1 --kernel linear", "the linear kernel has no such parameter"),
+    ],
+)
+def test_searches_that_cannot_be_made(options: str, words: str, home: Path, tmp_path: Path) -> None:
+    flags = ["--run", tmp_path / "run", "--workers", 0, *options.split()]
+    refused(invoke("search", home / "d.zarr", *flags), words)
+    assert not (tmp_path / "run").exists()
+
+
 def test_data_of_one_class(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "one.csv"
     file.write_text("a,y\n1,yes\n2,yes\n3,yes\n")

@@ -74,6 +74,17 @@ def test_an_early_end_plans_no_more_than_its_level() -> None:
     assert early.kernel_values < plan(SETTINGS, GOALS, COVTYPE).kernel_values
 
 
+def test_coefficients_of_many_classes_are_planned() -> None:
+    few, many = (
+        plan(replace(SETTINGS, clusters=()), GOALS, replace(COVTYPE, class_rows=rows)).stages[-1]
+        for rows in ((COVTYPE.n_rows // 3,) * 3, (COVTYPE.n_rows // 500,) * 500)
+    )
+    assert few.relief == "lower --block-cap"
+    # The commit holds those of variables, of rows and of what is written: no cap changes that.
+    assert many.need.most > 3 * 499 * 8 * COVTYPE.n_rows
+    assert many.relief is None
+
+
 def test_the_memory_of_a_worker_is_the_process_and_its_largest_task() -> None:
     found = plan(SETTINGS, GOALS, COVTYPE)
     largest = max(stage.task_bytes for stage in found.stages)

@@ -11,7 +11,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models.grid import decide_point, solve_fold, solve_point
+from dcsvm_dask.models.grid import decide_point, decide_rows, model_of, solve_fold, solve_point
+from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.solvers import machines_of
 
 COSTS = np.array([0.1, 3.0, 100.0])
@@ -89,6 +90,23 @@ def test_a_start_from_blocks_changes_nothing(equality: bool) -> None:
         assert found.solved
         for one, other in zip(found.solutions, wanted.solutions, strict=True):
             assert one.objective == pytest.approx(other.objective, rel=1e-6)
+
+
+def test_a_model_has_support_vectors_alone_and_their_coefficients_once() -> None:
+    X, y = load_digits(n_class=5, return_X_y=True)
+    X = (X / 16).astype(np.float32)
+    kernel, machines = Kernel("rbf", 0.05), machines_of(5)
+    point = solve_point(kernel, X, y, np.full(len(y), 3.0), machines)
+    used = np.zeros(len(y), dtype=np.bool_)
+    for machine, found in zip(machines, point.solutions, strict=True):
+        used[machine.rows(y)[0][found.alpha > 0]] = True
+    model = model_of(kernel, X, y, machines, point.solutions)
+    assert isinstance(model, PairsModel)
+    assert model.dual_coef.shape == (4, np.count_nonzero(used))
+    np.testing.assert_array_equal(model.of_class, np.bincount(y[used]))
+    np.testing.assert_array_equal(
+        decide_rows(model, X[:50]), decide_point(kernel, X, y, machines, point.solutions, X[:50])
+    )
 
 
 def test_points_of_one_class_and_of_none() -> None:

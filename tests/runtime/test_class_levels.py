@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from dcsvm_dask.diagnostics.report.tables import tables
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.steps import class_start
 from dcsvm_dask.steps.predict import load_any
 
 HERE = Execution(workers=0)
@@ -126,6 +129,26 @@ def test_an_early_model_is_that_of_svc_in_every_cluster(
     assert accuracy == np.mean(found == y[ROWS:]) > 0.9
     naive = run.evaluate((X[ROWS:], y[ROWS:]), mode="naive")
     assert (naive["mode"], naive["level"]) == ("naive", 1)
+
+
+def test_tasks_beside_each_other_read_a_start_once(
+    train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, made = train(clusters=(4,), stop_at=1), []
+
+    class Counted(class_start.Start):
+        def __init__(self, *given: Any) -> None:
+            made.append(given)
+            time.sleep(0.05)
+            super().__init__(*given)
+
+    monkeypatch.setattr(class_start, "Start", Counted)
+    class_start._read_start.cache_clear()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: class_start.read_start(run.folder, "level-1"), range(4)))
+    class_start._read_start.cache_clear()
+    assert len(made) == 1
+    assert all(one is found[0] for one in found)
 
 
 def test_an_early_run_goes_on_to_the_exact_model(train: Train, digits: Any) -> None:

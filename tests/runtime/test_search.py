@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
+from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.search import grid
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.steps import held_out
 from dcsvm_dask.steps.held_out import stratified
 from dcsvm_dask.storage.dataset import DataSet
 
@@ -221,6 +226,110 @@ def test_a_search_goes_on_where_it_was_stopped(search: Search, after: int) -> No
         assert {k: v for k, v in one.items() if k not in times} == {
             k: v for k, v in other.items() if k not in times
         }
+
+
+def nearest_to_one(rows: Any, many: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the held-out rows of each class that are nearest to one of them."""
+    X, y = rows[0][1100:], rows[1][1100:]
+    order = np.argsort(np.square(X - X[0]).sum(axis=1))
+    order = np.concatenate([order[y[order] == code][:many] for code in (0, 1)])
+    return X[order], y[order]
+
+
+def test_blocks_without_held_out_rows_are_left_out(
+    search: Search, rows: Any, tmp_path: Path
+) -> None:
+    few = tmp_path / "few.zarr"
+    api.ingest(nearest_to_one(rows, 3), few)
+    run = search(validation=few, block_rows=64, halving=True, exact=1)
+    assert run.status()["state"] == "complete"
+    split = run.folder.node("split", "commit")
+    blocks = len(run.folder.node("arrange", "commit").read("block_label"))
+    deciding = len(np.unique(split.read("block")))
+    assert split.record["deciding"] == deciding <= 6 < blocks
+    solved = [
+        node.record["blocks"]
+        for name in run.folder.nodes("early-1")
+        if (node := run.folder.find("early-1", name)) is not None and "blocks" in node.record
+    ]
+    assert 0 < max(solved) <= deciding
+    assert all(row["accuracy"] is not None for row in run.results())
+    assert sum(row["share"] == 1.0 for row in run.results()) >= 1
+
+
+@pytest.mark.parametrize("words", [{}, {"block_rows": 256, "exact": 2}])
+def test_rows_that_validate_may_be_stored_otherwise(
+    search: Search, data: str, rows: Any, tmp_path: Path, words: dict[str, Any]
+) -> None:
+    X, y = rows
+    api.ingest((X[:1100], y[:1100]), tmp_path / "sparse.zarr", sparse=True)
+    api.ingest((X[1100:], y[1100:]), tmp_path / "held.zarr", sparse=True)
+    wanted = search("dense", validation=f"{data}/test", **words).results()
+    for name, place, held in (
+        ("one", data, tmp_path / "held.zarr"),
+        ("other", str(tmp_path / "sparse.zarr"), f"{data}/test"),
+    ):
+        found = search(name, place, validation=held, refit=True, **words)
+        for row, expected in zip(found.results(), wanted, strict=True):
+            assert row["accuracy"] == pytest.approx(expected["accuracy"], abs=3.1 / 400)
+        assert found.best is not None
+        assert found.best.status()["state"] == "complete"
+
+
+@pytest.mark.parametrize("words", [{"cv": 3}, {"validation": "test"}])
+@pytest.mark.parametrize("exact", [0, 2])
+def test_how_many_rows_are_decided_at_a_time_changes_nothing(
+    search: Search, data: str, monkeypatch: pytest.MonkeyPatch, words: dict[str, Any], exact: int
+) -> None:
+    words = {key: f"{data}/test" if key == "validation" else value for key, value in words.items()}
+    whole = search("whole", block_rows=256, exact=exact, **words).results()
+    monkeypatch.setattr(held_out, "PART_VALUES", 1)
+    monkeypatch.setattr(held_out, "LEAST_PART_ROWS", 17)
+    parts = search("parts", block_rows=256, exact=exact, **words).results()
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one["splits"], other["splits"], atol=1.1 / 366)
+
+
+def test_tasks_beside_each_other_read_what_is_held_out_once(
+    search: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, made = search(C=1.0, gamma=1.0), []
+
+    class Counted(held_out.HeldOut):
+        def __init__(self, *given: Any) -> None:
+            made.append(given)
+            time.sleep(0.05)
+            super().__init__(*given)
+
+    monkeypatch.setattr(held_out, "HeldOut", Counted)
+    held_out._read_split.cache_clear()
+    with ThreadPoolExecutor(4) as pool:
+        found = set(map(id, pool.map(held_out.read_split, [run.folder] * 4)))
+    held_out._read_split.cache_clear()
+    assert len(made) == len(found) == 1
+
+
+def test_goals_of_levels_are_none_of_a_search(search: Search) -> None:
+    run = search(C=1.0, gamma=1.0)
+    given: list[dict[str, Any]] = [{"stop_at": 1}, {"committee": True}, {"max_rounds": 3}]
+    for goals in given:
+        with pytest.raises(InputError, match="is a search, which has no such goal"):
+            api.resume(run.url, execution=HERE, quiet=True, **goals)
+    api.resume(run.url, execution=HERE, quiet=True, stop_at=0, committee=False)
+
+
+def test_how_many_rows_are_clustered_is_an_option_of_the_command(data: str, tmp_path: Path) -> None:
+    words = ["--C", "1,8", "--gamma", "1", "--block-rows", "256", "--exact", "0", "--no-refit"]
+    flags = ["--n-samples-clustering", "300", "--workers", "0", "--quiet", "--no-report"]
+    place = tmp_path / "run"
+    done = CliRunner().invoke(main, ["search", data, "--run", str(place), *words, *flags])
+    assert done.exit_code == 0, done.output
+    assert api.open_run(place).folder.header["settings"]["n_samples_clustering"] == 300
+
+
+def test_a_search_that_is_stopped_says_what_stays(search: Search) -> None:
+    run = search(block_rows=256, callbacks=[Stop(6)])
+    assert "what was scored stays" in run.status()["message"]
 
 
 @pytest.mark.long

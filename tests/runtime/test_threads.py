@@ -42,7 +42,11 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def alone(run: RunFolder, attempt: Attempt, **_: Any) -> Record:
     began.append("alone")
-    return {"threads": resources.threads(), "here": threading.current_thread().name}
+    return {
+        "threads": resources.threads(),
+        "of_many": resources.threads(alone=False),
+        "here": threading.current_thread().name,
+    }
 
 
 def paired(run: RunFolder, attempt: Attempt, *, slot: int) -> Record:
@@ -102,6 +106,7 @@ def test_nodes_of_a_layer_run_side_by_side_and_callbacks_here(run: RunFolder) ->
     assert {record["threads"] for record in records} == {1}
     first = run.node("level-1", "first").record
     assert (first["threads"], first["here"]) == (2, main)
+    assert first["of_many"] == 1  # as on a cluster, where other tasks run in other processes
     assert told.seen == {main}
     assert told.nodes[0] == "first"
     assert sorted(told.nodes[1:7]) == [f"solve-{i:04d}" for i in range(6)]
