@@ -64,10 +64,10 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     ----------
     cv_results_ : dict of ndarrays
         GridSearchCV's: ``params``, ``param_*``, ``split*_test_score``, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``, ``mean_fit_time`` and ``std_fit_time`` (seconds of
-        a fold, with its share of the kernel matrix), ``mean_score_time``, ``std_score_time``; and
-        ``early`` (whether the score is that of blocks), ``solved`` (whether all machines are within
-        the tolerance).
+        ``std_test_score``, ``rank_test_score`` (exact scores before early ones), ``mean_fit_time``
+        and ``std_fit_time`` (seconds of a fold, with its share of the kernel matrix),
+        ``mean_score_time``, ``std_score_time``; and ``early`` (whether the score is that of
+        blocks), ``solved`` (whether all machines are within the tolerance).
     best_estimator_ : DCSVC
         Where `refit`.
     best_index_, best_params_, best_score_
@@ -129,6 +129,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         base = clone(DCSVC() if self.estimator is None else self.estimator)
         candidates = self._candidates(base)
+        base._check_words()
         given, labels = X, np.asarray(y)
         X, codes = checking.training_rows(self, X, y)
         base.classes_ = self.classes_
@@ -248,6 +249,12 @@ def _results(
     found |= {f"split{number}_test_score": scores[:, number] for number in range(scores.shape[1])}
     mean = scores.mean(axis=1)
     found["mean_test_score"], found["std_test_score"] = mean, scores.std(axis=1)
-    found["rank_test_score"] = np.array([1 + np.sum(mean > one) for one in mean], dtype=np.int32)
+    found["rank_test_score"] = _ranks(mean, early)
     found["early"], found["solved"] = early, solved
     return found
+
+
+def _ranks(mean: Vector, early: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return ranks from 1: exact scores come first, as the best is one of them; equal ones tie."""
+    before = (~early & early[:, None]) | ((mean > mean[:, None]) & (early == early[:, None]))
+    return np.asarray(1 + before.sum(axis=1), dtype=np.int32)
