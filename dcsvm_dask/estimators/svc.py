@@ -204,7 +204,6 @@ class DCSVC(TellsCallbacks, Voting):
         start = None if last is None else last.alpha(X, codes, self.classes_)
         kernel = checking.kernel_of(self, X)
         C = checking.bounds(self, X, codes, sample_weight)
-        self._kernel, self.shape_fit_ = kernel, X.shape
         variables = variables_of(X, codes, C, kernel)
         divides = svc_runs.divides(self, len(variables.rows), known=start is not None)
         n_classes = len(self.classes_)
@@ -212,12 +211,13 @@ class DCSVC(TellsCallbacks, Voting):
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, X, y, count, about)
         if divides:
-            svc_runs.fit(self, X, codes, checking.weights_of(X, sample_weight), tasks)
+            svc_runs.fit(self, kernel, X, codes, checking.weights_of(X, sample_weight), tasks)
         else:
             alpha = None if start is None else gathered(start, variables)
-            machines = in_memory.solved(self, X, codes, variables, alpha, tasks)
+            machines = in_memory.solved(self, kernel, X, codes, variables, alpha, tasks)
             found = of_machines(machines, variables, codes, n_classes)
             self._learn(found, codes, lambda rows: X[rows])
+        self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 
     @classmethod

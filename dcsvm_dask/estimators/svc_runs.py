@@ -14,7 +14,7 @@ from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.exact import of_run
 from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
 from dcsvm_dask.estimators.runs import reached, rows_of_weight, trained, words_of
-from dcsvm_dask.kernels import Rows
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
@@ -48,6 +48,7 @@ def divides(estimator: Any, n: int, *, known: bool) -> bool:
 
 def fit(
     estimator: Any,
+    kernel: Kernel,
     X: Rows,
     codes: NDArray[np.int32],
     weights: NDArray[np.float64] | None,
@@ -65,7 +66,7 @@ def fit(
     rows = np.arange(len(codes))
     if weights is not None:
         rows = rows_of_weight(codes, weights, estimator.classes_)
-    words = {**words_of(estimator, estimator._kernel), "stop_at": estimator.stop_at}
+    words = {**words_of(estimator, kernel), "stop_at": estimator.stop_at}
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
     how["more_callbacks"] = [StageTasks(tasks)]
     with (
