@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextvars import ContextVar
 
 # Share of a process's memory that decompressed rows may take from one task to the next.
@@ -31,6 +32,11 @@ def cache_bytes() -> int:
 def threads() -> int:
     """Return how many threads this task may use; all where no other runs beside it."""
     return _share.get() or _threads
+
+
+def side_by_side() -> int:
+    """Return how many tasks a process runs at a time that has no workers: one a core at most."""
+    return min(threads(), os.cpu_count() or 1)
 
 
 def share(tasks: int) -> None:
