@@ -70,6 +70,11 @@ class _Decided(Voting):
         self.decision_function_shape = task.base.decision_function_shape
         self.break_ties = task.base.break_ties
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return none: it is not cloned, but scorers may print it."""
+        del deep
+        return {}
+
     def _pair_values(self, X: Index) -> Vector:
         return np.asarray(self._values[X[:, 0]])
 

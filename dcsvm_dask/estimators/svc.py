@@ -15,6 +15,8 @@ from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 
 SHAPES = ("ovr", "ovo")
+MOST_CACHE = 1e12
+"""MB; more is a mistake."""
 
 
 class DCSVC(TellsCallbacks, Voting):
@@ -243,12 +245,14 @@ class DCSVC(TellsCallbacks, Voting):
         return made
 
     def _check_words(self) -> None:
-        shape = self.decision_function_shape
-        if shape not in SHAPES:
+        shape: Any = self.decision_function_shape
+        if not (isinstance(shape, str) and shape in SHAPES):
             raise InputError(
                 f"decision_function_shape is {shape!r:.80}; give one of {', '.join(SHAPES)}."
             )
+        checking.check_flags(self, "fit_intercept", "break_ties", "warm_start")
+        checking.most_steps(self.max_iter, -1)
         if self.break_ties and shape == "ovo":
             raise InputError('break_ties needs decision_function_shape="ovr".')
-        if not (checking.is_real(self.cache_size) and self.cache_size > 0):
+        if not (checking.is_real(self.cache_size) and 0 < self.cache_size <= MOST_CACHE):
             raise InputError(f"cache_size is {self.cache_size!r:.80}; give MB, above 0.")

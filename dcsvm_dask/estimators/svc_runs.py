@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import numbers
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,7 @@ def divides(estimator: Any, n: int, *, known: bool) -> bool:
 
     They are not many where a solution near to theirs is known.
     """
-    asked = [name for name in WISHES if getattr(estimator, name)]
+    asked = [name for name in WISHES if _is_given(getattr(estimator, name))]
     bounded = estimator.max_iter != -1
     if asked and bounded:
         raise InputError(
@@ -44,6 +45,11 @@ def divides(estimator: Any, n: int, *, known: bool) -> bool:
         )
     many = n >= LEAST_ROWS_FOR_LEVELS and len(estimator.classes_) == 2
     return bool(asked) or (many and not bounded and not known)
+
+
+def _is_given(value: Any) -> bool:
+    nothing = isinstance(value, str | bytes | numbers.Number | Sequence) and not value
+    return value is not None and not nothing
 
 
 def fit(

@@ -54,8 +54,9 @@ class Kernel:
     coef0: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.name not in CODES:
-            raise InputError(f"kernel {self.name!r} is unknown; choose one of {', '.join(CODES)}.")
+        name: Any = self.name
+        if not (isinstance(name, str) and name in CODES):
+            raise InputError(f"kernel {name!r:.80} is unknown; choose one of {', '.join(CODES)}.")
         if not (_is_number(self.gamma) and self.gamma > 0):
             raise InputError(f"gamma is {self.gamma!r:.80}; give a finite number above 0.")
         if not (_is_number(self.degree) and 1 <= self.degree < 2**31 and self.degree % 1 == 0):

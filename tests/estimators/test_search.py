@@ -162,6 +162,12 @@ def test_scores_are_those_of_the_fitted_estimator(
         ({"param_grid": {"tol": [1.0]}}, "param_grid has tol; possible are C, kernel"),
         ({"param_grid": {"C": [1, -1]}}, "C is -1"),
         ({"param_grid": {"gamma": [0.0]}}, "gamma is 0"),
+        ({"param_grid": {"C": [1]}, "estimator": 1}, "estimator is a int: give a DCSVC"),
+        ({"param_grid": {"C": [1]}, "cv": []}, "cv is .*; give a number of folds"),
+        ({"param_grid": {"C": [1]}, "cv": [1]}, "cv is .*; give a number of folds"),
+        ({"param_grid": {"C": [1]}, "cv": [([0, 1], [569])]}, "row numbers, below 569"),
+        ({"param_grid": {"C": [1]}, "scoring": ["accuracy"]}, "scoring is .*; give the name of"),
+        ({"param_grid": {"C": [1]}, "refit": None}, "refit is None; give True or False"),
         ({"param_grid": {"C": [1]}, "estimator": SVC()}, "estimator is a SVC: give a DCSVC"),
         (
             {
@@ -177,4 +183,13 @@ def test_scores_are_those_of_the_fitted_estimator(
 def test_what_cannot_be_searched_is_refused(words: dict[str, Any], said: str, cancer: Any) -> None:
     X, y = cancer
     with pytest.raises(InputError, match=said):
-        clone(DCSVMSearchCV(**words)).fit(X, y)
+        DCSVMSearchCV(**words).fit(X, y)
+
+
+def test_masks_are_splits_too(cancer: Any) -> None:
+    X, y = cancer
+    mask = np.arange(len(y)) % 3 > 0
+    how: dict[str, Any] = {"param_grid": {"C": [1.0], "gamma": [0.05]}, "refit": False}
+    found = DCSVMSearchCV(**how, cv=[(mask, ~mask)]).fit(X, y)
+    wanted = DCSVMSearchCV(**how, cv=[(np.flatnonzero(mask), np.flatnonzero(~mask))]).fit(X, y)
+    assert found.best_score_ == wanted.best_score_
