@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from dcsvm_dask.api.run import Run
 from dcsvm_dask.api.training import train
 from dcsvm_dask.diagnostics.report.trials import trials
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
-from dcsvm_dask.pipeline.file import Pipeline, Planned, read_pipeline
+from dcsvm_dask.pipeline.file import DATA_KEYS, Pipeline, Planned, read_pipeline
+from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.runtime import predict as predicting
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
@@ -21,6 +23,7 @@ from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.made_with import differing, made_with
 from dcsvm_dask.storage.run import RunFolder
 
 
@@ -64,6 +67,8 @@ def run_pipeline(
     out = Location.of(pipeline.data_out)
     known = (out / "dataset.json").exists()
     dataset = DataSet.open(out) if known else ingest(out=out, **pipeline.data)
+    if known:
+        _refuse_other_data(dataset, pipeline.data, file)
     if pipeline.modes is not None and "test" not in dataset.parts:
         raise InputError(
             f"{file}: [test] needs rows held out, {dataset.url} has none; give [data] a test or a "
@@ -112,6 +117,21 @@ def _test(run: Run, modes: tuple[str, ...], execution: Execution) -> None:
         return predicting.evaluate(run.folder, held_out, choice, execution, nobody)
 
     trials(run.folder, modes, measure)
+
+
+def _refuse_other_data(
+    dataset: DataSet, data: dict[str, Any], file: str | os.PathLike[str]
+) -> None:
+    """Refuse a data set that was made otherwise than a pipeline says."""
+    usual = {name: one.default for name, one in signature(ingest).parameters.items()}
+    weights = Weights.of(data["weights"]) if "weights" in data else None
+    asked = made_with(usual | data, weights)
+    word = differing(dataset.made_with, {word: asked[word] for word in DATA_KEYS})
+    if word is not None:
+        raise InputError(
+            f"{dataset.place}: was made with another value of {word} than {file} has; "
+            "name another data set in [output], or delete that folder"
+        )
 
 
 def _refuse_other(planned: Planned, dataset: DataSet, file: str | os.PathLike[str]) -> None:

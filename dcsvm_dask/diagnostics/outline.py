@@ -27,7 +27,7 @@ def outline(plan: Plan, workers: int) -> str:
     lines += [
         (
             f"memory: a worker needs about {megabytes(plan.worker_bytes)} and at most "
-            f"{megabytes(plan.most_bytes)} (a task of {plan.largest.stage.name}), beside "
+            f"{megabytes(plan.most_bytes())} (a task of {plan.largest().stage.name}), beside "
             "rows that it keeps where there is room"
         ),
         (

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
-from dcsvm_dask.models.pairs import confidences, winners
 from dcsvm_dask.solvers import machines_of
 from dcsvm_dask.solvers.whole import SMALL
 
@@ -62,18 +62,21 @@ class Task:
         return float(C)
 
 
-class _Decided(ClassifierMixin, BaseEstimator):
-    """Stands for a fitted machine of which the decisions on some rows are known, by their place."""
+class _Decided(Voting):
+    """Stands for a fitted `DCSVC` of which the decisions on some rows are known, by their place."""
 
-    def __init__(self, classes: NDArray[Any], values: Vector) -> None:
-        self.classes_, self._values = classes, values
+    def __init__(self, task: Task, values: Vector) -> None:
+        self.classes_, self._values = task.classes, values
+        self.decision_function_shape = task.base.decision_function_shape
+        self.break_ties = task.base.break_ties
 
-    def predict(self, places: Index) -> NDArray[Any]:
-        return np.asarray(self.classes_[winners(self._values[places[:, 0]], len(self.classes_))])
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return none: it is not cloned, but scorers may print it."""
+        del deep
+        return {}
 
-    def decision_function(self, places: Index) -> Vector:
-        values = self._values[places[:, 0]]
-        return -values[:, 0] if len(self.classes_) == 2 else confidences(values, len(self.classes_))
+    def _pair_values(self, X: Index) -> Vector:
+        return np.asarray(self._values[X[:, 0]])
 
 
 def scored(
@@ -99,7 +102,7 @@ def scored(
         for split, (_, test) in enumerate(task.splits):
             rows = np.arange(len(test))[:, None]
             for number, place in enumerate(places):
-                known = _Decided(task.classes, decided[split][number])
+                known = _Decided(task, decided[split][number])
                 scores[place, split] = task.scorer(known, rows, task.labels[test])
     return scores, seconds, np.asarray(solved.all(axis=1))
 
@@ -155,7 +158,7 @@ def exactly_scored(
             seconds[number, split] = time.perf_counter() - begin
             solved[number, split] = point.solved
             values = decide_point(kernel, X, codes, machines, before, task.X[test])
-            known = _Decided(task.classes, values)
+            known = _Decided(task, values)
             scores[number, split] = task.scorer(known, rows, task.labels[test])
 
     for_each(solve, range(len(jobs)), threads)

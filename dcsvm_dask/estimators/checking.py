@@ -25,6 +25,7 @@ from dcsvm_dask.steps import resources
 
 FEW_VALUES = 1 << 24
 """Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""
+MOST_THREADS = 4096
 MOST_SEED = np.iinfo(np.int32).max
 
 
@@ -185,9 +186,10 @@ def tolerance(tol: Any) -> float:
 
 def most_steps(max_iter: Any, none: int | None) -> int | None:
     """Return the limit on steps; `none`, where there is one, is the word for the usual one."""
-    if none is not None and max_iter == none:
+    whole = is_a(max_iter, numbers.Integral)
+    if none is not None and whole and max_iter == none:
         return None
-    if not (is_a(max_iter, numbers.Integral) and max_iter >= 1):
+    if not (whole and max_iter >= 1):
         no_limit = "" if none is None else f", or {none} for the usual limit"
         raise InputError(f"max_iter is {max_iter!r:.80}; give a whole number from 1{no_limit}.")
     return int(max_iter)
@@ -201,8 +203,10 @@ def threads_of(n_jobs: Any) -> int:
     """
     if n_jobs is None:
         return 1
-    if not is_a(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise InputError(f"n_jobs is {n_jobs!r:.80}; give a whole number but 0, or None.")
+    if not is_a(n_jobs, numbers.Integral) or n_jobs == 0 or n_jobs > MOST_THREADS:
+        raise InputError(
+            f"n_jobs is {n_jobs!r:.80}; give a whole number but 0, up to {MOST_THREADS}, or None."
+        )
     if n_jobs > 0:
         return int(n_jobs)
     most = max((pool["num_threads"] for pool in threadpool_info()), default=1)
@@ -218,6 +222,14 @@ def threads_for_tasks(n_jobs: Any) -> Iterator[None]:
         yield
     finally:
         resources.use(threads=before)
+
+
+def check_flags(estimator: Any, *names: str) -> None:
+    """Refuse parameters that are neither true nor false."""
+    for name in names:
+        value = getattr(estimator, name)
+        if not isinstance(value, bool | np.bool_ | numbers.Integral):
+            raise InputError(f"{name} is {value!r:.80}; give True or False.")
 
 
 def is_real(value: Any) -> bool:

@@ -14,7 +14,7 @@ from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.fit_tasks import FitTasks
 from dcsvm_dask.estimators.variables import Variables
-from dcsvm_dask.kernels import Rows
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import SolvedMachine, machines_of, solve_machines
 from dcsvm_dask.solvers.whole import DIVIDED_FROM
 
@@ -29,6 +29,7 @@ SHARED = 0.25
 
 def solved(
     estimator: Any,
+    kernel: Kernel,
     X: Rows,
     codes: NDArray[np.int32],
     variables: Variables,
@@ -45,7 +46,7 @@ def solved(
     Z, codes = X[variables.rows], codes[variables.rows]
     with threadpool_limits(1):
         return solve_machines(
-            estimator._kernel,
+            kernel,
             Z,
             codes,
             variables.C,

@@ -127,8 +127,10 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         ConvergenceWarning
             If a machine is not solved to `tol` within `max_iter` passes.
         """
-        if self.loss not in LOSSES:
-            raise InputError(f"loss is {self.loss!r:.80}; give one of {', '.join(LOSSES)}.")
+        loss: Any = self.loss
+        if not (isinstance(loss, str) and loss in LOSSES):
+            raise InputError(f"loss is {loss!r:.80}; give one of {', '.join(LOSSES)}.")
+        checking.check_flags(self, "fit_intercept")
         scaling = self.intercept_scaling
         if self.fit_intercept and not (checking.is_real(scaling) and scaling > 0):
             raise InputError(f"intercept_scaling is {scaling!r:.80}; give a number above 0.")
@@ -148,7 +150,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
                 X,
                 labels,
                 C * np.where(has_factor, self.class_weight_[codes], 1.0),
-                loss=self.loss,  # type: ignore[arg-type]  # checked above
+                loss=loss,  # type: ignore[arg-type]  # checked above
                 constant=float(scaling) if self.fit_intercept else 0.0,
                 tol=tol,
                 max_iter=limit,

@@ -64,10 +64,10 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     ----------
     cv_results_ : dict of ndarrays
         GridSearchCV's: ``params``, ``param_*``, ``split*_test_score``, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score``, ``mean_fit_time`` and ``std_fit_time`` (seconds of
-        a fold, with its share of the kernel matrix), ``mean_score_time``, ``std_score_time``; and
-        ``early`` (whether the score is that of blocks), ``solved`` (whether all machines are within
-        the tolerance).
+        ``std_test_score``, ``rank_test_score`` (exact scores before early ones), ``mean_fit_time``
+        and ``std_fit_time`` (seconds of a fold, with its share of the kernel matrix),
+        ``mean_score_time``, ``std_score_time``; and ``early`` (whether the score is that of
+        blocks), ``solved`` (whether all machines are within the tolerance).
     best_estimator_ : DCSVC
         Where `refit`.
     best_index_, best_params_, best_score_
@@ -127,13 +127,14 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         ValueError
             If a parameter or the data cannot be used.
         """
+        candidates = self._candidates()
         base = clone(DCSVC() if self.estimator is None else self.estimator)
-        candidates = self._candidates(base)
+        base._check_words()
         given, labels = X, np.asarray(y)
         X, codes = checking.training_rows(self, X, y)
         base.classes_ = self.classes_
         C = checking.bounds(base, X, codes, sample_weight)
-        splits = list(check_cv(self.cv, labels, classifier=True).split(X, labels))
+        splits = self._splits(X, labels)
         scorer = check_scoring(DCSVC(), scoring=self.scoring)
         task = Task(base, X, codes, C / base.C, labels, self.classes_, splits, scorer)
         threads = checking.threads_of(self.n_jobs)
@@ -161,10 +162,32 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             self.refit_time_ = time.perf_counter() - begin
         return self
 
-    def _candidates(self, base: Any) -> list[dict[str, Any]]:
-        """Return the parameters of all candidates."""
-        if not isinstance(base, DCSVC):
-            raise InputError(f"estimator is a {type(base).__name__}: give a DCSVC.")
+    def _splits(self, X: Any, labels: NDArray[Any]) -> list[tuple[Index, Index]]:
+        """Return the rows of each split that train, and those that are held out."""
+        why: Exception | None = None
+        try:
+            splits = [
+                (_row_numbers(train, len(labels)), _row_numbers(test, len(labels)))
+                for train, test in check_cv(self.cv, labels, classifier=True).split(X, labels)
+            ]
+        except (TypeError, IndexError) as error:
+            splits, why = [], error
+        if not splits or not all(len(train) and len(test) for train, test in splits):
+            raise InputError(
+                f"cv is {self.cv!r:.80}; give a number of folds, a splitter of scikit-learn, or "
+                f"pairs of arrays of row numbers, below {len(labels)}."
+            ) from why
+        return splits
+
+    def _candidates(self) -> list[dict[str, Any]]:
+        """Return the parameters of all candidates; check the others."""
+        if not isinstance(self.estimator, DCSVC | None):
+            raise InputError(f"estimator is a {type(self.estimator).__name__}: give a DCSVC.")
+        checking.check_flags(self, "refit")
+        if not (isinstance(self.scoring, str | None) or callable(self.scoring)):
+            raise InputError(
+                f"scoring is {self.scoring!r:.80}; give the name of one scorer, or a callable."
+            )
         if not isinstance(self.param_grid, dict | list) or not self.param_grid:
             raise InputError("param_grid is missing: give lists of values, as for GridSearchCV.")
         candidates = [dict(one) for one in ParameterGrid(self.param_grid)]
@@ -248,6 +271,17 @@ def _results(
     found |= {f"split{number}_test_score": scores[:, number] for number in range(scores.shape[1])}
     mean = scores.mean(axis=1)
     found["mean_test_score"], found["std_test_score"] = mean, scores.std(axis=1)
-    found["rank_test_score"] = np.array([1 + np.sum(mean > one) for one in mean], dtype=np.int32)
+    found["rank_test_score"] = _ranks(mean, early)
     found["early"], found["solved"] = early, solved
     return found
+
+
+def _row_numbers(given: Any, n: int) -> Index:
+    """Return row numbers, also of a mask."""
+    return np.asarray(np.arange(n)[np.asarray(given)])
+
+
+def _ranks(mean: Vector, early: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return ranks from 1: exact scores come first, as the best is one of them; equal ones tie."""
+    before = (~early & early[:, None]) | ((mean > mean[:, None]) & (early == early[:, None]))
+    return np.asarray(1 + before.sum(axis=1), dtype=np.int32)

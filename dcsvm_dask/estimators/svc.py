@@ -15,6 +15,8 @@ from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 
 SHAPES = ("ovr", "ovo")
+MOST_CACHE = 1e12
+"""MB; more is a mistake."""
 
 
 class DCSVC(TellsCallbacks, Voting):
@@ -204,7 +206,6 @@ class DCSVC(TellsCallbacks, Voting):
         start = None if last is None else last.alpha(X, codes, self.classes_)
         kernel = checking.kernel_of(self, X)
         C = checking.bounds(self, X, codes, sample_weight)
-        self._kernel, self.shape_fit_ = kernel, X.shape
         variables = variables_of(X, codes, C, kernel)
         divides = svc_runs.divides(self, len(variables.rows), known=start is not None)
         n_classes = len(self.classes_)
@@ -212,12 +213,13 @@ class DCSVC(TellsCallbacks, Voting):
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, X, y, count, about)
         if divides:
-            svc_runs.fit(self, X, codes, checking.weights_of(X, sample_weight), tasks)
+            svc_runs.fit(self, kernel, X, codes, checking.weights_of(X, sample_weight), tasks)
         else:
             alpha = None if start is None else gathered(start, variables)
-            machines = in_memory.solved(self, X, codes, variables, alpha, tasks)
+            machines = in_memory.solved(self, kernel, X, codes, variables, alpha, tasks)
             found = of_machines(machines, variables, codes, n_classes)
             self._learn(found, codes, lambda rows: X[rows])
+        self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 
     @classmethod
@@ -243,12 +245,14 @@ class DCSVC(TellsCallbacks, Voting):
         return made
 
     def _check_words(self) -> None:
-        shape = self.decision_function_shape
-        if shape not in SHAPES:
+        shape: Any = self.decision_function_shape
+        if not (isinstance(shape, str) and shape in SHAPES):
             raise InputError(
                 f"decision_function_shape is {shape!r:.80}; give one of {', '.join(SHAPES)}."
             )
+        checking.check_flags(self, "fit_intercept", "break_ties", "warm_start")
+        checking.most_steps(self.max_iter, -1)
         if self.break_ties and shape == "ovo":
             raise InputError('break_ties needs decision_function_shape="ovr".')
-        if not (checking.is_real(self.cache_size) and self.cache_size > 0):
+        if not (checking.is_real(self.cache_size) and 0 < self.cache_size <= MOST_CACHE):
             raise InputError(f"cache_size is {self.cache_size!r:.80}; give MB, above 0.")

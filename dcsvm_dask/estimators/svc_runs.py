@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import numbers
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.exact import of_run
 from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
 from dcsvm_dask.estimators.runs import reached, rows_of_weight, trained, words_of
-from dcsvm_dask.kernels import Rows
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
@@ -35,7 +36,7 @@ def divides(estimator: Any, n: int, *, known: bool) -> bool:
 
     They are not many where a solution near to theirs is known.
     """
-    asked = [name for name in WISHES if getattr(estimator, name)]
+    asked = [name for name in WISHES if _is_given(getattr(estimator, name))]
     bounded = estimator.max_iter != -1
     if asked and bounded:
         raise InputError(
@@ -46,8 +47,14 @@ def divides(estimator: Any, n: int, *, known: bool) -> bool:
     return bool(asked) or (many and not bounded and not known)
 
 
+def _is_given(value: Any) -> bool:
+    nothing = isinstance(value, str | bytes | numbers.Number | Sequence) and not value
+    return value is not None and not nothing
+
+
 def fit(
     estimator: Any,
+    kernel: Kernel,
     X: Rows,
     codes: NDArray[np.int32],
     weights: NDArray[np.float64] | None,
@@ -65,7 +72,7 @@ def fit(
     rows = np.arange(len(codes))
     if weights is not None:
         rows = rows_of_weight(codes, weights, estimator.classes_)
-    words = {**words_of(estimator, estimator._kernel), "stop_at": estimator.stop_at}
+    words = {**words_of(estimator, kernel), "stop_at": estimator.stop_at}
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
     how["more_callbacks"] = [StageTasks(tasks)]
     with (

@@ -45,7 +45,7 @@ class LastFit:
 
         None where the rows are others: not as many, or other support vectors or labels.
         """
-        own = np.repeat(np.arange(len(self.classes)), self.n_support)
+        own = np.repeat(np.arange(len(self.n_support)), self.n_support)
         same = (
             X.shape == self.shape
             and sparse.issparse(X) == sparse.issparse(self.support_vectors)

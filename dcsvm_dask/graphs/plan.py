@@ -35,15 +35,13 @@ class Plan:
         """Memory that a worker is likely to take at its most, without rows that it keeps."""
         return self.measured.process_bytes + max(stage.task_bytes for stage in self.stages)
 
-    @property
-    def most_bytes(self) -> int:
-        """Memory that a worker may come to take, without rows that it keeps."""
-        return self.measured.process_bytes + self.largest.need.most
+    def most_bytes(self, threads: int = 1) -> int:
+        """Return the memory that a worker may come to take, without rows that it keeps."""
+        return self.measured.process_bytes + self.largest(threads).most_bytes(threads)
 
-    @property
-    def largest(self) -> StagePlan:
-        """The stage with the task that may take most memory."""
-        return max(self.stages, key=lambda stage: stage.need.most)
+    def largest(self, threads: int = 1) -> StagePlan:
+        """Return the stage whose tasks may take most memory in a worker of some threads."""
+        return max(self.stages, key=lambda stage: stage.most_bytes(threads))
 
     @property
     def kernel_values(self) -> float:
@@ -56,12 +54,11 @@ class Plan:
 
     def stage_seconds(self, planned: StagePlan, workers: int) -> float:
         """Return how long one stage takes on some workers, about."""
-        layers = planned.stage.layers
-        side_by_side = max(1, min(workers, max(len(layer.nodes) for layer in layers)))
         work = planned.kernel_values * self.measured.value_seconds + planned.core_seconds
         work += planned.written_bytes / WRITTEN_PER_SECOND
         work += planned.stage.n_nodes * TASK_SECONDS
-        return work / side_by_side + LAYER_SECONDS * len(layers)
+        layers = len(planned.stage.layers)
+        return work / planned.side_by_side(workers) + LAYER_SECONDS * layers
 
     def graph(self) -> Graph:
         """Return the stages."""
@@ -84,7 +81,7 @@ class Plan:
             },
             "levels": sum(planned.stage.name.startswith("level-") for planned in self.stages),
             "worker_bytes": self.worker_bytes,
-            "most_bytes": self.most_bytes,
+            "most_bytes": self.most_bytes(),
             "disk_bytes": self.disk_bytes,
             "kernel_values": self.kernel_values,
             "seconds": self.seconds(workers),

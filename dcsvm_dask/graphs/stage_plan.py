@@ -32,6 +32,14 @@ class StagePlan:
         """Memory that its largest task is likely to take."""
         return self.need.n_bytes
 
+    def side_by_side(self, workers: int) -> int:
+        """Return how many of its tasks run at a time on some workers, at most."""
+        return max(1, min(workers, max(len(layer.nodes) for layer in self.stage.layers)))
+
+    def most_bytes(self, threads: int) -> int:
+        """Return the memory that its tasks may come to take in a process of so many threads."""
+        return self.side_by_side(threads) * self.need.most
+
 
 def merging_plan(sizes: Forecast) -> StagePlan:
     """Return the stage that merges repeated rows, with what it takes."""

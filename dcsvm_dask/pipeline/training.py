@@ -174,8 +174,8 @@ class Training:
         Raises
         ------
         InputError
-            If the data has one class or more than two, there are more clusters than rows, or the
-            level to stop at does not exist.
+            If the data has one class, or more than two where the method is for two, there are more
+            clusters than rows, or the level to stop at does not exist.
         """
         self._check_classes(data)
         if data.weights is not None and not self.options.takes_weights:

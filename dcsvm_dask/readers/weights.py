@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -10,10 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.files import open_bytes
+from dcsvm_dask.readers.files import text_blocks
 from dcsvm_dask.readers.source import Block
 
 Vector = NDArray[np.float64]
+
+TEXT_BYTES = 1 << 18
+"""Bytes of text that are parsed at a time: as Python's objects they take some twenty times that."""
+PADDING = 16
+"""Newlines that follow each block of text."""
 
 
 class Weights:
@@ -48,11 +54,7 @@ class Weights:
                 raise InputError(f"weights: shape {values.shape}, {values.dtype}: give numbers")
             return cls(values.astype(np.float64), "weights")
         path = os.fspath(given)
-        with open_bytes(path) as file:
-            lines = file.read().split(b"\n")
-        while lines and not lines[-1].strip():
-            lines.pop()
-        return cls(_numbers(lines, path), path)
+        return cls(_read(path), path)
 
     def left(self, blocks: Iterator[Block], start: int, source: str) -> Iterator[tuple[Any, Any]]:
         """Return blocks without the rows of weight 0; the first row is number `start`."""
@@ -85,11 +87,25 @@ class Weights:
         return values[values > 0.0]
 
 
-def _numbers(lines: list[bytes], path: str) -> Vector:
+def _read(path: str) -> Vector:
+    """Return the numbers of a file, a line each; lines at its end may be empty."""
+    found, empty = array("d"), list[bytes]()
+    for text, first_line in text_blocks(path, TEXT_BYTES):
+        lines = empty + text[:-PADDING].tobytes().split(b"\n")[:-1]
+        first_line -= len(empty)
+        stop = len(lines)
+        while stop and not lines[stop - 1].strip():
+            stop -= 1
+        empty = lines[stop:]
+        found.extend(_numbers(lines[:stop], first_line, path))
+    return np.asarray(found)
+
+
+def _numbers(lines: list[bytes], first_line: int, path: str) -> array[float]:
     try:
-        return np.array([float(line) for line in lines])
+        return array("d", map(float, lines))
     except ValueError:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, first_line):
             try:
                 float(line)
             except ValueError as error:

@@ -17,6 +17,7 @@ from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.location import Location
 
 MORE_MEMORY = "--memory-limit (or give fewer --workers)"
+FEWER_THREADS = "--memory-limit (or lower n_jobs)"
 USABLE = 0.95
 """Of its memory limit, beyond which Dask ends a worker."""
 LEAST_BLOCK_CAP = 1024
@@ -61,37 +62,41 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     return found
 
 
-def check_memory(plan: Plan, available: int, setting: str = MORE_MEMORY) -> None:
-    """Refuse a run whose largest task does not fit a worker.
+def check_memory(plan: Plan, available: int, setting: str = MORE_MEMORY, threads: int = 1) -> None:
+    """Refuse a run whose largest tasks do not fit a worker.
 
     Parameters
     ----------
     available : int
-        Bytes that a task and the process around it may use.
+        Bytes that a worker may use: its tasks and the process around them.
     setting : str
         What gives a worker more memory.
+    threads : int
+        Tasks of a layer that a worker runs at a time.
 
     Raises
     ------
     InputError
         With the sizes and the settings to change.
     """
-    if fits(plan, available):
+    if fits(plan, available, threads):
         return
-    kept, largest = kept_bytes(plan, available), plan.largest
+    kept, largest = kept_bytes(plan, available), plan.largest(threads)
+    together = largest.side_by_side(threads)
+    tasks = f"each of {together} tasks" if together > 1 else "a task"
     relief = f"or {largest.relief}, " if largest.relief else ""
     raise InputError(
-        f"this run may need {_mib(plan.most_bytes + kept)} of memory in a worker "
+        f"this run may need {_mib(plan.most_bytes(threads) + kept)} of memory in a worker "
         f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for rows that it "
-        f"keeps and {_mib(largest.need.most)} for a task of {largest.stage.name}), but a worker "
+        f"keeps and {_mib(largest.need.most)} for {tasks} of {largest.stage.name}), but a worker "
         f"has {_mib(available)} and ends at {USABLE:.0%} of it; raise {setting}, "
         f"{relief}or train on fewer rows"
     )
 
 
-def fits(plan: Plan, available: int) -> bool:
+def fits(plan: Plan, available: int, threads: int = 1) -> bool:
     """Return whether a worker has room for whatever a run may come to need."""
-    return plan.most_bytes + kept_bytes(plan, available) <= USABLE * available
+    return plan.most_bytes(threads) + kept_bytes(plan, available) <= USABLE * available
 
 
 def kept_bytes(plan: Plan, available: int) -> int:

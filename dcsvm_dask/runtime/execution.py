@@ -9,6 +9,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.capacity import memory_of_workers
 from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile, read_cluster
 from dcsvm_dask.runtime.clusters import address_in
+from dcsvm_dask.steps import resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,10 @@ class Execution:
         """Return the number of local workers."""
         said = self.workers if self.file is None else self.file.workers
         return (os.cpu_count() or 1) if said is None else said
+
+    def side_by_side(self) -> int:
+        """Return how many tasks a process runs at a time: one, but where it has no workers."""
+        return resources.side_by_side() if self.is_local and not self.n_workers() else 1
 
     def memory(self) -> int:
         """Return the bytes of memory of each worker that this process starts."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
@@ -59,7 +58,7 @@ class Executor(Protocol):
 class InProcess:
     """Runs nodes in this process, without distributed: those of a layer on several threads.
 
-    Threads are as many as `resources.threads` says, at most one for each core.
+    Threads are as many as `resources.side_by_side` says.
     """
 
     description = "this process"
@@ -68,7 +67,7 @@ class InProcess:
 
     def __init__(self, announcer: Announcer) -> None:
         self._announcer = announcer
-        self._threads = min(resources.threads(), os.cpu_count() or 1)
+        self._threads = resources.side_by_side()
 
     def side_by_side(self) -> int:
         """Return the number of threads."""

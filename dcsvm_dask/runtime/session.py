@@ -18,7 +18,7 @@ from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.runtime.announcer import INTERRUPTED, Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
-from dcsvm_dask.runtime.capacity import MORE_MEMORY, check_disk, check_memory
+from dcsvm_dask.runtime.capacity import FEWER_THREADS, MORE_MEMORY, check_disk, check_memory
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile
 from dcsvm_dask.runtime.cluster_kinds import check, settings
@@ -81,7 +81,8 @@ def check_room(execution: Execution, plan: Plan, place: Location, memory: int | 
         setting = MORE_MEMORY if execution.scheduler is None else "the workers' memory limit"
         if execution.file is not None:
             setting = f"memory in {execution.file.name}"
-        check_memory(plan, memory, setting)
+        threads = execution.side_by_side()
+        check_memory(plan, memory, FEWER_THREADS if threads > 1 else setting, threads)
 
 
 def carry_run(
@@ -148,7 +149,7 @@ def _carry(
         raise InputError(f"worker {blind}; put the run and its data where every worker sees them")
     memory = executor.memory
     if memory is None and execution.scheduler is None:
-        memory = execution.memory()
+        memory = execution.memory() // execution.side_by_side()
     workers = executor.side_by_side()
     executor.tell(begin_message(run, executor, workers, memory))
     begin_method = BEGUN[settings.method].begin

@@ -41,7 +41,8 @@ class Expansion:
         Their row numbers in the training data, ascending; empty where they are weights,
         landmarks, or what several machines have.
     coef : ndarray, shape (n_support,), float64
-        Of rows of the training data y_i alpha_i, none above C; 1 for weights.
+        Of rows of the training data y_i alpha_i, none above C times the row's weight and its
+        class's; 1 for weights.
     """
 
     kernel: Kernel

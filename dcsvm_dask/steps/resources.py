@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextvars import ContextVar
 
 # Share of a process's memory that decompressed rows may take from one task to the next.
@@ -37,6 +38,11 @@ def threads(*, alone: bool = True) -> int:
         Whether its layer has no other tasks: those run beside it, in this process or in others.
     """
     return _share.get() or (_threads if alone else 1)
+
+
+def side_by_side() -> int:
+    """Return how many tasks a process runs at a time that has no workers: one a core at most."""
+    return min(threads(), os.cpu_count() or 1)
 
 
 def share(tasks: int) -> None:

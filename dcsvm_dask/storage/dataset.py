@@ -80,6 +80,8 @@ class DataSet:
     reading : dict
         How the source was read, for raw files of the same kind: label, header,
         first_feature.
+    made_with : dict
+        What shaped its rows; see `made_with`.
     """
 
     place: Location
@@ -96,6 +98,7 @@ class DataSet:
     positive: list[Label] | None
     feature_names: list[str] | None
     reading: dict[str, Any]
+    made_with: dict[str, Any]
     attempt: str
 
     @classmethod
@@ -148,6 +151,7 @@ class DataSet:
                 positive=meta["positive"],
                 feature_names=meta["feature_names"],
                 reading=dict(meta["reading"]),
+                made_with=dict(meta.get("made_with", {})),
                 attempt=str(meta["attempt"]),
             )
             wrong = found._contradiction(meta)

@@ -27,6 +27,7 @@ from dcsvm_dask.storage.ingest_sources import check_names, resolve_sources
 from dcsvm_dask.storage.ingest_write import write_part
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
+from dcsvm_dask.storage.made_with import made_with
 
 LEFT_BY_A_KILL = re.compile(
     rf"{ATTEMPT}|lock\.json|zarr\.json|\.(lock|dataset)\.json\..*|zarr\..*\.partial"
@@ -111,6 +112,7 @@ def ingest(
         If the source cannot be taken, with the file and the place in it; nothing that opens as
         a data set is left then.
     """
+    words = dict(locals())  # the parameters alone: nothing else has a name yet
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
     if train_rows is not None and not _is_whole(train_rows, 1):
         raise InputError(f"train_rows = {train_rows}: give a whole number, 1 or more")
@@ -121,7 +123,11 @@ def ingest(
     )
     if test_source is not None:
         check_names(train_source, test_source)
-    given = getattr(train_source, "weights", None) if weights is None else weights
+    weighed = None if weights is None else Weights.of(weights)
+    made = made_with(words, weighed)
+    own = getattr(train_source, "weights", None)
+    if weighed is None and own is not None:
+        weighed = Weights.of(own)
     tell = report or (lambda _: None)
     attempt = f"parts-{uuid.uuid4().hex[:12]}"
     with contextlib.ExitStack() as stack:
@@ -136,7 +142,7 @@ def ingest(
             rows,
             copy=split,
             statistics=None if split else statistics,
-            weights=None if given is None else Weights.of(given),
+            weights=weighed,
             report=tell,
         )
         stack.callback(train.close)
@@ -175,14 +181,7 @@ def ingest(
                 },
                 # A data set as the source hands on what it knows of its own source.
                 **getattr(train_source, "about", {}),
-                "made_with": {
-                    "scale": scale,
-                    "test_fraction": test_fraction,
-                    "shuffle": shuffle,
-                    "train_rows": train_rows,
-                    "seed": int(seed),
-                    "rows": list(rows),
-                },
+                "made_with": made,
             }
             if positive is not None:
                 about["positive"] = [canonical(p) for p in positive]

@@ -76,6 +76,34 @@ def test_a_bad_parameter_is_refused_by_name(
     assert repr(value)[:20] in str(refusal.value)
 
 
+PAIR = np.array([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "what_to_do"),
+    [
+        *((DCSVC, name, PAIR, "give True or False") for name in ("break_ties", "warm_start")),
+        *((kind, "fit_intercept", PAIR, "give True or False") for kind in (DCSVC, LinearDCSVC)),
+        *((kind, "max_iter", PAIR, "give a whole number") for kind in (DCSVC, LinearDCSVC)),
+        *((kind, "n_jobs", 10**400, "up to 4096, or None") for kind in (DCSVC, LinearDCSVC)),
+        (DCSVC, "kernel", ["rbf"], "choose one of"),
+        (DCSVC, "kernel", PAIR, "choose one of"),
+        (DCSVC, "decision_function_shape", PAIR, "give one of"),
+        (DCSVC, "cache_size", 1e308, "give MB"),
+        (DCSVC, "callbacks", PAIR, "give a list of dcsvm_dask.Callback"),
+        (DCSVC, "client", PAIR, "give a distributed.Client"),
+        (LinearDCSVC, "loss", PAIR, "give one of"),
+    ],
+    ids=str,
+)
+def test_a_parameter_of_another_type_is_refused_by_name(
+    kind: Any, name: str, value: Any, what_to_do: str, noise: Any
+) -> None:
+    with pytest.raises(InputError, match=what_to_do) as refusal:
+        kind(**{name: value}).fit(*noise)
+    assert str(refusal.value).startswith(name)
+
+
 @pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])
 def test_bad_data_and_weights_are_refused(kind: Any, noise: Any) -> None:
     X, y = noise

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
+from dcsvm_dask.estimators.search import _ranks
 
 GRID = [
     {"C": [1, 30, 0.1], "gamma": [0.02, 0.2]},
@@ -73,6 +74,9 @@ def test_blocks_rank_and_the_best_are_solved_as_a_whole(cancer: Any) -> None:
     assert search.n_blocks_ > 2
     assert found["early"].sum() == 7
     assert not found["early"][search.best_index_]
+    assert found["rank_test_score"][search.best_index_] == 1
+    assert found["rank_test_score"][~found["early"]].max() <= 2
+    assert found["rank_test_score"][found["early"]].min() == 3
     exact = np.flatnonzero(~found["early"])
     for place in exact:
         model = DCSVC(**found["params"][place])
@@ -85,6 +89,11 @@ def test_blocks_rank_and_the_best_are_solved_as_a_whole(cancer: Any) -> None:
     none = DCSVMSearchCV(DCSVC(), grid, cv=3, block_rows=150, exact=0).fit(X, y)
     assert none.cv_results_["early"].all()
     assert none.best_score_ == none.cv_results_["mean_test_score"].max()
+
+
+def test_ranks() -> None:
+    mean, early = np.array([0.7, 0.9, 0.8, 0.9, 0.7, 0.8]), np.array([0, 1, 0, 1, 0, 1]) > 0
+    assert _ranks(mean, early).tolist() == [2, 4, 1, 4, 2, 6]
 
 
 def test_bad_corners_are_bounded_and_marked(cancer: Any) -> None:
@@ -109,6 +118,43 @@ def test_rows_of_no_weight_do_not_train(cancer: Any) -> None:
     assert 0 not in weight[search.best_estimator_.support_]
 
 
+@pytest.mark.parametrize("block_rows", [4096, 200], ids=["whole", "blocks"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"decision_function_shape": "ovo"},
+        {"decision_function_shape": "ovr"},
+        {"break_ties": True},
+    ],
+    ids=str,
+)
+def test_scores_are_those_of_the_fitted_estimator(
+    words: dict[str, Any], block_rows: int, digits: Any
+) -> None:
+    X, y = digits[0][:600, 18:22], digits[1][:600]  # few features: votes tie
+    model = DCSVC(tol=1e-5, **words)
+    grid = {"C": [1.0, 4.0], "gamma": [0.5]}
+
+    def spread(model: Any, rows: Any, labels: Any) -> float:
+        return float(model.decision_function(rows).std())
+
+    def right(model: Any, rows: Any, labels: Any) -> float:
+        return float(np.mean(model.predict(rows) == labels))
+
+    for scoring in (spread, right):
+        how: dict[str, Any] = {"cv": 3, "scoring": scoring, "refit": False}
+        search = DCSVMSearchCV(model, grid, block_rows=block_rows, exact=2, **how).fit(X, y)
+        fitted = [
+            cross_val_score(clone(model).set_params(**one), X, y, cv=3, scoring=scoring).mean()
+            for one in search.cv_results_["params"]
+        ]
+        assert not search.cv_results_["early"].any()
+        np.testing.assert_allclose(search.cv_results_["mean_test_score"], fitted, atol=1e-4)
+    if words.get("break_ties"):
+        first = cross_val_score(DCSVC(tol=1e-5, C=4.0, gamma=0.5), X, y, cv=3, scoring=right)
+        assert abs(fitted[1] - first.mean()) > 1e-3
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -116,7 +162,20 @@ def test_rows_of_no_weight_do_not_train(cancer: Any) -> None:
         ({"param_grid": {"tol": [1.0]}}, "param_grid has tol; possible are C, kernel"),
         ({"param_grid": {"C": [1, -1]}}, "C is -1"),
         ({"param_grid": {"gamma": [0.0]}}, "gamma is 0"),
+        ({"param_grid": {"C": [1]}, "estimator": 1}, "estimator is a int: give a DCSVC"),
+        ({"param_grid": {"C": [1]}, "cv": []}, "cv is .*; give a number of folds"),
+        ({"param_grid": {"C": [1]}, "cv": [1]}, "cv is .*; give a number of folds"),
+        ({"param_grid": {"C": [1]}, "cv": [([0, 1], [569])]}, "row numbers, below 569"),
+        ({"param_grid": {"C": [1]}, "scoring": ["accuracy"]}, "scoring is .*; give the name of"),
+        ({"param_grid": {"C": [1]}, "refit": None}, "refit is None; give True or False"),
         ({"param_grid": {"C": [1]}, "estimator": SVC()}, "estimator is a SVC: give a DCSVC"),
+        (
+            {
+                "param_grid": {"C": [1]},
+                "estimator": DCSVC(break_ties=True, decision_function_shape="ovo"),
+            },
+            "break_ties needs",
+        ),
         ({"param_grid": {"C": [1]}, "block_rows": 1}, "block_rows is 1"),
         ({"param_grid": {"C": [1]}, "exact": -1}, "exact is -1"),
     ],
@@ -124,4 +183,13 @@ def test_rows_of_no_weight_do_not_train(cancer: Any) -> None:
 def test_what_cannot_be_searched_is_refused(words: dict[str, Any], said: str, cancer: Any) -> None:
     X, y = cancer
     with pytest.raises(InputError, match=said):
-        clone(DCSVMSearchCV(**words)).fit(X, y)
+        DCSVMSearchCV(**words).fit(X, y)
+
+
+def test_masks_are_splits_too(cancer: Any) -> None:
+    X, y = cancer
+    mask = np.arange(len(y)) % 3 > 0
+    how: dict[str, Any] = {"param_grid": {"C": [1.0], "gamma": [0.05]}, "refit": False}
+    found = DCSVMSearchCV(**how, cv=[(mask, ~mask)]).fit(X, y)
+    wanted = DCSVMSearchCV(**how, cv=[(np.flatnonzero(mask), np.flatnonzero(~mask))]).fit(X, y)
+    assert found.best_score_ == wanted.best_score_

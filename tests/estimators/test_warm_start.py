@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.svm import SVC
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.estimators.warm import LastFit
 
@@ -105,6 +106,25 @@ def test_other_rows_begin_anew(what: str, problem: Problem) -> None:
     assert last.alpha(other, np.unique(labels, return_inverse=True)[1], np.unique(labels)) is None
     cold = clone(warm).fit(other, labels)
     warm.fit(other, labels)
+    np.testing.assert_array_equal(warm.n_iter_, cold.n_iter_)
+    np.testing.assert_array_equal(warm.decision_function(other), cold.decision_function(other))
+
+
+@pytest.mark.parametrize("what", ["fewer rows", "fewer classes"])
+def test_after_a_fit_that_failed_it_begins_anew(what: str, problem: Problem) -> None:
+    X, y = problem("wine")
+    warm = DCSVC(**HOW, warm_start=True).fit(X, y)
+    values = warm.decision_function(X)
+    other, labels = (X[100:], y[100:]) if what == "fewer rows" else (X, np.minimum(y, 1))
+    with pytest.raises(InputError, match="tol is -1"):
+        warm.set_params(tol=-1.0, gamma=5.0).fit(other, labels)
+    assert warm.shape_fit_ == X.shape
+    if what == "fewer rows":
+        with pytest.raises(InputError, match="tol is -1"):
+            warm.fit(X, y)
+        np.testing.assert_array_equal(warm.decision_function(X), values)
+    warm.set_params(**HOW).fit(other, labels)
+    cold = DCSVC(**HOW).fit(other, labels)
     np.testing.assert_array_equal(warm.n_iter_, cold.n_iter_)
     np.testing.assert_array_equal(warm.decision_function(other), cold.decision_function(other))
 

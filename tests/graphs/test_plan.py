@@ -47,7 +47,7 @@ def test_a_smooth_kernel_is_planned_by_working_sets_unless_levels_are_asked_for(
 def test_a_plan_that_knows_the_kernel_needs_no_more_than_one_that_does_not() -> None:
     blind = plan(SETTINGS, GOALS, COVTYPE)
     for measured in (Measured(smooth=False), Measured(smooth=True, set_share=0.01)):
-        assert plan(SETTINGS, GOALS, COVTYPE, measured).most_bytes <= blind.most_bytes
+        assert plan(SETTINGS, GOALS, COVTYPE, measured).most_bytes() <= blind.most_bytes()
 
 
 def test_time_falls_with_workers_and_rises_with_the_measured_rate() -> None:
@@ -89,7 +89,7 @@ def test_the_memory_of_a_worker_is_the_process_and_its_largest_task() -> None:
     found = plan(SETTINGS, GOALS, COVTYPE)
     largest = max(stage.task_bytes for stage in found.stages)
     assert found.worker_bytes == TYPICAL.process_bytes + largest
-    assert found.most_bytes == TYPICAL.process_bytes + found.largest.need.most
+    assert found.most_bytes() == TYPICAL.process_bytes + found.largest().need.most
     # A kernel matrix at the cap must be in it, and all of it must fit a small machine.
     assert 4 * SETTINGS.block_cap**2 < largest < 2 << 30
     assert all(stage.task_bytes <= stage.need.most for stage in found.stages)
@@ -141,7 +141,7 @@ def test_what_a_run_takes_stays_below_its_plan(
     found = status(run.folder)
     assert len(found["peak_bytes"]) == 2
     kept = planned.data_bytes
-    assert max(found["peak_bytes"].values()) < planned.most_bytes + kept
+    assert max(found["peak_bytes"].values()) < planned.most_bytes() + kept
     both = found["plan"]["worker_bytes"]
     assert both["actual"] == max(found["peak_bytes"].values())
     assert both["planned"] == pytest.approx(both["actual"], rel=0.2)

@@ -103,6 +103,43 @@ def test_another_goal_goes_on_and_other_parameters_are_refused(file: Path) -> No
     assert run.status()["state"] == "complete"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("[method]", 'weights = "w.txt"\n[method]', "weights"),
+        ('scale = "standard"', 'scale = "minmax"', "scale"),
+        ("test_fraction = 0.25", "test_fraction = 0.5", "test_fraction"),
+        ("[method]", "seed = 1\n[method]", "seed"),
+        ("[method]", 'positive = ["in"]\n[method]', "positive"),
+        ("rows.csv", "other.csv", "source"),
+    ],
+)
+def test_data_that_were_made_otherwise_are_refused(
+    old: str, new: str, word: str, file: Path
+) -> None:
+    text = file.read_text()
+    api.run_pipeline(file, execution=IN_PROCESS, quiet=True, report=False)
+    (file.parent / "w.txt").write_text("1\n2\n" * 40)
+    file.write_text(text.replace(old, new))
+    with pytest.raises(
+        InputError, match=f"data.zarr: was made with another value of {word} than .*p.toml"
+    ):
+        api.run_pipeline(file, execution=IN_PROCESS, quiet=True, report=False)
+
+
+def test_weights_are_compared_by_their_values(file: Path) -> None:
+    weights, how = file.parent / "w.txt", {"execution": IN_PROCESS, "quiet": True, "report": False}
+    weights.write_text("1\n2\n" * 40)
+    file.write_text(file.read_text().replace("[method]", 'weights = "w.txt"\n[method]'))
+    [run] = api.run_pipeline(file, **how)  # type: ignore[arg-type]
+    weights.write_text("1.0\n2.0\n" * 40)
+    [again] = api.run_pipeline(file, **how)  # type: ignore[arg-type]
+    assert again.status()["stages"] == run.status()["stages"]
+    weights.write_text("1\n3\n" * 40)
+    with pytest.raises(InputError, match="was made with another value of weights"):
+        api.run_pipeline(file, **how)  # type: ignore[arg-type]
+
+
 SHIPPED = sorted((REPOSITORY / "pipelines").glob("*.toml"))
 
 

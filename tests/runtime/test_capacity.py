@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +13,19 @@ from dcsvm_dask.graphs.features import Fourier
 from dcsvm_dask.graphs.methods import METHODS
 from dcsvm_dask.graphs.plan import plan
 from dcsvm_dask.runtime.capacity import (
+    FEWER_THREADS,
     LEAST_BLOCK_CAP,
     check_memory,
     fit_caps,
     fits,
+    kept_bytes,
     memory_of_core,
     memory_of_workers,
 )
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.session import check_room
+from dcsvm_dask.steps import resources
+from dcsvm_dask.storage.location import Location
 from tests import typical
 from tests.typical import COVTYPE, GOALS
 
@@ -97,3 +104,27 @@ def test_approximations_are_read_in_as_few_chunks_as_fit() -> None:
 def test_what_is_chosen_by_memory_does_not_hang_on_the_number_of_workers() -> None:
     assert memory_of_core() == memory_of_core()
     assert memory_of_workers(None, 1) >= memory_of_core()
+
+
+def test_tasks_side_by_side_in_a_process_share_its_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    planned = plan(SETTINGS, GOALS, COVTYPE)
+    alone, together = planned.most_bytes(), planned.most_bytes(2)
+    assert together == alone + planned.largest(2).need.most
+    available = int(1.1 * (alone + kept_bytes(planned, 1 << 40)))
+    check_memory(planned, available)
+    with pytest.raises(InputError, match=r"for each of 2 tasks of .*lower n_jobs"):
+        check_memory(planned, available, FEWER_THREADS, 2)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(resources, "_threads", 2)
+    run = Location.of(tmp_path / "run")
+    check_room(Execution(workers=1), planned, run, available)
+    with pytest.raises(InputError, match="each of 2 tasks"):
+        check_room(Execution(workers=0), planned, run, available)
+    # A task that has no other beside it may take all.
+    settings = replace(
+        SETTINGS, clusters=(), method="libsvm", options=METHODS["libsvm"].options().to_json()
+    )
+    single = plan(settings, GOALS, COVTYPE)
+    assert single.most_bytes(2) == single.most_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from dcsvm_dask.cli import main
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers import weights as weights_of_files
+from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 
@@ -117,3 +120,26 @@ def test_the_command_takes_a_file_of_weights_and_tells_of_them(files: Path) -> N
     total = WEIGHTS.sum()
     assert f"rows weigh 0.3 to 2.5, {total:g} together" in told
     assert f"{np.count_nonzero(WEIGHTS)} rows" in told
+
+
+def test_a_file_of_weights_is_read_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = np.random.default_rng(0).integers(0, 9, 1_000_000)
+    file = tmp_path / "w.txt"
+    file.write_text("\n".join(map(str, wanted)) + "\n\n \n")
+    Weights.of(file)  # imports and compiles
+    tracemalloc.start()
+    found = Weights.of(file).values
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, wanted)
+    assert peak < 3 * found.nbytes + (10 << 20)
+    monkeypatch.setattr(weights_of_files, "TEXT_BYTES", 16)
+    lines = [f"{value}" for value in range(100)]
+    file.write_text("\n".join(lines) + 20 * "\n")
+    np.testing.assert_array_equal(Weights.of(file).values, np.arange(100))
+    for number, wrong in ((60, "x"), (43, "")):
+        file.write_text("\n".join([*lines[: number - 1], wrong, *lines[number:]]))
+        with pytest.raises(InputError, match=f"line {number}: '{wrong}' is no number"):
+            Weights.of(file)

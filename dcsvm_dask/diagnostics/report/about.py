@@ -65,6 +65,8 @@ def parameters(records: Records) -> Table:
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", "block_cap", "level_tol")
     found |= {key: settings[key] for key in keys}
+    if records.run.header["shape"].get("class_rows"):
+        found["multiclass"] = _multiclass(settings)
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (conquer only)"
@@ -109,8 +111,9 @@ def data_set(records: Records) -> Table:
             "storage": "sparse (CSR)" if data.is_sparse else "dense",
             "scaling": "none" if data.scaling is None else data.scaling.kind,
         }
-        for label, count, sign in zip(data.classes, data.counts, "-+", strict=False):
-            found[f"class {label} ({sign}1)"] = count
+        signs = (" (-1)", " (+1)") if len(data.classes) == 2 else [""] * len(data.classes)
+        for label, count, sign in zip(data.classes, data.counts, signs, strict=True):
+            found[f"class {label}{sign}"] = count
         if data.weights is not None:
             least, most, total = (f"{data.weights[key]:g}" for key in ("least", "most", "sum"))
             found["weights of rows"] = f"{least} to {most}, {total} together"
@@ -159,7 +162,9 @@ def command(records: Records) -> str:
         words += ["--clusters", listed] if listed else ["--levels", "0"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
     words += _class_weight(records)
+    words += ["--committee"] if goals.get("committee") else []
     for option, value, usual in (
+        ("--multiclass", _multiclass(settings), "ovo"),
         ("--stop-at", goals["stop_at"], 0),
         ("--tol", goals["tol"], 1e-3),
         ("--seed", settings["seed"], 0),
@@ -187,6 +192,7 @@ def _search_command(records: Records, options: Search) -> str:
         ("--exact", options.exact, usual.exact),
         ("--budget", options.budget, usual.budget),
         ("--block-rows", settings["block_cap"], BLOCK_ROWS),
+        ("--n-samples-clustering", settings["n_samples_clustering"], DEFAULT_SAMPLES),
         ("--tol", goals["tol"], 1e-3),
         ("--seed", settings["seed"], 0),
     ):
@@ -195,6 +201,11 @@ def _search_command(records: Records, options: Search) -> str:
     words += [] if options.refit else ["--no-refit"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
     return shlex.join([*words, *_class_weight(records)])
+
+
+def _multiclass(settings: dict[str, Any]) -> str:
+    """Return the scheme of machines; a run of an older version knows one only."""
+    return str(settings.get("multiclass", "ovo"))
 
 
 def _class_weight(records: Records) -> list[str]:
