@@ -16,13 +16,11 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import SolvedMachine, machines_of, solve_machines
-from dcsvm_dask.solvers.whole import DIVIDED_FROM
+from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 
 # A solver holds so many float32 matrices of its working set's rows.
 MATRICES = 1.57
 LEAST_SET = 256
-# Rows that a machine has of a block.
-BLOCK_ROWS = 2048
 # Part of the memory that is for kernel values which pairs of classes share.
 SHARED = 0.25
 

@@ -25,6 +25,8 @@ SMALL = 2048
 """Up to so many rows the kernel matrix is in float64: there is no rounding to look after."""
 DIVIDED_FROM = 16_000
 """With fewer rows the machines of blocks save nothing."""
+BLOCK_ROWS = 2048
+"""Rows of such a block: more of them cost more than the better start saves."""
 NO_LIMIT = 1 << 62
 # Share of the tolerance that the product of a start may lose by leaving out far pairs of rows.
 FAR_PAIRS = 0.01

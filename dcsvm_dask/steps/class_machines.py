@@ -7,7 +7,10 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.clustering import bisect
+from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.solvers import Machine, coefficient_rows, duality_gap, solve_whole
+from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.steps.class_start import read_start
 from dcsvm_dask.steps.level import rows_in_chunks
 from dcsvm_dask.steps.problem import ARRANGE, read_classes, spread
@@ -55,15 +58,19 @@ def solve_machine_of(
     telling, machine = Telling([number]), problem.machines[number]
     index, y = machine.rows(problem.codes)
     C = problem.bounds(index)
-    alpha = None
+    X, alpha, blocks = problem.take(index), None, None
     if source is not None:
         alpha = read_start(run, source).alpha(machine, index, problem.codes[index])
+    elif len(index) >= DIVIDED_FROM:
+        rng = np.random.default_rng([settings.seed, number])
+        blocks = block_labels(bisect(X, BLOCK_ROWS, rng))
     solution, values = solve_whole(
         settings.kernel,
-        problem.take(index),
+        X,
         y,
         C,
         alpha=alpha,
+        blocks=blocks,
         equality=settings.fit_intercept,
         tol=tol,
         working_size=settings.set_cap,
