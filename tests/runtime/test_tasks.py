@@ -131,7 +131,9 @@ def test_in_process_nodes_run_once_in_order_and_are_told_of(tmp_path: Any) -> No
         *("level-1/solve",) * 2,
         "level-1/commit",
     ]
-    assert [f"{event.stage}/{event.node}" for event in told.events] == done
+    heard = [f"{event.stage}/{event.node}" for event in told.events]
+    assert [name.split("-00")[0] for name in heard] == order
+    assert sorted(heard) == sorted(done)  # nodes of a layer may end in any order
     assert all(event.worker == "in-process" for event in told.events)
 
 
