@@ -130,9 +130,10 @@ class DataSet:
             about = meta["parts"][part]
             scaling = None
             if meta["scaling"] is not None:
-                names = meta["scaling"]["arrays"]
+                kind, names = meta["scaling"]["kind"], meta["scaling"]["arrays"]
                 form = ((meta["n_features"],), np.float64)
-                if not set(names) <= {"offset", "factor"}:
+                possible = [set()] if kind == "unit" else [{"factor"}, {"offset", "factor"}]
+                if set(names) not in possible:
                     raise InputError(f"{root}: damaged: {COMMIT}: scaling is impossible")
                 arrays = {name: read_array(held / "scaling" / name, None, form) for name in names}
                 scaling = Scaling.from_arrays(arrays, meta["scaling"])

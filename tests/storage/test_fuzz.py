@@ -83,6 +83,7 @@ def test_data_sets_without_a_checksum(
             {"attempt": "../.."},
             {"classes": [0, float("nan")]},
             {"scaling": {"kind": "minmax", "arrays": ["x" * 300]}},
+            {"scaling": {"kind": "minmax", "arrays": ["offset"]}},
             {"n_features": 10**12},
         )
     ]
