@@ -126,7 +126,7 @@ def solve_whole(
     work = _Whole(kernel, X, labels, bounds, equality, tol, size, limit, seed, threads, callback)
     if start is None and blocks is not None and n >= DIVIDED_FROM:
         start = work.divide(blocks)
-    near = None if start is None else work.conquer(start)
+    near = None if start is None else work.conquer(start, verified=verify)
     if near is None:
         return work.end(work.foresee(), None, verify=verify), work.values
     return work.end(near.alpha, near.gradient, verify=verify), work.values
@@ -176,8 +176,11 @@ class _Whole:
         self._count(*work)
         return alpha
 
-    def conquer(self, alpha: Vector) -> Solution | None:
-        """Return the solution that float32 leads to from a start; None if that is worse than 0."""
+    def conquer(self, alpha: Vector, *, verified: bool) -> Solution | None:
+        """Return the solution that float32 leads to from a start; None if that is worse than 0.
+
+        Where it is going to be `verified` it is more exact: what rounding did is not to matter.
+        """
         support = np.flatnonzero(alpha)
         f, values = kernel_product(
             self.kernel,
@@ -191,7 +194,8 @@ class _Whole:
         gradient = self.y * f - 1.0
         if objective(alpha, gradient) >= 0.0:
             return None
-        return self._decompose(alpha, gradient, self._inner_tol(alpha, gradient), verify=False)
+        tol = self._inner_tol(alpha, gradient) if verified else self.tol
+        return self._decompose(alpha, gradient, tol, verify=False)
 
     def foresee(self) -> Vector:
         """Return an alpha near to the answer, from zero on."""
