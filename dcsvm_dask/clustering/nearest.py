@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.clustering.tree import Tree
 from dcsvm_dask.kernels import Rows, is_sparse
-
-_FLAGS = {"contract"}
+from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, prefer_wide_vectors
 
 
 def transposed_centres(tree: Tree, centres: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -55,53 +54,45 @@ def nearest(
     return labels, scores
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
-def _add_four(
-    a: float, b: float, c: float, d: float, A: Any, B: Any, C: Any, D: Any, dots: Any
+@njit(**INNER, fastmath=LOOP_FLAGS)
+def _score(
+    values: Any,
+    columns: Any,
+    count: int,
+    flat: Any,
+    half_squares: Any,
+    d: int,
+    first: int,
+    last: int,
+    scores: Any,
 ) -> None:
-    for k in range(dots.shape[0]):
-        dots[k] += (
-            a * np.float64(A[k])
-            + b * np.float64(B[k])
-            + c * np.float64(C[k])
-            + d * np.float64(D[k])
-        )
+    """scores[q] = |c|^2 / 2 - x.c of a row x, given by its non-zeros, for c = first + q < last.
 
-
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
-def _add_one(a: float, A: Any, dots: Any) -> None:
-    for k in range(dots.shape[0]):
-        dots[k] += a * np.float64(A[k])
-
-
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
-def _products(values: Any, columns: Any, count: int, centres: Any, dots: Any) -> None:
-    """Products of one row, given by its non-zeros, with centres (d, k) that lie end to end."""
-    k = dots.shape[0]
-    dots[:] = 0.0
+    Slices are made in here only: to hand them over costs as much as a short row.
+    """
+    prefer_wide_vectors()
+    start, k = d * first, last - first
+    for q in range(k):
+        scores[q] = half_squares[first + q]
     e = 0
     while e + 4 <= count:
-        first, second = columns[e] * k, columns[e + 1] * k
-        third, fourth = columns[e + 2] * k, columns[e + 3] * k
-        _add_four(
-            values[e],
-            values[e + 1],
-            values[e + 2],
-            values[e + 3],
-            centres[first : first + k],
-            centres[second : second + k],
-            centres[third : third + k],
-            centres[fourth : fourth + k],
-            dots,
-        )
+        a, b, c, d = values[e], values[e + 1], values[e + 2], values[e + 3]
+        A = flat[start + columns[e] * k : start + (columns[e] + 1) * k]
+        B = flat[start + columns[e + 1] * k : start + (columns[e + 1] + 1) * k]
+        C = flat[start + columns[e + 2] * k : start + (columns[e + 2] + 1) * k]
+        D = flat[start + columns[e + 3] * k : start + (columns[e + 3] + 1) * k]
+        for q in range(k):
+            first = a * np.float64(A[q]) + b * np.float64(B[q])
+            scores[q] -= first + (c * np.float64(C[q]) + d * np.float64(D[q]))
         e += 4
     while e < count:
-        first = columns[e] * k
-        _add_one(values[e], centres[first : first + k], dots)
+        A = flat[start + columns[e] * k : start + (columns[e] + 1) * k]
+        for q in range(k):
+            scores[q] -= values[e] * np.float64(A[q])
         e += 1
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@njit(cache=True, nogil=True)
 def _descend(
     values: Any,
     columns: Any,
@@ -112,30 +103,28 @@ def _descend(
     child: Any,
     d: int,
     cosine: bool,
-    dots: Any,
+    scores: Any,
 ) -> tuple[int, float]:
     """Follow one row from the first node to its block."""
-    scale = 1.0
     if cosine:
         square = 0.0
         for e in range(count):
             square += values[e] * values[e]
-        scale = 1.0 / np.sqrt(square) if square > 0 else 0.0
+        for e in range(count):
+            values[e] /= np.sqrt(square)
     node, best = np.int64(0), 0.0
     while node >= 0:
         first, last = offsets[node], offsets[node + 1]
-        own = dots[: last - first]
-        _products(values, columns, count, flat[d * first : d * last], own)
+        _score(values, columns, count, flat, half_squares, d, first, last, scores)
         best, where = np.inf, first
         for c in range(last - first):
-            score = half_squares[first + c] - scale * own[c]
-            if score < best:
-                best, where = score, first + c
+            if scores[c] < best:
+                best, where = scores[c], first + c
         node = np.int64(child[where])
     return int(-1 - node), best
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@njit(cache=True, nogil=True)
 def _nearest_dense(
     X: Any,
     flat: Any,
@@ -147,7 +136,7 @@ def _nearest_dense(
     scores: Any,
 ) -> None:
     n, d = X.shape
-    dots = np.empty(np.max(np.diff(offsets)))
+    room = np.empty(np.max(np.diff(offsets)))
     values, columns = np.empty(d + 1), np.empty(d + 1, dtype=np.int64)
     for i in range(n):
         count = 0
@@ -156,11 +145,11 @@ def _nearest_dense(
             columns[count] = j
             count += X[i, j] != 0
         labels[i], scores[i] = _descend(
-            values, columns, count, flat, half_squares, offsets, child, d, cosine, dots
+            values, columns, count, flat, half_squares, offsets, child, d, cosine, room
         )
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@njit(cache=True, nogil=True)
 def _nearest_csr(
     data: Any,
     indices: Any,
@@ -174,7 +163,7 @@ def _nearest_csr(
     labels: Any,
     scores: Any,
 ) -> None:
-    dots = np.empty(np.max(np.diff(offsets)))
+    room = np.empty(np.max(np.diff(offsets)))
     longest = np.max(np.diff(indptr)) if indptr.shape[0] > 1 else 0
     values, columns = np.empty(longest + 1), np.empty(longest + 1, dtype=np.int64)
     for i in range(indptr.shape[0] - 1):
@@ -184,5 +173,5 @@ def _nearest_csr(
             columns[count] = indices[e]
             count += data[e] != 0
         labels[i], scores[i] = _descend(
-            values, columns, count, flat, half_squares, offsets, child, d, cosine, dots
+            values, columns, count, flat, half_squares, offsets, child, d, cosine, room
         )

@@ -3,6 +3,7 @@
 Arrays in, arrays out: no Dask, no Zarr, no files.
 """
 
+from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
 from dcsvm_dask.kernels.held import HeldRows
 from dcsvm_dask.kernels.kernel import Kernel, kernel_diagonal
 from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
@@ -16,6 +17,7 @@ __all__ = [
     "HeldRows",
     "Kernel",
     "Rows",
+    "block_diagonal_product",
     "counted_kernel_matrix",
     "is_sparse",
     "kd_order",

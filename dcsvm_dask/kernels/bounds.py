@@ -44,6 +44,12 @@ def decay_error(kernel: Kernel, dtype: Any, features: int, radius: float) -> flo
     return unit(dtype) * (0.5 + _terms(features) * (kernel.gamma * spread + 2 / math.e))
 
 
+def decay_radius(kernel: Kernel, dtype: Any, features: int, error: float) -> float:
+    """Return the largest radius for which `decay_error` is at most `error`; 0 if there is none."""
+    spread = ((error / unit(dtype) - 0.5) / _terms(features) - 2 / math.e) / kernel.gamma
+    return max(spread, 0.0) / 2 if kernel.name == "laplacian" else math.sqrt(max(spread, 0.0) / 3)
+
+
 def dot_error(
     kernel: Kernel, dtype: Any, features: int, radius: float, norms: NDArray[np.float64]
 ) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels.bounds import decay_error
+from dcsvm_dask.kernels.bounds import decay_radius
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.rows import Rows, is_sparse
 from dcsvm_dask.kernels.tiles import DIFFERENCES, LN2, PRODUCTS, SPARSE
@@ -106,15 +106,19 @@ def row_tile(kernel: Kernel, X: Rows, dtype: Any) -> RowTile:
             rows = rows - centre
         norms = _norms(kernel, rows)
     radius = 0.0 if how == DIFFERENCES else float(norms.max())
-    if kernel.is_shift_invariant and dtype == np.float32:
-        few = how == PRODUCTS and d <= MOST_DIFFERENCES
-        error = decay_error(kernel, dtype, terms, radius)
-        if error > (ERROR_WITH_FEW if few else ERROR_WITH_MANY):
-            if not few:
-                return row_tile(kernel, X, np.float64)
-            how, radius, centre = DIFFERENCES, 0.0, np.zeros(d, dtype)
-            rows = X.astype(dtype, copy=False)
+    decays = kernel.is_shift_invariant and dtype == np.float32
+    if decays and radius > widest_radius(kernel, how, terms):
+        if how != PRODUCTS or d > MOST_DIFFERENCES:
+            return row_tile(kernel, X, np.float64)
+        how, radius, centre = DIFFERENCES, 0.0, np.zeros(d, dtype)
+        rows = X.astype(dtype, copy=False)
     return _tile(kernel, how, rows, norms, centre, sparse, radius, terms)
+
+
+def widest_radius(kernel: Kernel, how: int, terms: int) -> float:
+    """Return the radius up to which a float32 tile will do (rbf, laplacian)."""
+    few = how == PRODUCTS and terms <= MOST_DIFFERENCES
+    return decay_radius(kernel, np.float32, terms, ERROR_WITH_FEW if few else ERROR_WITH_MANY)
 
 
 def _prefers_differences(features: int, dtype: np.dtype[Any]) -> bool:

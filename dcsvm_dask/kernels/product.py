@@ -113,12 +113,17 @@ def kernel_product(
         else [start for start, _ in tile_ranges(X[again])]
     )
     for_each(sum_exactly, [rows for rows in np.split(again, cuts) if len(rows)], threads)
-    if not np.isfinite(out).all():
+    check_finite(kernel, out)
+    return (out[:, 0] if groups is None else out), sum(computed)
+
+
+def check_finite(kernel: Kernel, sums: Vector) -> None:
+    """Raise InputError if sums of kernel values are not all finite."""
+    if not np.isfinite(sums).all():
         raise InputError(
             f"The {kernel.name} kernel has values that are not finite; look for such values in "
             "the rows, scale the features, or lower gamma or degree."
         )
-    return (out[:, 0] if groups is None else out), sum(computed)
 
 
 def product_error_bound(

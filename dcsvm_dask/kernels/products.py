@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.matrix import kernel_matrix
+from dcsvm_dask.kernels.product import check_finite
 from dcsvm_dask.kernels.rows import Rows, check_pair
 from dcsvm_dask.kernels.threads import for_each
 
@@ -65,9 +66,5 @@ def kernel_products(
             out[start : start + TILE] += values.T.astype(np.float64, copy=False) @ weights
 
     for_each(multiply, range(0, X.shape[0], TILE), threads)
-    if not np.isfinite(out).all():
-        raise InputError(
-            f"The {kernel.name} kernel has values that are not finite; look for such values in "
-            "the rows, scale the features, or lower gamma or degree."
-        )
+    check_finite(kernel, out)
     return out

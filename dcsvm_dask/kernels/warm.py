@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.matrix import kernel_matrix
 from dcsvm_dask.kernels.order import kd_order
@@ -20,5 +21,7 @@ def warm_up() -> None:
     kernel = Kernel("rbf")
     kd_order(X, leaf=1)
     kernel_product(kernel, X, X, np.ones(4), budget=1e-9)
+    one = np.array([0, 4])
+    block_diagonal_product(kernel, X, np.arange(4), one, X, one, np.ones(4))
     for dtype in (np.float32, np.float64):
         kernel_matrix(kernel, X, dtype=dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,20 @@ from numpy.typing import NDArray
 from dcsvm_dask.clustering import Partition
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.features import FeatureMap
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_product
+from dcsvm_dask.kernels import (
+    Kernel,
+    Rows,
+    block_diagonal_product,
+    is_sparse,
+    kd_order,
+    kernel_product,
+)
 from dcsvm_dask.kernels.bounds import CONFIDENCE, dot_error
 from dcsvm_dask.kernels.rows import squared_norms
 from dcsvm_dask.models.committee import Committee
 
 Vector = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 LEVEL_MODES = ("early", "naive", "committee")
 MODES = ("exact", *LEVEL_MODES)
@@ -224,14 +233,7 @@ def decide_whole(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
     ndarray, shape (n,), float64
     """
     b = float(model.bias[0]) if model.partition is None else 0.0
-    if model.n_support == 0:
-        return np.full(X.shape[0], b, dtype=np.float64)
-    if not model.kernel.is_shift_invariant or model.n_support < ORDER_FROM or is_sparse(X):
-        return _product(model, X, slice(None), b, dtype)
-    order = kd_order(X)
-    values = np.empty(X.shape[0])
-    values[order] = _product(model, X[order], slice(None), b, dtype)
-    return values
+    return _product(model, X, slice(None), b, dtype)
 
 
 def decide_early(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
@@ -260,12 +262,39 @@ def decide_early(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
     homeless = order[: borders[1]]
     if len(homeless):
         values[homeless] = decide_whole(model, X[homeless], dtype=dtype)
-    for block, b in enumerate(model.bias):
+    small = np.diff(model.offsets) < (ORDER_FROM if dtype == np.float32 else 0)
+    for block in np.flatnonzero(~small).tolist():
         members = order[borders[block + 1] : borders[block + 2]]
         if len(members):
-            part = slice(int(model.offsets[block]), int(model.offsets[block + 1]))
-            values[members] = _product(model, X[members], part, float(b), dtype)
+            values[members] = _block_product(model, X, members, block, dtype)
+    members = order[borders[1] :]
+    members = members[small[blocks[members]]]
+    if len(members):
+        _decide_small_blocks(model, X, members, blocks[members], values)
     return values
+
+
+def _decide_small_blocks(
+    model: Model, X: Rows, members: Index, blocks: Index, values: Vector
+) -> None:
+    """Put into `values` those of rows by the machines of their blocks, which do not fall."""
+    borders = np.searchsorted(blocks, np.arange(model.n_blocks + 1))
+    sums = block_diagonal_product(
+        model.kernel, X, members, borders, model.support, model.offsets, model.coef
+    )
+    values[members] = found = sums[members] + model.bias[blocks]
+    owner = np.repeat(np.arange(model.n_blocks), np.diff(model.offsets))
+    squares = (_deviation(model.kernel, X, model.support) * model.coef) ** 2
+    of_block = np.bincount(owner, squares, minlength=model.n_blocks)
+    doubtful = np.flatnonzero(np.abs(found) <= _rounding(of_block)[blocks])
+    for block in np.unique(blocks[doubtful]).tolist():
+        again = members[doubtful[blocks[doubtful] == block]]
+        values[again] = _block_product(model, X, again, block, np.float64)
+
+
+def _block_product(model: Model, X: Rows, members: Index, block: int, dtype: type) -> Vector:
+    part = slice(int(model.offsets[block]), int(model.offsets[block + 1]))
+    return _product(model, X[members], part, float(model.bias[block]), dtype)
 
 
 def decide_by_committee(model: Model, X: Rows, *, dtype: type = np.float32) -> Vector:
@@ -319,8 +348,14 @@ def _product(model: Model, X: Rows, part: slice, b: float, dtype: type) -> Vecto
     support, coef = model.support[part], model.coef[part]
     if coef.size == 0:
         return np.full(X.shape[0], b)
-    budget = FAR_PAIRS[np.dtype(dtype)] if coef.size >= ORDER_FROM else 0.0
-    values, _ = kernel_product(model.kernel, X, support, coef, dtype=dtype, budget=budget)
+    order: slice | Index = slice(None)
+    budget = 0.0
+    if coef.size >= ORDER_FROM and model.kernel.is_shift_invariant and not is_sparse(X):
+        order, budget = kd_order(X), FAR_PAIRS[np.dtype(dtype)]
+    values = np.empty(X.shape[0])
+    values[order], _ = kernel_product(
+        model.kernel, X[order], support, coef, dtype=dtype, budget=budget
+    )
     values += b
     if dtype == np.float32:
         doubtful = np.flatnonzero(np.abs(values) <= rounding(model.kernel, X, support, coef))
@@ -331,10 +366,16 @@ def _product(model: Model, X: Rows, part: slice, b: float, dtype: type) -> Vecto
 
 def rounding(kernel: Kernel, X: Rows, support: Rows, coef: Vector) -> float:
     """Return what rounding to float32 may change a decision value by; see `kernel_product`."""
+    return float(_rounding(np.sum((_deviation(kernel, X, support) * coef) ** 2)))
+
+
+def _deviation(kernel: Kernel, X: Rows, support: Rows) -> Any:
+    """Standard deviation of the error of float32 kernel values, of each support vector or all."""
     if kernel.is_shift_invariant:
-        each: Vector | float = DECAY_DEVIATION
-    else:
-        radius = float(np.sqrt(squared_norms(X).max(initial=0.0)))
-        norms = np.sqrt(squared_norms(support))
-        each = dot_error(kernel, np.float32, X.shape[1], radius, norms)
-    return CONFIDENCE * float(np.linalg.norm(each * coef)) + FAR_PAIRS[np.dtype(np.float32)]
+        return DECAY_DEVIATION
+    radius = float(np.sqrt(squared_norms(X).max(initial=0.0)))
+    return dot_error(kernel, np.float32, X.shape[1], radius, np.sqrt(squared_norms(support)))
+
+
+def _rounding(variance: Any) -> Any:
+    return CONFIDENCE * np.sqrt(variance) + FAR_PAIRS[np.dtype(np.float32)]

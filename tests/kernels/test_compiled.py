@@ -14,6 +14,8 @@ from scipy import sparse
 
 from dcsvm_dask.kernels import (
     Kernel,
+    block_diagonal,
+    block_diagonal_product,
     far,
     kd_order,
     kernel_matrix,
@@ -29,7 +31,7 @@ from dcsvm_dask.kernels.vectors import LOOP_FLAGS
 def entry_points() -> list[Any]:
     """Functions that Python calls; the others are part of them."""
     found = []
-    for module in (far, order, tiles):
+    for module in (block_diagonal, far, order, tiles):
         for value in vars(module).values():
             is_compiled = isinstance(value, numba.core.dispatcher.Dispatcher)
             if is_compiled and not value.targetoptions.get("no_cpython_wrapper"):
@@ -40,16 +42,17 @@ def entry_points() -> list[Any]:
 def test_after_warm_up_nothing_compiles() -> None:
     warm_up()
     before = {f.__name__: list(f.signatures) for f in entry_points()}
-    assert set(before) >= {"tile_work", "mirror", "_gaps", "_extremes", "_moments"}
+    assert set(before) >= {"tile_work", "mirror", "_gaps", "_extremes", "_moments", "_sum_blocks"}
     X = np.random.default_rng(0).random((600, 30), dtype=np.float32)
     kd_order(X)
     for rows in (X, sparse.csr_array(X), sparse.csr_matrix(X)):
         for name in ("rbf", "poly", "linear", "sigmoid", "laplacian"):
             for dtype in (np.float32, np.float64):
                 kernel = Kernel(name, 0.1)
-                groups = np.array([0, 10, 600])
-                kernel_product(kernel, rows, rows, np.ones(600), dtype=dtype, groups=groups)
-                kernel_product(kernel, rows, rows, np.ones(600), dtype=dtype, budget=1, tol=1e-9)
+                groups, ones = np.array([0, 10, 600]), np.ones(600)
+                kernel_product(kernel, rows, rows, ones, dtype=dtype, groups=groups)
+                kernel_product(kernel, rows, rows, ones, dtype=dtype, budget=1, tol=1e-9)
+                block_diagonal_product(kernel, rows, np.arange(600), groups, rows, groups, ones)
                 kernel_matrix(kernel, rows, dtype=dtype)
                 kernel_matrix(kernel, rows, rows, tile_dtype=np.float64)
     assert {f.__name__: list(f.signatures) for f in entry_points()} == before

@@ -1,0 +1,179 @@
+"""A block-diagonal kernel matrix times a vector: every block of rows meets its own columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.columns import (
+    MOST_DIFFERENCES,
+    ROWS,
+    row_tile,
+    storage_arguments,
+    widest_radius,
+)
+from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.product import check_finite, kernel_product
+from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse
+from dcsvm_dask.kernels.tiles import DIFFERENCES, LN2, PRODUCTS, tile_work
+from dcsvm_dask.kernels.vectors import INNER, SUM_FLAGS
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def block_diagonal_product(
+    kernel: Kernel,
+    X: Rows,
+    members: Indices,
+    borders: Indices,
+    Z: Rows,
+    offsets: Indices,
+    v: Vector,
+) -> Vector:
+    """Return sum_j K(x_i, z_j) v_j over the columns j of the block of every row x_i.
+
+    What `kernel_product` in float32 gives for each block on its own. Dense blocks are met in one
+    compiled loop, because for a few hundred rows and columns a call costs more than the product.
+    Give BLAS one thread.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+        Finite.
+    members : ndarray, shape (m,), int64
+        Rows of X, block after block; the sum of a row that is not among them is 0.
+    borders : ndarray, shape (G + 1,), int64
+        Block g has the rows members[borders[g]:borders[g + 1]].
+    Z : ndarray or CSR, shape (k, d), float32
+        Finite, stored in the same way as X.
+    offsets : ndarray, shape (G + 1,), int64
+        Block g has the columns from offsets[g] to offsets[g + 1].
+    v : ndarray, shape (k,), float64
+
+    Returns
+    -------
+    ndarray, shape (n,), float64
+
+    Raises
+    ------
+    InputError
+        If rows do not fit to each other, or the result is not finite.
+    """
+    X, Z = check_pair(X, Z)
+    out = np.zeros(X.shape[0])
+    blocks = np.flatnonzero((np.diff(borders) > 0) & (np.diff(offsets) > 0))
+    if len(blocks) and not is_sparse(X):
+        d = X.shape[1]
+        # A tile of equal rows is of the kind of all that are narrow.
+        like = row_tile(kernel, np.repeat(X[:1], ROWS, axis=0), np.float32)
+        centred = kernel.name == "rbf" and like.kernel[1] == PRODUCTS
+        widest = widest_radius(kernel, PRODUCTS, d) if centred else np.inf
+        left = np.zeros(len(blocks), np.bool_)
+        _sum_blocks(
+            *like.kernel, centred, widest, d <= MOST_DIFFERENCES, *like.sparse, X, members, borders,
+            *storage_arguments(Z), np.arange(Z.shape[0]), offsets, v, blocks, like.chunk,
+            ROWS, out, left,
+        )  # fmt: skip
+        blocks = blocks[left]
+    for g in blocks:
+        rows, own = members[borders[g] : borders[g + 1]], slice(offsets[g], offsets[g + 1])
+        out[rows] = kernel_product(kernel, X[rows], Z[own], v[own])[0]
+    check_finite(kernel, out)
+    return out
+
+
+@njit(**INNER, fastmath=SUM_FLAGS)
+def _mean(X: Any, rows: Any, centre: Any) -> None:
+    total = np.zeros(len(centre))
+    for i in rows:
+        for f in range(len(centre)):
+            total[f] += X[i, f]
+    for f in range(len(centre)):
+        centre[f] = total[f] / len(rows)
+
+
+@njit(**INNER, fastmath=SUM_FLAGS)
+def _take(X: Any, rows: Any, centre: Any, F: Any, squares: Any) -> float:
+    """Put rows less the centre into F, by feature, their squared norms beside it: the largest."""
+    most = 0.0
+    for i in range(len(rows)):
+        square = 0.0
+        for f in range(len(centre)):
+            x = F.dtype.type(X[rows[i], f]) - centre[f]
+            F[f, i] = x
+            square += np.float64(x) * np.float64(x)
+        squares[i] = square
+        most = max(most, square)
+    return most
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def _sum_blocks(
+    code: Any,
+    how: Any,
+    scale: Any,
+    degree: Any,
+    coef0: Any,
+    centred: bool,
+    widest: float,
+    few: bool,
+    position: Any,
+    rare_start: Any,
+    rare_row: Any,
+    rare_value: Any,
+    X: Any,
+    members: Any,
+    borders: Any,
+    Z: Any,
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    columns: Any,
+    offsets: Any,
+    v: Any,
+    blocks: Any,
+    chunk: int,
+    most_rows: int,
+    out: Any,
+    left: Any,
+) -> None:
+    """Sums of the rows of each block, in tiles as `row_tile` makes them; float64 ones are left."""
+    d = X.shape[1]
+    origin, mean = np.zeros(d, np.float32), np.zeros(d, np.float32)
+    no_spread, no_block = np.empty(0), np.empty((0, 0), np.float32)
+    stop, group = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    for q in range(len(blocks)):
+        g = blocks[q]
+        own, w = columns[offsets[g] : offsets[g + 1]], v[offsets[g] : offsets[g + 1]]
+        stop[0] = len(own)
+        for start in range(borders[g], borders[g + 1], most_rows):
+            rows = members[start : min(start + most_rows, borders[g + 1])]
+            n = len(rows)
+            F, a, exact = np.empty((d, n), np.float32), np.zeros(n, np.float32), np.zeros(n)
+            centre, own_how, own_scale = origin, how, scale
+            if centred:
+                _mean(X, rows, mean)
+                centre = mean
+            if _take(X, rows, centre, F, exact) > widest * widest:
+                if not few:
+                    left[q] = True
+                    break
+                centre, own_how, own_scale = origin, DIFFERENCES, np.float32(-0.5) * scale
+                _take(X, rows, centre, F, exact)
+            for i in range(n):
+                exact[i] *= -0.5 * np.float64(scale) if own_how == PRODUCTS and centred else 0.0
+                a[i] = exact[i]
+            sums = np.zeros((1, n))
+            tile_work(
+                code, own_how, own_scale, degree, coef0, F, a, centre, position, rare_start,
+                rare_row, rare_value, Z, data, indices, indptr, own, w, stop, group, chunk,
+                sums, no_spread, no_block, 0,
+            )  # fmt: skip
+            for i in range(n):
+                # What rounding `a` did is put right, to first order.
+                out[rows[i]] = sums[0, i] * (1 + LN2 * (exact[i] - np.float64(a[i])))
