@@ -20,6 +20,7 @@ from dcsvm_dask.kernels import (
     kernel_diagonal,
     kernel_matrix,
     kernel_product,
+    stacked,
 )
 
 MAX_SAMPLE = 3000
@@ -211,12 +212,11 @@ class KernelPartition(Partition):
     def graft(self, block: int, finer: Partition) -> KernelPartition:
         """Return the partition in which a block leads to a finer partition; see `Partition`."""
         assert isinstance(finer, KernelPartition)
-        stack = sparse.vstack if is_sparse(self.members) else np.concatenate
         offsets = self.member_offsets
         return KernelPartition(
             self.kernel,
             self.tree.graft(block, finer.tree),
-            stack([self.members, finer.members]),
+            stacked([self.members, finer.members]),
             np.concatenate([offsets, offsets[-1] + finer.member_offsets[1:]]),
             np.concatenate([self.constants, finer.constants]),
             normalised=self.normalised,

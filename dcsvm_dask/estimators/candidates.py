@@ -21,6 +21,7 @@ from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
+from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
 from dcsvm_dask.solvers import machines_of
 from dcsvm_dask.solvers.whole import SMALL
 
@@ -49,6 +50,18 @@ class Task:
         for train, _ in self.splits:
             found[train] = True
         return found
+
+    @cached_property
+    def sample(self) -> Index:
+        """Rows that train, some of which may stand for others."""
+        seed = checking.seed_of(self.base.random_state)
+        return sample_of(self.codes, self.weight, np.flatnonzero(self.trains), seed)
+
+    def weights_of_classes(self, split: int) -> Vector:
+        """Return the weights of the rows that train in a split, class by class."""
+        train = self.splits[split][0]
+        found = np.bincount(self.codes[train], self.weight[train], minlength=len(self.classes))
+        return found.astype(np.float64)
 
     def kernel(self, candidate: dict[str, Any]) -> Kernel:
         """Return the kernel of a candidate; gamma "scale" is that of all rows."""
@@ -88,6 +101,7 @@ def scored(
     of_kernel: dict[Kernel, list[int]] = {}
     for place, candidate in enumerate(candidates):
         of_kernel.setdefault(task.kernel(candidate), []).append(place)
+    sample, labels, largest = task.sample, block_labels(blocks), max(map(len, blocks))
     for kernel, places in of_kernel.items():
         places.sort(key=lambda place: task.cost(candidates[place]))
         costs = np.array([task.cost(candidates[place]) for place in places])
@@ -95,7 +109,10 @@ def scored(
             np.zeros((len(costs), len(test), len(machines_of(len(task.classes)))))
             for _, test in task.splits
         ]
-        for split, inside, held, shared in _solved(task, kernel, costs, blocks, threads):
+        others: Index = sample[:0]
+        if len(blocks) > 1:
+            others = sample[stand_ins(kernel, task.X[sample], labels[sample], largest)]
+        for split, inside, held, shared in _solved(task, kernel, costs, blocks, others, threads):
             decided[split][:, inside] = held.values
             seconds[places, split] += held.seconds + shared / len(costs)
             solved[places, split] &= held.solved
@@ -165,59 +182,86 @@ def exactly_scored(
     return scores, seconds, np.asarray(solved.all(axis=1))
 
 
+@dataclass(frozen=True)
+class _Block:
+    """The rows of a block with those that stand in it for others: (training, these, the rest)."""
+
+    rows: Index
+    n_own: int
+    n_others: int
+
+    @property
+    def columns(self) -> int:
+        """How many of the rows train in some split."""
+        return self.n_own + self.n_others
+
+
 def _solved(
-    task: Task, kernel: Kernel, costs: Vector, blocks: list[Index], threads: int
+    task: Task,
+    kernel: Kernel,
+    costs: Vector,
+    blocks: list[Index],
+    others: Index,
+    threads: int,
 ) -> Iterator[tuple[int, Index, DecidedFold, float]]:
     """Yield for each split and block which of the split's test rows it has, and what they get.
 
     The last number is the share of the time for the kernel matrix.
+
+    Parameters
+    ----------
+    others : ndarray of int64
+        Rows that stand for those of other blocks.
     """
-    n = task.X.shape[0]
-    for block in blocks:
+    for own in blocks:
         begin = time.perf_counter()
-        dtype = np.float64 if len(block) <= SMALL else np.float32
-        K = _matrix(kernel, task, block, dtype, threads)
+        n_own = int(np.count_nonzero(task.trains[own]))
+        guests = np.setdiff1d(others, own)
+        rows = np.concatenate([own[:n_own], guests, own[n_own:]])
+        block = _Block(rows, n_own, len(guests))
+        dtype = np.float64 if len(rows) <= SMALL else np.float32
+        K = _matrix(kernel, task.X, block, dtype, threads)
         shared = (time.perf_counter() - begin) / len(task.splits)
-        place = np.full(n, -1)
-        place[block] = np.arange(len(block))
         found: dict[int, tuple[Index, DecidedFold]] = {}
-        for_each(
-            partial(_solve, task, K, block, place, costs, found), range(len(task.splits)), threads
-        )
+        for_each(partial(_solve, task, K, block, costs, found), range(len(task.splits)), threads)
         for split in sorted(found):
             yield split, *found[split], shared
 
 
 def _matrix(
-    kernel: Kernel, task: Task, block: Index, dtype: Any, threads: int
+    kernel: Kernel, X: Rows, block: _Block, dtype: Any, threads: int
 ) -> NDArray[np.floating]:
-    """Return the kernel values of a block's rows with those that train in some split, its first."""
-    n_trained = int(np.count_nonzero(task.trains[block]))
-    Z = task.X[block[:n_trained]]
+    """Return the kernel values of all rows of a block with those that train in some split."""
+    Z = X[block.rows[: block.columns]]
     inner = kernel_matrix(kernel, Z, dtype=dtype, threads=threads)
-    if n_trained == len(block):
+    if block.columns == len(block.rows):
         return inner
-    across = kernel_matrix(kernel, task.X[block[n_trained:]], Z, dtype=dtype, threads=threads)
+    rest = X[block.rows[block.columns :]]
+    across = kernel_matrix(kernel, rest, Z, dtype=dtype, threads=threads)
     return np.concatenate([inner, across])
 
 
 def _solve(
     task: Task,
     K: NDArray[np.floating],
-    block: Index,
-    place: Index,
+    block: _Block,
     costs: Vector,
     found: dict[int, tuple[Index, DecidedFold]],
     split: int,
 ) -> None:
-    """Solve what a block has of a split; `place` says where each row is in the block, or -1."""
-    train, test = (place[rows] for rows in task.splits[split])
+    """Solve what a block has of a split."""
+    place = np.full(task.X.shape[0], -1)
+    place[block.rows] = np.arange(len(block.rows))
+    trains = np.sort(place[task.splits[split][0]])
+    trains = trains[trains >= 0]
+    place[block.rows[block.n_own : block.columns]] = -1
+    test = place[task.splits[split][1]]
     inside = np.flatnonzero(test >= 0)
     held = solve_fold(
         K,
-        task.codes[block],
-        task.weight[block],
-        train[train >= 0],
+        task.codes[block.rows],
+        _weights(task, block, trains, split),
+        trains,
         test[inside],
         costs,
         machines_of(len(task.classes)),
@@ -226,3 +270,14 @@ def _solve(
         most_steps=lambda _: checking.most_steps(task.base.max_iter, -1),
     )
     found[split] = inside, held
+
+
+def _weights(task: Task, block: _Block, trains: Index, split: int) -> Vector:
+    """Return the weights of a block's rows; others weigh what they stand for."""
+    weight, codes = task.weight[block.rows], task.codes[block.rows]
+    own, others = trains[trains < block.n_own], trains[trains >= block.n_own]
+    if len(others):
+        total = task.weights_of_classes(split)
+        total = total - np.bincount(codes[own], weight[own], minlength=len(total))
+        weight[others] = standing_weights(codes[others], total)
+    return weight

@@ -19,6 +19,7 @@ from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.models import stand_ins
 from dcsvm_dask.solvers import coefficient_rows, machines_of
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.steps import held_out, search_blocks, search_exact
@@ -285,7 +286,8 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     )
     block, every = n / clusters, list(range(len(candidates)))
     # Each C costs about as many kernel values again in steps.
-    values = kernels * n * block + 0.5 * len(candidates) * folds * n * block
+    beside = block + (stand_ins.MOST if settings.clusters else 0)
+    values = kernels * n * beside + 0.5 * len(candidates) * folds * n * beside
     early = early_stage(settings, goals, shape, (1, 0, clusters), every, None)
     ranked = clusters == 1 or options.exact < len(candidates)
     if ranked:
@@ -307,6 +309,8 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 def _of_block(sizes: Forecast, side: float) -> int:
     """Return the bytes of a task that scores candidates by a block of so many rows."""
     options = Search(**sizes.settings.options)
+    if sizes.settings.clusters:  # with those that stand for other blocks
+        side += min(stand_ins.MOST, side // 2)
     # A block's matrix, what a fold trains on and what the solver copies of that.
     matrices = COPIES * (8 if side <= SMALL else 4) * side**2
     coefficients = 8 * len(options.C) * _coefficients(sizes) * side
@@ -315,7 +319,8 @@ def _of_block(sizes: Forecast, side: float) -> int:
     many = part_rows(width)
     if options.held_out:
         many = min(many, options.held_out)
-    return int(matrices + coefficients + 8 * many * width + (2 * side + many) * sizes.row)
+    rows = 2 * side + many + stand_ins.SAMPLE
+    return int(matrices + coefficients + 8 * many * width + rows * sizes.row)
 
 
 def _of_whole(sizes: Forecast) -> Need:

@@ -10,7 +10,7 @@ from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
 from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
 from dcsvm_dask.kernels.products import kernel_products
-from dcsvm_dask.kernels.rows import Rows, is_sparse, stored_like
+from dcsvm_dask.kernels.rows import Rows, is_sparse, stacked, stored_like
 from dcsvm_dask.kernels.warm import warm_up
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "kernel_product",
     "kernel_products",
     "product_error_bound",
+    "stacked",
     "stored_like",
     "warm_up",
 ]

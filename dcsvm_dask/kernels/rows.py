@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,13 @@ def stored_like(X: Rows, *, as_csr: bool) -> Rows:
     if is_sparse(X) == as_csr:
         return X
     return sparse.csr_array(X) if as_csr else np.ascontiguousarray(X.toarray())
+
+
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """Return rows as one, part after part; a single part as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return sparse.csr_array(sparse.vstack(parts)) if is_sparse(parts[0]) else np.concatenate(parts)
 
 
 def check_rows(X: Rows, name: str) -> Rows:

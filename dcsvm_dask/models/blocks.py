@@ -13,7 +13,7 @@ from scipy import sparse
 
 from dcsvm_dask.clustering import Partition
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, stacked
 from dcsvm_dask.models.many import ManyModel, decided
 from dcsvm_dask.solvers import labels_of_classes
 
@@ -87,8 +87,7 @@ class BlocksModel:
     @property
     def support(self) -> Rows:
         """All support vectors, block after block."""
-        parts = [one.support for one in self.blocks]
-        return sparse.vstack(parts, format="csr") if self.is_sparse else np.concatenate(parts)
+        return stacked([one.support for one in self.blocks])
 
     @property
     def n_features(self) -> int:

@@ -357,6 +357,7 @@ def decide_rows(model: Model | PairsModel, X_test: Rows, *, threads: int = 1) ->
 
 def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:
     """Return some rows and columns; where they follow one another, not as a copy."""
-    if len(rows) and len(columns) == K.shape[1] and rows[-1] - rows[0] == len(rows) - 1:
+    all_columns = np.array_equal(columns, np.arange(K.shape[1]))
+    if len(rows) and all_columns and (np.diff(rows) == 1).all():
         return K[rows[0] : rows[-1] + 1]
     return K[np.ix_(rows, columns)]

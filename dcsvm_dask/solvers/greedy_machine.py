@@ -6,11 +6,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -58,7 +57,7 @@ class Machine:
     def rows(self, chosen: Index) -> Rows:
         """Fetch rows by number, in the order asked for."""
         order = np.argsort(chosen)
-        ascending = stack(self.everywhere("rows", chosen[order]))
+        ascending = stacked(self.everywhere("rows", chosen[order]))
         return ascending[np.argsort(order)]
 
     def extend(self, chosen: Index, weights: Vector) -> None:
@@ -106,7 +105,7 @@ class Machine:
 
     def _grow(self, chosen: list[int], Z: Rows) -> None:
         self.basis += chosen
-        self.Z = Z if self.Z is None else stack([self.Z, Z])
+        self.Z = Z if self.Z is None else stacked([self.Z, Z])
         old = len(self.weights)
         self.weights = np.append(self.weights, np.zeros(len(chosen)))
         K = self.gram
@@ -157,10 +156,3 @@ def solve_definite(hessian: NDArray[np.float64], gradient: Vector) -> Vector:
             return cho_solve(cho_factor(hessian, lower=True), gradient)
         except LinAlgError:
             ridge = max(100.0 * ridge, 1e-300)
-
-
-def stack(parts: list[Rows]) -> Rows:
-    """Return sets of rows as one."""
-    if is_sparse(parts[0]):
-        return sparse.csr_array(sparse.vstack(parts))
-    return np.concatenate(parts)

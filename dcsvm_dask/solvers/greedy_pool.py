@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Rows, kernel_matrix
+from dcsvm_dask.kernels import Rows, kernel_matrix, stacked
 from dcsvm_dask.kernels.kernel import kernel_diagonal
-from dcsvm_dask.solvers.greedy_machine import Machine, stack
+from dcsvm_dask.solvers.greedy_machine import Machine
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -124,4 +124,4 @@ class Pool:
         else:
             keep = np.arange(self.size)
             keep[places] = self.size + np.arange(len(places))
-            self.Z = stack([self.Z, Z])[keep]
+            self.Z = stacked([self.Z, Z])[keep]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Rows
+from dcsvm_dask.kernels import Rows, stacked
 from dcsvm_dask.kernels.rows import check_rows, is_sparse
 from dcsvm_dask.solvers.linear_loops import descend, measure, squares
-from dcsvm_dask.solvers.linear_parts import Part, stack
+from dcsvm_dask.solvers.linear_parts import Part
 from dcsvm_dask.solvers.linear_problem import LinearProblem, LinearSolution
 from dcsvm_dask.solvers.linear_rows import compiled_rows
 
@@ -153,7 +153,7 @@ class LinearDescent:
         which = np.concatenate([own, *(other.kept for other in others)])
         guests = np.arange(m, len(which), dtype=np.int32)
         order = np.concatenate([part.order[: part.active], guests])
-        arguments = self._arguments(stack([rows, *(other.copies for other in others)]), which)
+        arguments = self._arguments(stacked([rows, *(other.copies for other in others)]), which)
         done, active, high, low = self._visit(
             arguments, order, len(order), (self._high, self._low), tol, 1
         )

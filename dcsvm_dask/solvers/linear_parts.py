@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels import Rows
 
 
 @dataclass(slots=True)
@@ -44,10 +42,3 @@ class Part:
         here, gone = here[here < of], gone[gone < of]
         self.order[: self.active] = np.concatenate([here, gone])
         self.active = len(here)
-
-
-def stack(tables: Sequence[Rows]) -> Rows:
-    """Return tables of rows as one."""
-    if len(tables) == 1:
-        return tables[0]
-    return sparse.vstack(tables, format="csr") if is_sparse(tables[0]) else np.concatenate(tables)

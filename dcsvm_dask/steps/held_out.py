@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.kernels import Rows, stored_like
+from dcsvm_dask.kernels import Kernel, Rows, stored_like
+from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.steps.block_table import read_table
 from dcsvm_dask.steps.partition import read_rule
@@ -77,6 +78,39 @@ class HeldOut:
         for number, rows in enumerate(self.blocks):
             found[rows] = number
         return found
+
+    @cached_property
+    def sample(self) -> tuple[Index, Rows]:
+        """Variables of which some may stand for others, and their rows."""
+        in_given_order = np.argsort(self.problem.rows)
+        index = sample_of(self.codes, self.weight, in_given_order, self.problem.settings.seed)
+        return index, self.problem.take(index)
+
+    def stand_ins(self, kernel: Kernel) -> tuple[Index, Rows]:
+        """Return the variables that stand for those of other blocks, and their rows."""
+        index, X = self.sample
+        some = np.empty(0, dtype=np.int64)
+        if len(self.blocks) > 1:
+            some = stand_ins(kernel, X, self.block_of[index], max(map(len, self.blocks)))
+        return index[some], X[some]
+
+    def weight_beside(self, own: Index, others: Index, fold: int) -> Vector:
+        """Return the weights of some variables and of those that stand for all others in a fold."""
+        trains, _ = self.of_fold(own, fold)
+        total = self.weights_of_folds[fold] - self._of_classes(own[trains])
+        weight, (trains, _) = np.zeros(len(others)), self.of_fold(others, fold)
+        weight[trains] = standing_weights(self.codes[others[trains]], total)
+        return np.concatenate([self.weight[own], weight])
+
+    @cached_property
+    def weights_of_folds(self) -> Vector:
+        """The weights of the variables that each fold trains on, by class: (folds, n_classes)."""
+        everything = np.arange(self.problem.n)
+        return np.stack([self._of_classes(self.of_fold(everything, f)[0]) for f in self.folds])
+
+    def _of_classes(self, index: Index) -> Vector:
+        found = np.bincount(self.codes[index], self.weight[index], minlength=self.n_classes)
+        return found.astype(np.float64)
 
     @property
     def folds(self) -> range:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked
 from dcsvm_dask.models.grid import FoldMachines, train_fold
 from dcsvm_dask.models.pairs import winners
 from dcsvm_dask.solvers.whole import SMALL
@@ -43,7 +43,8 @@ def score_blocks(
 ) -> Record:
     """Score some C of one kernel by the machines of some blocks (early prediction).
 
-    The kernel matrix of a block is computed once, its folds are parts of it, C goes up.
+    The kernel matrix of a block is computed once, its folds are parts of it, C goes up. Where the
+    kernel is smooth, some rows of other blocks stand in it for all of them; see `stand_ins`.
 
     Parameters
     ----------
@@ -64,24 +65,30 @@ def score_blocks(
     right, rows, values = np.zeros(shape), np.zeros(shape), 0
     seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
     advanced = tell_of_advance()
+    standing, standing_rows = held.stand_ins(made)
     for done, number in enumerate(mine.tolist()):
         begin = time.perf_counter()
         own = held.blocks[number]
-        X, dtype = held.problem.take(own), np.float64 if len(own) <= SMALL else np.float32
+        outside = held.block_of[standing] != number
+        others = standing[outside]
+        known = np.concatenate([own, others])
+        X = stacked([held.problem.take(own), standing_rows[outside]])
+        dtype = np.float64 if len(known) <= SMALL else np.float32
         with np.errstate(over="ignore", invalid="ignore"):
             K = kernel_matrix(made, X, dtype=dtype, threads=threads(alone=alone))
-        most = part_rows(values_of_row(len(own), len(costs), len(held.machines)))
-        values += len(own) ** 2
+        most = part_rows(values_of_row(len(known), len(costs), len(held.machines)))
+        values += len(known) ** 2
         seconds += (time.perf_counter() - begin) / len(costs)
         for fold in held.folds:
-            train, test = held.of_fold(own, fold)
+            train, _ = held.of_fold(known, fold)
+            _, test = held.of_fold(own, fold)
             machines: FoldMachines | None = None
             with np.errstate(over="ignore", invalid="ignore"):
                 try:
                     machines = train_fold(
                         K,
-                        held.codes[own],
-                        held.weight[own],
+                        held.codes[known],
+                        held.weight_beside(own, others, fold),
                         train,
                         np.array(costs),
                         held.machines,
@@ -110,6 +117,7 @@ def score_blocks(
     return {
         "candidates": candidates,
         "blocks": len(mine),
+        "stand_ins": len(standing),
         "kernel_values": values,
         "solved": bool(solved.all()),
     }

@@ -123,6 +123,24 @@ def test_many_classes(search: Search, tmp_path: Path) -> None:
         assert_scores(run, of_svc(X, y, PredefinedSplit(fold)), 225)
 
 
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize(("weights", "close"), [(None, 0.012), ({0: 0.55, 1: 5.1}, 0.03)])
+def test_blocks_know_of_each_other_where_the_kernel_is_smooth(
+    search: Search, shared_data: Any, tmp_path: Path, is_sparse: bool, weights: Any, close: float
+) -> None:
+    file = shared_data("ijcnn1")
+    X, y = file["X_train"].astype(np.float32)[:12_000], file["y_train"][:12_000] > 0
+    held = X[8_000:], y[8_000:]
+    api.ingest((X[:8_000], y[:8_000]), tmp_path / "d.zarr", test=held, sparse=is_sparse)
+    words: dict[str, Any] = {"C": (2, 64), "gamma": 2.0**-6, "block_rows": 1024, "exact": 0}
+    place = str(tmp_path / "d.zarr")
+    run = search("s", place, validation=f"{place}/test", class_weight=weights, **words)
+    for row in run.results():
+        whole = SVC(C=row["C"], gamma=row["gamma"], class_weight=weights)
+        exact = whole.fit(X[:8_000], y[:8_000]).score(*held)
+        assert row["early_accuracy"] == pytest.approx(exact, abs=close)
+
+
 def test_halving_looks_at_all_blocks_for_a_few(search: Search) -> None:
     every = search("every", block_rows=128, exact=1)
     half = search("half", block_rows=128, exact=1, halving=True)
