@@ -85,7 +85,7 @@ def search(
         Most rows of a block, about; by default 4096, or less where memory asks for it.
     execution, quiet, report, progress, callbacks
         As `train` has them.
-    kernel, fit_intercept, class_weight, tol, seed, n_samples_clustering
+    kernel, fit_intercept, class_weight, multiclass, tol, seed, n_samples_clustering
         Of all candidates, as `train` has them.
 
     Returns
@@ -173,6 +173,7 @@ def refitted(run: Run, execution: Execution, spent: float, **how: Any) -> Run:
     found = results(run.folder)
     best = next(row for row in found if row["best"])
     shared = {name: settings[name] for name in ("fit_intercept", "seed", "n_samples_clustering")}
+    shared["multiclass"] = settings.get("multiclass", "ovo")
     weights = settings["class_weight"]
     classes = DataSet.open(header["data"]["url"]).classes
     if weights:

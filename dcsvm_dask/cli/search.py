@@ -40,6 +40,11 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--refit/--no-refit", default=None, help="Train the best candidate, in RUN/best.")
 @click.option("--fit-intercept", is_flag=True, default=None, help="With a bias (y'alpha = 0).")
 @click.option("--class-weight", help="balanced, or LABEL=WEIGHT,...: factors of C.")
+@click.option(
+    "--multiclass",
+    type=click.Choice(["ovo", "ovr"]),
+    help="Of many classes: one against one (default), or against the rest.",
+)
 @click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
 @click.option("--seed", type=int, help="Of every random choice, by default 0.")
 @click.option("--n-samples-clustering", type=int, help="By default 1000.")

@@ -22,7 +22,7 @@ from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
 from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
-from dcsvm_dask.solvers import machines_of
+from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.solvers.whole import SMALL
 
 Index = NDArray[np.int64]
@@ -50,6 +50,16 @@ class Task:
         for train, _ in self.splits:
             found[train] = True
         return found
+
+    @property
+    def scheme(self) -> str:
+        """Which machines there are."""
+        return str(self.base.multiclass) if len(self.classes) > 2 else "ovo"
+
+    @property
+    def machines(self) -> list[Machine]:
+        """Those of all classes."""
+        return machines_of(len(self.classes), self.scheme)
 
     @cached_property
     def sample(self) -> Index:
@@ -80,6 +90,7 @@ class _Decided(Voting):
 
     def __init__(self, task: Task, values: Vector) -> None:
         self.classes_, self._values = task.classes, values
+        self.multiclass = task.base.multiclass
         self.decision_function_shape = task.base.decision_function_shape
         self.break_ties = task.base.break_ties
 
@@ -88,7 +99,7 @@ class _Decided(Voting):
         del deep
         return {}
 
-    def _pair_values(self, X: Index) -> Vector:
+    def _machine_values(self, X: Index) -> Vector:
         return np.asarray(self._values[X[:, 0]])
 
 
@@ -105,10 +116,7 @@ def scored(
     for kernel, places in of_kernel.items():
         places.sort(key=lambda place: task.cost(candidates[place]))
         costs = np.array([task.cost(candidates[place]) for place in places])
-        decided = [
-            np.zeros((len(costs), len(test), len(machines_of(len(task.classes)))))
-            for _, test in task.splits
-        ]
+        decided = [np.zeros((len(costs), len(test), len(task.machines))) for _, test in task.splits]
         others: Index = sample[:0]
         if len(blocks) > 1:
             others = sample[stand_ins(kernel, task.X[sample], labels[sample], largest)]
@@ -148,7 +156,7 @@ def exactly_scored(
         kernel, chain, split = jobs[job]
         train, test = task.splits[split]
         train = train[task.weight[train] > 0]
-        X, machines = task.X[train], machines_of(len(task.classes))
+        X, machines = task.X[train], task.machines
         if not is_sparse(X) and kernel.is_shift_invariant:  # neighbours follow each other
             order = kd_order(X)
             train = train[order[np.argsort(block_of[train[order]], kind="stable")]]
@@ -264,7 +272,7 @@ def _solve(
         trains,
         test[inside],
         costs,
-        machines_of(len(task.classes)),
+        task.machines,
         equality=bool(task.base.fit_intercept),
         tol=checking.tolerance(task.base.tol),
         most_steps=lambda _: checking.most_steps(task.base.max_iter, -1),

@@ -13,6 +13,7 @@ from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.model import Model, decide, rounding
+from dcsvm_dask.solvers import machines_of
 
 # Where rounding to float32 might change a decision value by more, kernel values are in float64; it
 # is a bound, some hundred times what errors are.
@@ -40,19 +41,19 @@ def decided(model: Model, rows: Rows, mode: str, threads: int) -> NDArray[np.flo
     return values
 
 
-def early_pair_values(model: Model | BlocksModel, rows: Rows, threads: int) -> NDArray[np.float64]:
-    """Return the decision values of a level's machines, above 0 for the first class of each pair.
+def early_values(model: Model | BlocksModel, rows: Rows, threads: int) -> NDArray[np.float64]:
+    """Return the decision values of a level's machines, above 0 for the positive class of each.
 
     Returns
     -------
-    ndarray, shape (n, n_pairs), float64
+    ndarray, shape (n, n_machines), float64
     """
     if isinstance(model, Model):  # there the second class is positive
         return -decided(model, rows, "early", threads)[:, None]
     few = rows.shape[0] * model.n_support <= FEW_VALUES * model.n_blocks
     dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
-    n_pairs = model.n_classes * (model.n_classes - 1) // 2
-    values = np.empty((rows.shape[0], n_pairs))
+    n_machines = len(machines_of(model.n_classes, model.scheme))
+    values = np.empty((rows.shape[0], n_machines))
 
     def work(start: int) -> None:
         part = slice(start, start + BATCH)

@@ -1,4 +1,4 @@
-"""What an exact machine of each pair of classes comes to, whoever solved it."""
+"""What exact machines come to, whoever solved them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.estimators.runs import reached
 from dcsvm_dask.estimators.variables import Variables
+from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.pairs import PairsModel
-from dcsvm_dask.solvers import SolvedMachine
+from dcsvm_dask.solvers import SolvedMachine, coefficient_rows
+from dcsvm_dask.steps.class_machines import NAMES
 from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
@@ -23,11 +24,11 @@ class Exact:
 
     Attributes
     ----------
-    coef : ndarray, shape (n_classes - 1, n), float64
-        Of a row of class c: row k belongs to the machine of c and the k-th of the other classes,
-        whose first class is positive.
-    bias, objective, violation : ndarray, shape (n_pairs,), float64
-    n_iter : ndarray, shape (n_pairs,), int64
+    coef : ndarray, shape (n_coefficients, n), float64
+        y_i alpha_i of the machine that `dcsvm_dask.solvers.Machine.place` says; of a pair the first
+        class is positive.
+    bias, objective, violation : ndarray, shape (n_machines,), float64
+    n_iter : ndarray, shape (n_machines,), int64
     solved : list of bool
         Whether each machine is within the tolerance.
     """
@@ -44,16 +45,13 @@ def of_machines(
     machines: list[SolvedMachine], variables: Variables, codes: NDArray[np.int32], n_classes: int
 ) -> Exact:
     """Return what machines that were solved in memory come to, row by row."""
-    coef = np.zeros((n_classes - 1, len(codes)))
+    scheme = "ovr" if machines[0].machine.negative is None else "ovo"
+    coef = np.zeros((coefficient_rows(n_classes, scheme), len(codes)))
     for one in machines:
-        a, b = one.machine.positive, one.machine.negative
-        assert b is not None
         alpha = np.zeros(len(variables.rows))
         alpha[one.rows] = np.abs(one.coef)
-        of_rows = variables.shared_out(alpha)
-        first, second = codes == a, codes == b
-        coef[b - 1, first] = of_rows[first]
-        coef[a, second] = -of_rows[second]
+        rows, y = one.machine.rows(codes)
+        coef[one.machine.place(codes[rows]), rows] = y * variables.shared_out(alpha)[rows]
     solutions = [one.solution for one in machines]
     return Exact(
         coef,
@@ -69,8 +67,8 @@ def of_run(run: RunFolder, codes: NDArray[np.int32], tol: float) -> Exact:
     """Return what a run that has reached the exact model came to, row by row."""
     _, node, model = reached(run)
     alpha, record = node.read("alpha"), node.record
-    if isinstance(model, PairsModel):
-        coef, bias, each = alpha, model.bias, record["of_pairs"]
+    if isinstance(model, ManyModel):
+        coef, bias, each = alpha, model.bias, record[f"of_{NAMES[model.scheme]}"]
     else:
         assert isinstance(model, Model)
         # Of two classes a run has the second one positive.

@@ -1,4 +1,4 @@
-"""The machines of all pairs of classes solved in this process, with all rows in memory."""
+"""The machines of all classes solved in this process, with all rows in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.fit_tasks import FitTasks
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.solvers import SolvedMachine, machines_of, solve_machines
+from dcsvm_dask.solvers import Machine, SolvedMachine, machines_of, solve_machines
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 
 # A solver holds so many float32 matrices of its working set's rows.
@@ -36,7 +36,7 @@ def solved(
 ) -> list[SolvedMachine]:
     """Return the machines that a `DCSVC` describes, solved from `alpha` as `solve_machines`."""
     threads = checking.threads_of(estimator.n_jobs)
-    machines = machines_of(len(estimator.classes_))
+    machines = machines_of(len(estimator.classes_), estimator._scheme)
     memory = estimator.cache_size * 1e6
     shared = SHARED * memory if len(machines) > 1 else 0.0
     size = working_size((memory - shared) / min(threads, len(machines)))
@@ -57,14 +57,16 @@ def solved(
             threads=threads,
             most_shared=shared,
             alpha=alpha,
-            blocks=_blocks(Z, codes, size, seed) if alpha is None else None,
+            blocks=_blocks(Z, codes, machines, size, seed) if alpha is None else None,
             within=tasks.machine,
         )
 
 
-def _blocks(X: Rows, codes: NDArray[np.int32], most: int, seed: int) -> NDArray[np.int32] | None:
+def _blocks(
+    X: Rows, codes: NDArray[np.int32], machines: list[Machine], most: int, seed: int
+) -> NDArray[np.int32] | None:
     """Return the block of each row, once for all machines; None where these have too few rows."""
-    largest = int(np.sort(np.bincount(codes))[-2:].sum())
+    largest = max(len(one.rows(codes)[0]) for one in machines)
     if largest < DIVIDED_FROM:
         return None
     cap = min(most, BLOCK_ROWS * len(codes) // largest)

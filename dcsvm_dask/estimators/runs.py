@@ -20,7 +20,6 @@ from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.steps.choice import Choice, choose_model
 from dcsvm_dask.steps.predict import load_any
-from dcsvm_dask.steps.problem import settings_of
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.model import AnyModel
@@ -179,12 +178,7 @@ def reached(run: RunFolder) -> tuple[Choice, Committed, AnyModel]:
     Raises
     ------
     InputError
-        If there is none, or it has machines of one class against the rest.
+        If there is none.
     """
-    if settings_of(run).multiclass == "ovr":
-        raise InputError(
-            f"run: {run.place} has machines of each class against the rest, an estimator has those "
-            "of pairs; predict by dcsvm_dask.open_run, or train with multiclass='ovo'."
-        )
     choice = choose_model(run, approximation=approximation(run.header["settings"]))
     return choice, run.node(choice.stage, "commit"), load_any(run, choice.stage)

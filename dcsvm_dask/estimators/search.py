@@ -36,9 +36,9 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     kernel is computed once: folds are parts of it, and C goes up from one solution to the next.
     More rows than `block_rows` are put into blocks, once for all candidates; each block has a
     machine of its own, which decides the held-out rows of its block (early prediction: Hsieh, Si,
-    Dhillon, ICML 2014, equation (6)). Where the kernel is smooth, machines of blocks also train on a
-    weighted sample of the other blocks' rows. These scores rank the candidates; of the best of them
-    `exact` are solved as a whole, and of these the best is chosen.
+    Dhillon, ICML 2014, equation (6)). Where the kernel is smooth, machines of blocks also train on
+    a weighted sample of the other blocks' rows. These scores rank the candidates; of the best of
+    them `exact` are solved as a whole, and of these the best is chosen.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_ca
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
+from dcsvm_dask.solvers import SCHEMES, machines_of
 
 SHAPES = ("ovr", "ovo")
 MOST_CACHE = 1e12
@@ -23,11 +24,12 @@ class DCSVC(TellsCallbacks, Voting):
     """C-support vector classification, exact to a tolerance, for two classes and many.
 
     `sklearn.svm.SVC`'s problem, parameters and attributes: one machine for each pair of classes,
-    which vote. Machines are solved side by side on all cores, from what a random subset foresees
-    and by working sets of thousands of rows; equal rows are one variable, so that neither the
-    order of rows nor repeats change the answer. Two classes of 12,288 distinct rows and more are
-    solved by divide and conquer, as a run (see `dcsvm_dask.train`), and so is whatever has a
-    `run`, a `client`, `stop_at`, a `time_budget` or `callbacks`. Rows are held in float32.
+    which vote (or one for each class, see `multiclass`). Machines are solved side by side on all
+    cores, from what a random subset foresees and by working sets of thousands of rows; equal rows
+    are one variable, so that neither the order of rows nor repeats change the answer. Two classes
+    of 12,288 distinct rows and more are solved by divide and conquer, as a run (see
+    `dcsvm_dask.train`), and so is whatever has a `run`, a `client`, `stop_at`, a `time_budget` or
+    `callbacks`. Rows are held in float32.
 
     Parameters
     ----------
@@ -48,6 +50,10 @@ class DCSVC(TellsCallbacks, Voting):
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
     max_iter : int, default -1
         Most steps of two variables for each machine, in memory and not as a run; -1: no limit.
+    multiclass : {"ovo", "ovr"}, default "ovo"
+        Of more than two classes: a machine for each pair of them, which vote, as SVC has it; or one
+        for each class against the rest, whose largest decision value wins, as in
+        `sklearn.multiclass.OneVsRestClassifier`.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
         Whether `decision_function` has a column for each class or for each pair of them.
     break_ties : bool, default False
@@ -86,7 +92,7 @@ class DCSVC(TellsCallbacks, Voting):
     n_support_ : ndarray, shape (n_classes,), int32
         Support vectors of each class.
     dual_coef_ : ndarray or CSR, shape (n_classes - 1, n_SV)
-        y_i alpha_i, arranged as in SVC.
+        y_i alpha_i, arranged as in SVC. With ``multiclass="ovr"`` a row for each class.
     intercept_ : ndarray, shape (n_machines,)
         Offsets of decision values.
     coef_ : ndarray or CSR, shape (n_machines, n_features)
@@ -128,6 +134,7 @@ class DCSVC(TellsCallbacks, Voting):
         tol: float = 1e-3,
         class_weight: dict[Any, float] | str | None = None,
         max_iter: int = -1,
+        multiclass: str = "ovo",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         cache_size: float = 1000.0,
@@ -149,6 +156,7 @@ class DCSVC(TellsCallbacks, Voting):
         self.tol = tol
         self.class_weight = class_weight
         self.max_iter = max_iter
+        self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.cache_size = cache_size
@@ -203,13 +211,13 @@ class DCSVC(TellsCallbacks, Voting):
         self._check_words()
         last = LastFit.of(self)
         X, codes = checking.training_rows(self, X, y)
-        start = None if last is None else last.alpha(X, codes, self.classes_)
+        start = None if last is None else last.alpha(X, codes, self.classes_, self._scheme)
         kernel = checking.kernel_of(self, X)
         C = checking.bounds(self, X, codes, sample_weight)
         variables = variables_of(X, codes, C, kernel)
         divides = svc_runs.divides(self, len(variables.rows), known=start is not None)
         n_classes = len(self.classes_)
-        count = None if divides else n_classes * (n_classes - 1) // 2
+        count = None if divides else len(machines_of(n_classes, self._scheme))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, X, y, count, about)
         if divides:
@@ -249,6 +257,13 @@ class DCSVC(TellsCallbacks, Voting):
         if not (isinstance(shape, str) and shape in SHAPES):
             raise InputError(
                 f"decision_function_shape is {shape!r:.80}; give one of {', '.join(SHAPES)}."
+            )
+        scheme: Any = self.multiclass
+        if not (isinstance(scheme, str) and scheme in SCHEMES):
+            raise InputError(f"multiclass is {scheme!r:.80}; give one of {', '.join(SCHEMES)}.")
+        if scheme == "ovr" and shape == "ovo":
+            raise InputError(
+                'decision_function_shape="ovo" needs multiclass="ovo": else there are no pairs.'
             )
         checking.check_flags(self, "fit_intercept", "break_ties", "warm_start")
         checking.most_steps(self.max_iter, -1)

@@ -72,7 +72,8 @@ def fit(
     rows = np.arange(len(codes))
     if weights is not None:
         rows = rows_of_weight(codes, weights, estimator.classes_)
-    words = {**words_of(estimator, kernel), "stop_at": estimator.stop_at}
+    words = words_of(estimator, kernel)
+    words |= {"multiclass": estimator._scheme, "stop_at": estimator.stop_at}
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
     how["more_callbacks"] = [StageTasks(tasks)]
     with (
@@ -128,6 +129,7 @@ def restored(kind: type[Any], run: Any) -> Any:
         coef0=settings.kernel.coef0,
         fit_intercept=settings.fit_intercept,
         tol=goals["tol"],
+        multiclass=settings.multiclass,
         class_weight=dict(zip(labels.tolist(), settings.class_weight, strict=False)) or None,
         random_state=settings.seed,
         run=folder.place.url,

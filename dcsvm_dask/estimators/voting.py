@@ -1,4 +1,4 @@
-"""Machines of pairs of classes that vote: what a fitted one has learned, and how it decides."""
+"""Machines of many classes: what a fitted one has learned, and how it decides."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.estimators import checking
-from dcsvm_dask.estimators.deciding import COARSE, decided, early_pair_values
+from dcsvm_dask.estimators.deciding import COARSE, decided, early_values
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.blocks import BlocksModel
+from dcsvm_dask.models.classes import MODELS, values_of_classes
+from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.pairs import PairsModel, confidences, winners
+from dcsvm_dask.models.pairs import winners
 
 Index = NDArray[np.int64]
 
@@ -36,18 +38,24 @@ EXACT = (
 
 
 class Voting(ClassifierMixin, BaseEstimator):
-    """A classifier by a machine for each pair of classes, or by an early model.
+    """A classifier by machines of two classes, one for each pair or each class, or early ones.
 
     Its parameters are those of `DCSVC`, which trains; the attributes are documented there.
     """
 
     kernel: str
+    multiclass: str
     decision_function_shape: str
     break_ties: bool
     n_jobs: int | None
     classes_: NDArray[Any]
     early_model_: Model | BlocksModel | None
     _kernel: Kernel
+
+    @property
+    def _scheme(self) -> str:
+        """Which machines there are; of two classes there is one, that of the pair."""
+        return self.multiclass if len(self.classes_) > 2 else "ovo"
 
     def _learn_early(self, model: Model | BlocksModel, level: int) -> None:
         """Set the attributes that are learned of an early model, and no others."""
@@ -86,11 +94,11 @@ class Voting(ClassifierMixin, BaseEstimator):
         found = sign * self._model().weights()
         return sparse.csr_array(found) if sparse.issparse(self.support_vectors_) else found
 
-    def _model(self) -> PairsModel:
+    def _model(self) -> ManyModel:
         sign = -1.0 if len(self.classes_) == 2 else 1.0
         dual: Any = self.dual_coef_
         dual = dual.toarray() if sparse.issparse(dual) else dual
-        return PairsModel(
+        return MODELS[self._scheme](
             self._kernel,
             self.support_vectors_,
             sign * dual,
@@ -108,13 +116,13 @@ class Voting(ClassifierMixin, BaseEstimator):
         model.compact()
         return model
 
-    def _pair_values(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values of all pairs; above 0 means the first class."""
+    def _machine_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of all machines; above 0 means the positive class."""
         check_is_fitted(self)
         rows = checking.rows_to_decide(self, X, self.support_vectors_)
         threads = checking.threads_of(self.n_jobs)
         if self.early_model_ is not None:
-            return early_pair_values(self.early_model_, rows, threads)
+            return early_values(self.early_model_, rows, threads)
         few = rows.shape[0] * len(self.support_) <= checking.FEW_VALUES
         if len(self.classes_) == 2 and not few:
             return -decided(self._sum(), rows, "exact", threads)[:, None]
@@ -134,15 +142,16 @@ class Voting(ClassifierMixin, BaseEstimator):
         -------
         ndarray, float64
             Of two classes of shape (n,), above 0 for ``classes_[1]``. Of more of shape
-            (n, n_classes) for "ovr": votes and, within less than half a vote, decision values; of
-            shape (n, n_classes (n_classes - 1) / 2) for "ovo".
+            (n, n_classes): the machines' values where each class has one; else votes and, within
+            less than half a vote, decision values, or with ``decision_function_shape="ovo"`` those
+            of the pairs, shape (n, n_classes (n_classes - 1) / 2).
         """
-        values = self._pair_values(X)
+        values = self._machine_values(X)
         if len(self.classes_) == 2:
             return -values[:, 0]
         if self.decision_function_shape == "ovo":
             return values
-        return confidences(values, len(self.classes_))
+        return values_of_classes(values, len(self.classes_), self._scheme)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels.
@@ -155,10 +164,10 @@ class Voting(ClassifierMixin, BaseEstimator):
         -------
         ndarray, shape (n,)
         """
-        values = self._pair_values(X)
+        values = self._machine_values(X)
         n_classes = len(self.classes_)
-        if self.break_ties and n_classes > 2:
-            found = np.argmax(confidences(values, n_classes), axis=1)
+        if n_classes > 2 and (self.break_ties or self._scheme == "ovr"):
+            found = np.argmax(values_of_classes(values, n_classes, self._scheme), axis=1)
         else:
             found = winners(values, n_classes)
         return np.asarray(self.classes_[found])

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Rows
+from dcsvm_dask.solvers import coefficient_rows
 
 Vector = NDArray[np.float64]
 
@@ -40,16 +41,20 @@ class LastFit:
             estimator.dual_coef_,
         )
 
-    def alpha(self, X: Rows, codes: NDArray[np.int32], classes: NDArray[Any]) -> Vector | None:
-        """Return the dual variables of rows, shape (n_classes - 1, n), arranged as `dual_coef_`.
+    def alpha(
+        self, X: Rows, codes: NDArray[np.int32], classes: NDArray[Any], scheme: str
+    ) -> Vector | None:
+        """Return the dual variables of rows, shape (n_coefficients, n), arranged as `dual_coef_`.
 
-        None where the rows are others: not as many, or other support vectors or labels.
+        None where the rows are others: not as many, or other support vectors or labels; or where
+        the machines are others.
         """
         own = np.repeat(np.arange(len(self.n_support)), self.n_support)
         same = (
             X.shape == self.shape
             and sparse.issparse(X) == sparse.issparse(self.support_vectors)
             and np.array_equal(classes, self.classes)
+            and self.dual_coef.shape[0] == coefficient_rows(len(classes), scheme)
             and np.array_equal(codes[self.support], own)
             and _equal(X[self.support], self.support_vectors)
         )

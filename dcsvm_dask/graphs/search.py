@@ -314,7 +314,7 @@ def _of_block(sizes: Forecast, side: float) -> int:
     # A block's matrix, what a fold trains on and what the solver copies of that.
     matrices = COPIES * (8 if side <= SMALL else 4) * side**2
     coefficients = 8 * len(options.C) * _coefficients(sizes) * side
-    machines = len(machines_of(_classes(sizes)))
+    machines = len(machines_of(_classes(sizes), sizes.settings.multiclass))
     width = search_blocks.values_of_row(side, len(options.C), machines)
     many = part_rows(width)
     if options.held_out:
@@ -326,7 +326,7 @@ def _of_block(sizes: Forecast, side: float) -> int:
 def _of_whole(sizes: Forecast) -> Need:
     """Return the need of solving a candidate as a whole."""
     n, height = sizes.n, _coefficients(sizes)
-    width = search_exact.values_of_row(len(machines_of(_classes(sizes))))
+    width = search_exact.values_of_row(len(machines_of(_classes(sizes), sizes.settings.multiclass)))
     # Alpha and gradient of each machine, where it starts and as they are written; coefficients.
     beside = 8 * (height - 1) * (5 * n + sizes.support)
     beside += part_rows(width) * (8 * width + sizes.row)
@@ -339,7 +339,7 @@ def _classes(sizes: Forecast) -> int:
 
 def _coefficients(sizes: Forecast) -> int:
     """Return how many dual coefficients a row has."""
-    return coefficient_rows(_classes(sizes))
+    return coefficient_rows(_classes(sizes), sizes.settings.multiclass)
 
 
 def _largest_block(sizes: Forecast, clusters: int) -> float:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.models.classes import MODELS
+from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model, decide_whole
-from dcsvm_dask.models.pairs import PairsModel
+from dcsvm_dask.models.pairs import winners
 from dcsvm_dask.solvers import (
     Machine,
     Solution,
@@ -312,18 +314,19 @@ def model_of(
     codes: NDArray[np.integer],
     machines: list[Machine],
     solutions: list[Solution],
-) -> Model | PairsModel:
+) -> Model | ManyModel:
     """Return the model of all machines, of their support vectors alone.
 
     Parameters
     ----------
     kernel, X, codes, machines
-        As `solve_point` took them; one machine for each pair of classes.
+        As `solve_point` took them; all of a scheme.
     solutions : list of Solution
         What it returned.
     """
-    n_classes = 1 + max(machine.negative or 0 for machine in machines)
-    coef = np.zeros((coefficient_rows(n_classes), len(codes)))
+    scheme = "ovr" if machines[0].negative is None else "ovo"
+    n_classes = 1 + max(max(machine.positive, machine.negative or 0) for machine in machines)
+    coef = np.zeros((coefficient_rows(n_classes, scheme), len(codes)))
     for machine, found in zip(machines, solutions, strict=True):
         rows, y = machine.rows(codes)
         coef[machine.place(codes[rows]), rows] = y * found.alpha
@@ -334,10 +337,10 @@ def model_of(
         borders = np.array([0, len(support)])
         return Model(kernel, X[support], coef[0, support], borders, shift)
     of_class = np.bincount(codes[support], minlength=n_classes)
-    return PairsModel(kernel, X[support], coef[:, support], of_class, shift)
+    return MODELS[scheme](kernel, X[support], coef[:, support], of_class, shift)
 
 
-def decide_rows(model: Model | PairsModel, X_test: Rows, *, threads: int = 1) -> Vector:
+def decide_rows(model: Model | ManyModel, X_test: Rows, *, threads: int = 1) -> Vector:
     """Return what machines say of rows; above 0 means a machine's positive class.
 
     Parameters
@@ -353,6 +356,11 @@ def decide_rows(model: Model | PairsModel, X_test: Rows, *, threads: int = 1) ->
     if isinstance(model, Model):
         return decide_whole(model, X_test)[:, None]
     return model.bias + model.sums(X_test, threads=threads)
+
+
+def decided_classes(values: Vector, n_classes: int, scheme: str) -> Index:
+    """Return the class that machines decide each row for, given what they say of it."""
+    return np.asarray(np.argmax(values, axis=1)) if scheme == "ovr" else winners(values, n_classes)
 
 
 def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:

@@ -116,6 +116,10 @@ class ManyModel(ABC):
         return 2.0 * max(of_rows, default=0.0)
 
     @abstractmethod
+    def weights(self) -> Vector:
+        """Return the weights of the features in all machines, for the linear kernel."""
+
+    @abstractmethod
     def sums(self, X: Rows, *, dtype: Any = np.float32, threads: int = 1) -> Vector:
         """Return the decision values of all machines without their biases."""
 

@@ -162,8 +162,7 @@ def pairs_onnx(
 def rest_onnx(model: RestModel, classes: NDArray[Any], scaling: RowScaling | None = None) -> Any:
     """Return machines of each class against the rest as an `onnx.ModelProto`; see `linear_onnx`."""
     if model.kernel.name == "linear":
-        weights = model.dual_coef @ model.support.astype(np.float64)
-        return linear_onnx(weights, model.bias, classes, scaling)
+        return linear_onnx(model.weights(), model.bias, classes, scaling)
     graph = Graph()
     K = _kernel(graph, model.kernel, _scaled_rows(graph, scaling), model.support)
     values = graph.add("Gemm", K, np.ascontiguousarray(model.dual_coef.T), model.bias)

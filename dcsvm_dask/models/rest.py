@@ -23,6 +23,15 @@ class RestModel(ManyModel):
 
     scheme: ClassVar[str] = "ovr"
 
+    def weights(self) -> Vector:
+        """Return the weights of the features in each class's machine, for the linear kernel.
+
+        Returns
+        -------
+        ndarray, shape (n_classes, n_features), float64
+        """
+        return np.asarray(self.dual_coef @ self.support.astype(np.float64))
+
     def sums(self, X: Rows, *, dtype: Any = np.float32, threads: int = 1) -> Vector:
         """Return the decision values of all classes without their biases."""
         return kernel_products(

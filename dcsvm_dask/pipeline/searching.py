@@ -23,7 +23,15 @@ LEAST_BLOCK_ROWS = 64
 # Of LIBSVM's grid.py: C, and gamma.
 COSTS = tuple(2.0**power for power in range(-5, 16, 2))
 GAMMAS = tuple(2.0**power for power in range(-15, 4, 2))
-TRAINED = ("kernel", "fit_intercept", "class_weight", "tol", "seed", "n_samples_clustering")
+TRAINED = (
+    "kernel",
+    "fit_intercept",
+    "class_weight",
+    "multiclass",
+    "tol",
+    "seed",
+    "n_samples_clustering",
+)
 """Words of a training that all candidates have."""
 SEARCHED = ("C", "gamma", "degree", "coef0")
 

@@ -152,9 +152,9 @@ def solve_machines(
         same; memory is that of so many working sets. Give BLAS one.
     most_shared : float, default 2**28
         Bytes of kernel values that pairs may share; they share nothing where it would be more.
-    alpha : ndarray, shape (n_classes - 1, n), optional
-        Where pairs start, 0 or more; what no pair may have is brought within its bounds. Of a row
-        of class c, row k belongs to the pair of c and the k-th of the other classes.
+    alpha : ndarray, shape (n_coefficients, n), optional
+        Where machines start, 0 or more; what none may have is brought within its bounds. Which of
+        them are a machine's, `Machine.place` says.
     blocks : ndarray, shape (n,), integers, optional
         A block for each row, as for `solve_whole`.
     within : callable, optional
@@ -179,6 +179,11 @@ def solve_machines(
     found: dict[int, SolvedMachine] = {}
     each = 1 if len(machines) > 1 else threads
 
+    def begin(machine: Machine, rows: Index, y: Vector) -> Vector | None:
+        if alpha is None:
+            return None
+        return _start(alpha[machine.place(codes[rows]), rows], y, bounds[rows], equality)
+
     def solve(number: int) -> None:
         machine = machines[number]
         rows, y = machine.rows(codes)
@@ -195,7 +200,7 @@ def solve_machines(
             X if K is not None or len(rows) == n else X[rows],
             y,
             bounds[rows],
-            alpha=None if alpha is None else _start(alpha, machine, rows, y, bounds, equality),
+            alpha=begin(machine, rows, y),
             blocks=None if blocks is None else blocks[rows],
             K=K,
             equality=equality,
@@ -216,13 +221,9 @@ def solve_machines(
     return [found[number] for number in range(len(machines))]
 
 
-def _start(
-    alpha: Vector, machine: Machine, rows: Index, y: Vector, C: Vector, equality: bool
-) -> Vector:
-    """Return where a pair starts: within its bounds and, with an equality, on it."""
-    a, b = machine.positive, machine.negative
-    assert b is not None
-    found = np.minimum(np.where(y > 0, alpha[b - 1, rows], alpha[a, rows]), C[rows])
+def _start(alpha: Vector, y: Vector, C: Vector, equality: bool) -> Vector:
+    """Return where a machine starts: within its bounds and, with an equality, on it."""
+    found = np.minimum(alpha, C)
     sums = found[y > 0].sum(), found[y < 0].sum()
     # What rounding leaves is no reason to take variables off their bounds.
     if equality and max(sums) - min(sums) > _ROUNDING * max(sums):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.kernels import Kernel, Rows, stored_like
+from dcsvm_dask.models.grid import decided_classes
 from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.steps.block_table import read_table
@@ -119,8 +120,12 @@ class HeldOut:
 
     @property
     def machines(self) -> list[Machine]:
-        """One for each pair of classes."""
-        return machines_of(self.n_classes)
+        """Those of all classes."""
+        return machines_of(self.n_classes, self.problem.settings.multiclass)
+
+    def classes_of(self, values: Vector) -> Index:
+        """Return the class that each row is decided for, given what the machines say of it."""
+        return decided_classes(values, self.n_classes, self.problem.settings.multiclass)
 
     @property
     def deciding(self) -> Index:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked
 from dcsvm_dask.models.grid import FoldMachines, train_fold
-from dcsvm_dask.models.pairs import winners
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.steps.held_out import HeldOut, part_rows, read_split
 from dcsvm_dask.steps.resources import threads
@@ -108,7 +107,7 @@ def score_blocks(
                     if machines is None:
                         continue
                     for place, of_C in enumerate(machines.decide(across, tested)):
-                        hit = winners(of_C, held.n_classes) == codes
+                        hit = held.classes_of(of_C) == codes
                         right[place, fold] += counts[hit].sum()
                 seconds += (time.perf_counter() - begin) / len(costs)
         advanced(done + 1, len(mine), "blocks", {"kernel_values": values})

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models.grid import Point, decide_rows, model_of, solve_point
-from dcsvm_dask.models.pairs import winners
 from dcsvm_dask.solvers import Machine, Solution
 from dcsvm_dask.steps.held_out import part_rows, read_split
 from dcsvm_dask.steps.resources import threads
@@ -73,7 +72,7 @@ def solve_candidate(
     seconds = time.perf_counter() - begin
     for Z, true, counts in held.batches(test, part_rows(values_of_row(len(held.machines)))):
         try:
-            hit = winners(decide_rows(model, Z), held.n_classes) == true
+            hit = held.classes_of(decide_rows(model, Z)) == true
         except InputError:  # as above, for rows that are held out
             failed = True
         right += 0.0 if failed else float(counts[hit].sum())

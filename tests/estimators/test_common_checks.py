@@ -25,6 +25,7 @@ ESTIMATORS = [
     DCSVC(gamma=0.5),
     DCSVC(fit_intercept=False),
     DCSVC(kernel="linear"),
+    DCSVC(multiclass="ovr"),
     LinearDCSVC(),
     LinearDCSVC(loss="hinge"),
     DCSVMSearchCV(DCSVC(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),

@@ -1,4 +1,4 @@
-"""DCSVC by an early model of many classes, and what it has no form for."""
+"""DCSVC by an early model of many classes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.pipeline import training
-from dcsvm_dask.runtime.execution import Execution
 
 WORDS: dict[str, Any] = {"C": 5.0, "gamma": 0.1}
 
@@ -29,14 +27,20 @@ def digits() -> Any:
     return (X / 16).astype(np.float32), y
 
 
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
 def test_an_early_model_goes_on_to_the_exact_one(
-    is_sparse: bool, digits: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    is_sparse: bool,
+    multiclass: str,
+    digits: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(training, "LEAST_ROWS_FOR_LEVELS", 200)
     X, y = digits
     X = sparse.csr_array(X) if is_sparse else X
-    early = DCSVC(**WORDS, stop_at=1, run=tmp_path / "run").fit(X[:1200], y[:1200])
+    words = WORDS | {"multiclass": multiclass}
+    early = DCSVC(**words, stop_at=1, run=tmp_path / "run").fit(X[:1200], y[:1200])
     assert early.level_ == 1
     assert not hasattr(early, "dual_coef_")
     assert early.score(X[1200:], y[1200:]) > 0.9
@@ -48,20 +52,6 @@ def test_an_early_model_goes_on_to_the_exact_one(
     again = pickle.loads(pickle.dumps(early))
     np.testing.assert_array_equal(again.predict(X[1200:]), early.predict(X[1200:]))
     exact = clone(early).set_params(stop_at=0).fit(X[:1200], y[:1200])
-    svc = SVC(**WORDS).fit(X[:1200], y[:1200])
+    svc: Any = SVC(**WORDS) if multiclass == "ovo" else OneVsRestClassifier(SVC(**WORDS))
+    svc.fit(X[:1200], y[:1200])
     np.testing.assert_array_equal(exact.predict(X[1200:]), svc.predict(X[1200:]))
-
-
-def test_one_against_the_rest_is_a_run_s_or_scikit_learn_s(digits: Any, tmp_path: Path) -> None:
-    X, y = digits
-    rest = OneVsRestClassifier(DCSVC(**WORDS, tol=1e-4)).fit(X[:600], y[:600])
-    api.ingest((X[:600], y[:600]), tmp_path / "d.zarr")
-    how: dict[str, Any] = {"multiclass": "ovr", "fit_intercept": True, "tol": 1e-4, "quiet": True}
-    run = api.train(
-        tmp_path / "d.zarr", tmp_path / "run", execution=Execution(workers=0), **WORDS, **how
-    )
-    values = run.decision_function(X[600:])
-    np.testing.assert_allclose(values, rest.decision_function(X[600:]), atol=1e-3)
-    np.testing.assert_array_equal(run.predict(X[600:]), rest.predict(X[600:]))
-    with pytest.raises(InputError, match="each class against the rest"):
-        DCSVC.from_run(tmp_path / "run")

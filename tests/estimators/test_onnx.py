@@ -73,7 +73,13 @@ def test_dcsvc(kernel: str, n_classes: int) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [{"decision_function_shape": "ovo"}, {"break_ties": True}, {"fit_intercept": False}],
+    [
+        {"decision_function_shape": "ovo"},
+        {"break_ties": True},
+        {"fit_intercept": False},
+        {"multiclass": "ovr"},
+        {"multiclass": "ovr", "kernel": "linear"},
+    ],
     ids=str,
 )
 def test_dcsvc_decides_as_it_was_told(words: dict[str, Any]) -> None:

@@ -103,7 +103,8 @@ def test_other_rows_begin_anew(what: str, problem: Problem) -> None:
         labels = y + 5
     else:
         other = sparse.csr_array(X)
-    assert last.alpha(other, np.unique(labels, return_inverse=True)[1], np.unique(labels)) is None
+    classes, codes = np.unique(labels, return_inverse=True)
+    assert last.alpha(other, codes, classes, "ovo") is None
     cold = clone(warm).fit(other, labels)
     warm.fit(other, labels)
     np.testing.assert_array_equal(warm.n_iter_, cold.n_iter_)

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
@@ -121,6 +122,27 @@ def test_many_classes(search: Search, tmp_path: Path) -> None:
         fold = fold_of_row(run)
         np.testing.assert_array_equal(fold[700:], fold[:40])
         assert_scores(run, of_svc(X, y, PredefinedSplit(fold)), 225)
+
+
+@pytest.mark.parametrize("words", [{}, {"block_rows": 128, "exact": "all"}], ids=["one", "blocks"])
+def test_each_class_against_the_rest(search: Search, tmp_path: Path, words: dict[str, Any]) -> None:
+    X, y = load_digits(return_X_y=True)
+    X, y = (X[:500] / 16).astype(np.float32), y[:500]
+    api.ingest((X, y), tmp_path / "digits.zarr")
+    run = search("s", str(tmp_path / "digits.zarr"), multiclass="ovr", refit=True, **words)
+    folds = PredefinedSplit(fold_of_row(run))
+    grid = {"estimator__C": COSTS, "estimator__gamma": GAMMAS}
+    found = GridSearchCV(OneVsRestClassifier(SVC(tol=1e-4)), grid, cv=folds).fit(X, y).cv_results_
+    wanted = {
+        (one["estimator__C"], one["estimator__gamma"]): np.array(
+            [found[f"split{fold}_test_score"][k] for fold in range(3)]
+        )
+        for k, one in enumerate(found["params"])
+    }
+    assert_scores(run, wanted, 166)
+    assert run.best is not None
+    assert run.best.decision_function(X[:7]).shape == (7, 10)
+    assert run.best.folder.header["settings"]["multiclass"] == "ovr"
 
 
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
