@@ -21,7 +21,7 @@ from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
-from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
+from dcsvm_dask.models.stand_ins import SLACK, sample_of, stand_ins, standing_weights
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.solvers.whole import SMALL
 
@@ -265,6 +265,7 @@ def _solve(
     place[block.rows[block.n_own : block.columns]] = -1
     test = place[task.splits[split][1]]
     inside = np.flatnonzero(test >= 0)
+    slack = SLACK if block.n_others else 1.0
     held = solve_fold(
         K,
         task.codes[block.rows],
@@ -274,7 +275,7 @@ def _solve(
         costs,
         task.machines,
         equality=bool(task.base.fit_intercept),
-        tol=checking.tolerance(task.base.tol),
+        tol=slack * checking.tolerance(task.base.tol),
         most_steps=lambda _: checking.most_steps(task.base.max_iter, -1),
     )
     found[split] = inside, held

@@ -68,7 +68,8 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         ``std_test_score``, ``rank_test_score`` (exact scores before early ones), ``mean_fit_time``
         and ``std_fit_time`` (seconds of a fold, with its share of the kernel matrix),
         ``mean_score_time``, ``std_score_time``; and ``early`` (whether the score is that of
-        blocks), ``solved`` (whether all machines are within the tolerance).
+        blocks), ``solved`` (whether all machines are within the tolerance; those of blocks
+        that sample other blocks within ten times that).
     best_estimator_ : DCSVC
         Where `refit`.
     best_index_, best_params_, best_score_

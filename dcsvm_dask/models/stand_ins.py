@@ -21,6 +21,8 @@ SAMPLE = 2048
 """Rows on which it is seen how far a kernel reaches, and of which stand-ins are taken."""
 MOST = 1024
 """Stand-ins, at most; at most half as many as the largest block has rows, too."""
+SLACK = 10.0
+"""Times the tolerance: how far machines with stand-ins are solved; a sample leaves more open."""
 LOCAL = 0.5
 """Share of the kernel's mass inside blocks from which on blocks have none."""
 
