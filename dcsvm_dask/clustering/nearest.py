@@ -76,14 +76,14 @@ def _score(
         scores[q] = half_squares[first + q]
     e = 0
     while e + 4 <= count:
-        a, b, c, d = values[e], values[e + 1], values[e + 2], values[e + 3]
         A = flat[start + columns[e] * k : start + (columns[e] + 1) * k]
         B = flat[start + columns[e + 1] * k : start + (columns[e + 1] + 1) * k]
         C = flat[start + columns[e + 2] * k : start + (columns[e + 2] + 1) * k]
         D = flat[start + columns[e + 3] * k : start + (columns[e + 3] + 1) * k]
         for q in range(k):
-            first = a * np.float64(A[q]) + b * np.float64(B[q])
-            scores[q] -= first + (c * np.float64(C[q]) + d * np.float64(D[q]))
+            two = values[e] * np.float64(A[q]) + values[e + 1] * np.float64(B[q])
+            more = values[e + 2] * np.float64(C[q]) + values[e + 3] * np.float64(D[q])
+            scores[q] -= two + more
         e += 4
     while e < count:
         A = flat[start + columns[e] * k : start + (columns[e] + 1) * k]

@@ -54,7 +54,7 @@ class Task:
     @property
     def scheme(self) -> str:
         """Which machines there are."""
-        return str(self.base.multiclass) if len(self.classes) > 2 else "ovo"
+        return self.base._scheme_of(len(self.classes))
 
     @property
     def machines(self) -> list[Machine]:
@@ -67,11 +67,14 @@ class Task:
         seed = checking.seed_of(self.base.random_state)
         return sample_of(self.codes, self.weight, np.flatnonzero(self.trains), seed)
 
-    def weights_of_classes(self, split: int) -> Vector:
-        """Return the weights of the rows that train in a split, class by class."""
-        train = self.splits[split][0]
-        found = np.bincount(self.codes[train], self.weight[train], minlength=len(self.classes))
-        return found.astype(np.float64)
+    @cached_property
+    def weights_of_splits(self) -> Vector:
+        """The weights of the rows that train in each split, by class: (splits, n_classes)."""
+        of_class = [
+            np.bincount(self.codes[train], self.weight[train], minlength=len(self.classes))
+            for train, _ in self.splits
+        ]
+        return np.stack(of_class).astype(np.float64)
 
     def kernel(self, candidate: dict[str, Any]) -> Kernel:
         """Return the kernel of a candidate; gamma "scale" is that of all rows."""
@@ -90,7 +93,7 @@ class _Decided(Voting):
 
     def __init__(self, task: Task, values: Vector) -> None:
         self.classes_, self._values = task.classes, values
-        self.multiclass = task.base.multiclass
+        self._scheme = task.scheme
         self.decision_function_shape = task.base.decision_function_shape
         self.break_ties = task.base.break_ties
 
@@ -286,7 +289,7 @@ def _weights(task: Task, block: _Block, trains: Index, split: int) -> Vector:
     weight, codes = task.weight[block.rows], task.codes[block.rows]
     own, others = trains[trains < block.n_own], trains[trains >= block.n_own]
     if len(others):
-        total = task.weights_of_classes(split)
+        total = task.weights_of_splits[split]
         total = total - np.bincount(codes[own], weight[own], minlength=len(total))
         weight[others] = standing_weights(codes[others], total)
     return weight

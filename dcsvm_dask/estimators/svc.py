@@ -211,6 +211,7 @@ class DCSVC(TellsCallbacks, Voting):
         self._check_words()
         last = LastFit.of(self)
         X, codes = checking.training_rows(self, X, y)
+        self._scheme = self._scheme_of(len(self.classes_))
         start = None if last is None else last.alpha(X, codes, self.classes_, self._scheme)
         kernel = checking.kernel_of(self, X)
         C = checking.bounds(self, X, codes, sample_weight)

@@ -135,7 +135,7 @@ def restored(kind: type[Any], run: Any) -> Any:
         run=folder.place.url,
         stop_at=goals["stop_at"],
     )
-    made.classes_, made._kernel = labels, settings.kernel
+    made.classes_, made._kernel, made._scheme = labels, settings.kernel, settings.multiclass
     made.class_weight_ = np.array(settings.class_weight or np.ones(len(labels)))
     made.n_features_in_, made.shape_fit_ = data.n_features, (data.n_rows, data.n_features)
     codes = data.read_codes(0, data.n_rows)

@@ -50,12 +50,13 @@ class Voting(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     classes_: NDArray[Any]
     early_model_: Model | BlocksModel | None
+    # Of what was fitted, whatever parameters are set afterwards.
     _kernel: Kernel
+    _scheme: str
 
-    @property
-    def _scheme(self) -> str:
-        """Which machines there are; of two classes there is one, that of the pair."""
-        return self.multiclass if len(self.classes_) > 2 else "ovo"
+    def _scheme_of(self, n_classes: int) -> str:
+        """Return which machines there are; of two classes there is one, that of the pair."""
+        return self.multiclass if n_classes > 2 else "ovo"
 
     def _learn_early(self, model: Model | BlocksModel, level: int) -> None:
         """Set the attributes that are learned of an early model, and no others."""
@@ -149,7 +150,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         values = self._machine_values(X)
         if len(self.classes_) == 2:
             return -values[:, 0]
-        if self.decision_function_shape == "ovo":
+        if self.decision_function_shape == "ovo" and self._scheme == "ovo":
             return values
         return values_of_classes(values, len(self.classes_), self._scheme)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.graphs.dcsvm import arrange_stage, merge_stage
-from dcsvm_dask.graphs.forecast import Forecast, Need
+from dcsvm_dask.graphs.forecast import VECTOR, Forecast, Need
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Layer, Method, Node, Outcome, Stage, single
 from dcsvm_dask.graphs.options import Options, option, whole
@@ -50,6 +50,8 @@ MOST_CANDIDATES, MOST_FOLDS = 10_000, 1000
 WORK = 3.0
 # Kernel matrices that a block takes while it is solved.
 COPIES = 2.2
+# What a process knows of each variable, and what it takes to draw a sample of all.
+VECTORS = 10
 RELIEF = "lower --block-rows"
 """What makes tasks smaller."""
 
@@ -313,6 +315,10 @@ def _of_block(sizes: Forecast, side: float) -> int:
         side += min(stand_ins.MOST, side // 2)
     # A block's matrix, what a fold trains on and what the solver copies of that.
     matrices = COPIES * (8 if side <= SMALL else 4) * side**2
+    vectors = 0.0
+    if sizes.settings.clusters:  # how far a kernel reaches is seen on a sample of all variables
+        matrices = max(matrices, 8 * min(stand_ins.SAMPLE, sizes.n) ** 2)
+        vectors = VECTORS * VECTOR * sizes.n
     coefficients = 8 * len(options.C) * _coefficients(sizes) * side
     machines = len(machines_of(_classes(sizes), sizes.settings.multiclass))
     width = search_blocks.values_of_row(side, len(options.C), machines)
@@ -320,7 +326,7 @@ def _of_block(sizes: Forecast, side: float) -> int:
     if options.held_out:
         many = min(many, options.held_out)
     rows = 2 * side + many + stand_ins.SAMPLE
-    return int(matrices + coefficients + 8 * many * width + rows * sizes.row)
+    return int(matrices + vectors + coefficients + 8 * many * width + rows * sizes.row)
 
 
 def _of_whole(sizes: Forecast) -> Need:

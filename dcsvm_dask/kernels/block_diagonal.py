@@ -76,8 +76,7 @@ def block_diagonal_product(
         left = np.zeros(len(blocks), np.bool_)
         _sum_blocks(
             *like.kernel, centred, widest, d <= MOST_DIFFERENCES, *like.sparse, X, members, borders,
-            *storage_arguments(Z), np.arange(Z.shape[0]), offsets, v, blocks, like.chunk,
-            ROWS, out, left,
+            *storage_arguments(Z), offsets, v, blocks, like.chunk, ROWS, out, left,
         )  # fmt: skip
         blocks = blocks[left]
     for g in blocks:
@@ -133,7 +132,6 @@ def _sum_blocks(
     data: Any,
     indices: Any,
     indptr: Any,
-    columns: Any,
     offsets: Any,
     v: Any,
     blocks: Any,
@@ -149,7 +147,7 @@ def _sum_blocks(
     stop, group = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for q in range(len(blocks)):
         g = blocks[q]
-        own, w = columns[offsets[g] : offsets[g + 1]], v[offsets[g] : offsets[g + 1]]
+        own, w = np.arange(offsets[g], offsets[g + 1]), v[offsets[g] : offsets[g + 1]]
         stop[0] = len(own)
         for start in range(borders[g], borders[g + 1], most_rows):
             rows = members[start : min(start + most_rows, borders[g + 1])]

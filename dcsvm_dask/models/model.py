@@ -278,18 +278,33 @@ def _decide_small_blocks(
     model: Model, X: Rows, members: Index, blocks: Index, values: Vector
 ) -> None:
     """Put into `values` those of rows by the machines of their blocks, which do not fall."""
+    if blocks[0] == blocks[-1]:  # alone, as for a row at a time, a machine is sooner done by itself
+        values[members] = _block_product(model, X, members, int(blocks[0]), np.float32)
+        return
     borders = np.searchsorted(blocks, np.arange(model.n_blocks + 1))
     sums = block_diagonal_product(
         model.kernel, X, members, borders, model.support, model.offsets, model.coef
     )
     values[members] = found = sums[members] + model.bias[blocks]
-    owner = np.repeat(np.arange(model.n_blocks), np.diff(model.offsets))
-    squares = (_deviation(model.kernel, X, model.support) * model.coef) ** 2
-    of_block = np.bincount(owner, squares, minlength=model.n_blocks)
-    doubtful = np.flatnonzero(np.abs(found) <= _rounding(of_block)[blocks])
+    most = _rounding_of_blocks(model, X, members, np.flatnonzero(np.diff(borders)))
+    doubtful = np.flatnonzero(np.abs(found) <= most[blocks])
     for block in np.unique(blocks[doubtful]).tolist():
         again = members[doubtful[blocks[doubtful] == block]]
         values[again] = _block_product(model, X, again, block, np.float64)
+
+
+def _rounding_of_blocks(model: Model, X: Rows, members: Index, some: Index) -> Vector:
+    """Return `rounding` of the machines of some blocks, 0 of the others; shape (n_blocks,)."""
+    first, sizes = model.offsets[some], np.diff(model.offsets)[some]
+    # Columns of these blocks alone: of a few rows, all others would take longer than the product.
+    columns = np.arange(sizes.sum()) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
+    each: Any = DECAY_DEVIATION
+    if not model.kernel.is_shift_invariant:
+        each = _deviation(model.kernel, X[members], model.support[columns])
+    squares = (each * model.coef[columns]) ** 2
+    found = np.zeros(model.n_blocks)
+    found[some] = _rounding(np.bincount(np.repeat(np.arange(len(some)), sizes), squares, len(some)))
+    return found
 
 
 def _block_product(model: Model, X: Rows, members: Index, block: int, dtype: type) -> Vector:

@@ -26,6 +26,8 @@ _AIM = 1.0 - 2.0**-10
 _WORK = 50_000_000
 # Phases in a row that may end no nearer to the answer: the tolerance is below the rounding.
 _STALLS = 20
+# Float32 holds it and its inverse.
+_LEAST_CURVATURE = 1e-30
 
 
 def solve_smo(
@@ -155,9 +157,13 @@ def solve_smo(
 
 
 def _curvatures(K: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return the diagonal of K, kept above 0 (linear kernels have rows of zeros)."""
+    """Return the diagonal of K, kept above 0 (linear kernels have rows of zeros).
+
+    In float32, too: values of a polynomial of a high degree may be next to nothing.
+    """
     diagonal = K.diagonal()
-    return np.maximum(diagonal, 1e-12 * (diagonal.max(initial=0.0) or 1.0)).astype(np.float32)
+    least = max(1e-12 * (diagonal.max(initial=0.0) or 1.0), _LEAST_CURVATURE)
+    return np.maximum(diagonal, least).astype(np.float32)
 
 
 def _rounding(

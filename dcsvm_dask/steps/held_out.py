@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,10 +90,12 @@ class HeldOut:
 
     def stand_ins(self, kernel: Kernel) -> tuple[Index, Rows]:
         """Return the variables that stand for those of other blocks, and their rows."""
-        index, X = self.sample
-        some = np.empty(0, dtype=np.int64)
-        if len(self.blocks) > 1:
-            some = stand_ins(kernel, X, self.block_of[index], max(map(len, self.blocks)))
+        none = np.empty(0, dtype=np.int64)
+        if len(self.blocks) == 1:
+            return none, self.problem.take(none)
+        with _reading:  # one task looks through all variables for those beside it
+            (index, X), _ = self.sample, self.weights_of_folds
+        some = stand_ins(kernel, X, self.block_of[index], max(map(len, self.blocks)))
         return index[some], X[some]
 
     def weight_beside(self, own: Index, others: Index, fold: int) -> Vector:
@@ -106,8 +109,10 @@ class HeldOut:
     @cached_property
     def weights_of_folds(self) -> Vector:
         """The weights of the variables that each fold trains on, by class: (folds, n_classes)."""
-        everything = np.arange(self.problem.n)
-        return np.stack([self._of_classes(self.of_fold(everything, f)[0]) for f in self.folds])
+        shape = len(self.folds) + 1, self.n_classes
+        place = (self.fold + 1) * np.int64(self.n_classes) + self.codes
+        held_out = np.bincount(place, self.weight, math.prod(shape)).reshape(shape)
+        return np.asarray(held_out.sum(axis=0) - held_out[1:])
 
     def _of_classes(self, index: Index) -> Vector:
         found = np.bincount(self.codes[index], self.weight[index], minlength=self.n_classes)

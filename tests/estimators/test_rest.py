@@ -87,6 +87,17 @@ def test_two_classes_have_one_machine(digits: Any) -> None:
     np.testing.assert_array_equal(pair.decision_function(X), rest.decision_function(X))
 
 
+def test_what_was_fitted_decides_whatever_is_set_afterwards(digits: Any) -> None:
+    X, y = digits
+    for first, second in (("ovo", "ovr"), ("ovr", "ovo")):
+        model = DCSVC(multiclass=first, decision_function_shape="ovr").fit(X[:300], y[:300])
+        wanted = model.decision_function(X[300:])
+        model.set_params(multiclass=second)
+        np.testing.assert_array_equal(model.decision_function(X[300:]), wanted)
+        again = model.fit(X[:300], y[:300]).decision_function(X[300:])
+        assert abs(again - wanted).max() > 0.1
+
+
 def test_a_fit_begins_at_the_last_solution(digits: Any) -> None:
     X, y = digits
     cold = DCSVC(multiclass="ovr", C=1.5, gamma=0.1, tol=1e-5).fit(X, y)

@@ -11,6 +11,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Shape
 from dcsvm_dask.graphs.plan import Plan, plan
 from dcsvm_dask.graphs.search import METHOD, Search, rungs
+from dcsvm_dask.models.stand_ins import SAMPLE
 from dcsvm_dask.runtime.capacity import check_memory
 from dcsvm_dask.steps.held_out import PART_ROWS
 from tests.typical import COVTYPE, GOALS, SETTINGS
@@ -60,6 +61,19 @@ def test_rows_that_are_held_out_are_decided_by_parts() -> None:
     few, many = (plan_of(folds=0, held_out=rows) for rows in (2 * PART_ROWS, 10**9))
     assert stage(few, "early-1").need == stage(many, "early-1").need
     assert stage(many, "early-1").kernel_values > stage(few, "early-1").kernel_values
+
+
+def test_what_is_known_of_all_variables_is_planned() -> None:
+    """Blocks stay as large: what a task holds grows with the variables."""
+    many = replace(COVTYPE, **{k: 8 * getattr(COVTYPE, k) for k in ("n_rows", "n_bytes")})
+    many = replace(many, n_variables=8 * COVTYPE.n_variables)
+    few, more = (
+        stage(plan_of(shape, clusters, cap=256), "early-1").need
+        for shape, clusters in ((COVTYPE, 4_000), (many, 32_000))
+    )
+    assert more.n_bytes - few.n_bytes >= 70 * 7 * COVTYPE.n_variables
+    # A sample of all variables meets itself, however small blocks are.
+    assert few.n_bytes >= 8 * SAMPLE**2 + 70 * COVTYPE.n_variables
 
 
 def test_what_does_not_fit_names_an_option_of_the_search() -> None:

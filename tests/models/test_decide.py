@@ -9,9 +9,12 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from dcsvm_dask.clustering import InputPartition
+from dcsvm_dask.clustering.tree import Tree
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import Model, decide, decide_early, decide_whole
+from dcsvm_dask.models import model as model_module
 from dcsvm_dask.runtime.execution import Execution
 
 KERNELS = [
@@ -72,6 +75,32 @@ def test_early_decisions_are_those_of_each_block(kept_run: KeptRun) -> None:
     )
     assert len(np.unique(blocks)) == 3
     np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+def test_few_rows_look_at_the_machines_of_their_own_blocks_alone(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    support = rng.random((900, 5)).astype(np.float32)
+    offsets = np.array([0, 100, 100, 150, 850, 900])
+    coef, bias = rng.standard_normal(900), rng.standard_normal(5)
+    centres = np.arange(5, dtype=np.float32)[:, None] * np.ones(5, dtype=np.float32)
+    partition = InputPartition(Tree.flat(5), centres, cosine=False)
+    model = Model(kernel, support, coef, offsets, bias, partition, np.arange(5))
+    looked_at = []
+
+    def noted(of: Kernel, X: Any, own: Any) -> Any:
+        looked_at.append(len(own))
+        return deviation(of, X, own)
+
+    deviation = model_module._deviation
+    monkeypatch.setattr(model_module, "_deviation", noted)
+    X = centres[[0, 2, 2, 4]] + rng.normal(0, 0.01, (4, 5)).astype(np.float32)
+    for rows in (X, X[:1], X[1:3]):
+        found, exact = (decide_early(model, rows, dtype=t) for t in (np.float32, np.float64))
+        np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-3)
+    assert sum(looked_at) <= 3 * 200
 
 
 def test_naive_decisions_are_the_sum_of_all_machines_without_biases(kept_run: KeptRun) -> None:

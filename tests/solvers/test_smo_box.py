@@ -189,3 +189,16 @@ def test_the_last_step_of_a_budget_may_be_the_last_of_all(n: int, equality: bool
     found = solve_smo(np.eye(n, dtype=np.float32), y, 2.0**-10, equality=equality)
     assert found.converged
     assert (found.alpha == 2.0**-10).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1e-25, 1e-35, 1e-60, 1e-300])
+@pytest.mark.parametrize("equality", [False, True])
+def test_a_matrix_of_next_to_nothing_leaves_all_rows_at_their_bounds(
+    dtype: Any, size: float, equality: bool
+) -> None:
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    found = solve_smo((X @ X.T * size).astype(dtype), y, 3.0, equality=equality)
+    assert found.converged
+    np.testing.assert_array_equal(found.alpha, 3.0)
