@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
-from threadpoolctl import threadpool_info
 
 from dcsvm_dask.checks import is_a
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.steps import resources
@@ -209,8 +209,7 @@ def threads_of(n_jobs: Any) -> int:
         )
     if n_jobs > 0:
         return int(n_jobs)
-    most = max((pool["num_threads"] for pool in threadpool_info()), default=1)
-    return max(1, most + 1 + int(n_jobs))
+    return max(1, most_threads() + 1 + int(n_jobs))
 
 
 @contextmanager

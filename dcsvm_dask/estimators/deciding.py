@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.estimators.checking import FEW_VALUES
+from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.blocks import BlocksModel
@@ -36,7 +36,7 @@ def decided(model: Model, rows: Rows, mode: str, threads: int) -> NDArray[np.flo
         part = slice(start, start + BATCH)
         values[part] = decide(model, rows[part], mode, dtype=dtype)
 
-    with threadpool_limits(1):
+    with one_thread_each():
         for_each(work, range(0, rows.shape[0], BATCH), threads)
     return values
 
@@ -59,6 +59,6 @@ def early_values(model: Model | BlocksModel, rows: Rows, threads: int) -> NDArra
         part = slice(start, start + BATCH)
         values[part] = model.decide(rows[part], dtype=dtype)
 
-    with threadpool_limits(1):
+    with one_thread_each():
         for_each(work, range(0, rows.shape[0], BATCH), threads)
     return values

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.fit_tasks import FitTasks
+from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Machine, SolvedMachine, machines_of, solve_machines
@@ -42,7 +42,7 @@ def solved(
     size = working_size((memory - shared) / min(threads, len(machines)))
     seed = checking.seed_of(estimator.random_state)
     Z, codes = X[variables.rows], codes[variables.rows]
-    with threadpool_limits(1):
+    with one_thread_each():
         return solve_machines(
             kernel,
             Z,

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
-from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers import LinearSolution, machines_of, solve_linear
@@ -157,7 +157,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
                 seed=checking.seed_of(self.random_state),
             )
 
-        with threadpool_limits(1):
+        with one_thread_each():
             threads = min(checking.threads_of(self.n_jobs), len(machines))
             for_each(solve, range(len(machines)), threads)
         solved = [found[number] for number in range(len(machines))]

@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.checks import is_a
 from dcsvm_dask.clustering import choose_partition
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.candidates import Task, exactly_scored, scored
+from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svc import DCSVC
 
 Index = NDArray[np.int64]
@@ -140,7 +140,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         scorer = check_scoring(DCSVC(), scoring=self.scoring)
         task = Task(base, X, codes, C / base.C, labels, self.classes_, splits, scorer)
         threads = checking.threads_of(self.n_jobs)
-        with threadpool_limits(1):
+        with one_thread_each():
             blocks = self._blocks(task, candidates[0])
             scores, seconds, solved = scored(task, candidates, blocks, threads)
             early = np.full(len(candidates), len(blocks) > 1)

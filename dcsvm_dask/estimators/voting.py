@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.deciding import COARSE, decided, early_values
 from dcsvm_dask.estimators.exact import Exact
+from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.classes import MODELS, values_of_classes
@@ -129,7 +129,7 @@ class Voting(ClassifierMixin, BaseEstimator):
             return -decided(self._sum(), rows, "exact", threads)[:, None]
         model = self._model()
         dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
-        with threadpool_limits(1):
+        with one_thread_each():
             return model.decide(rows, dtype=dtype, threads=threads)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
