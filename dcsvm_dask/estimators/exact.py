@@ -11,7 +11,7 @@ from dcsvm_dask.estimators.runs import reached
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.solvers import SolvedMachine, coefficient_rows
+from dcsvm_dask.solvers import SolvedMachine, coefficient_rows, scheme_of
 from dcsvm_dask.steps.class_machines import NAMES
 from dcsvm_dask.storage.run import RunFolder
 
@@ -45,7 +45,7 @@ def of_machines(
     machines: list[SolvedMachine], variables: Variables, codes: NDArray[np.int32], n_classes: int
 ) -> Exact:
     """Return what machines that were solved in memory come to, row by row."""
-    scheme = "ovr" if machines[0].machine.negative is None else "ovo"
+    scheme = scheme_of([one.machine for one in machines])
     coef = np.zeros((coefficient_rows(n_classes, scheme), len(codes)))
     for one in machines:
         alpha = np.zeros(len(variables.rows))

@@ -15,7 +15,7 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.solvers import Machine, SolvedMachine, machines_of, solve_machines
+from dcsvm_dask.solvers import SolvedMachine, largest_machine, machines_of, solve_machines
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 
 # A solver holds so many float32 matrices of its working set's rows.
@@ -57,16 +57,16 @@ def solved(
             threads=threads,
             most_shared=shared,
             alpha=alpha,
-            blocks=_blocks(Z, codes, machines, size, seed) if alpha is None else None,
+            blocks=_blocks(Z, codes, estimator._scheme, size, seed) if alpha is None else None,
             within=tasks.machine,
         )
 
 
 def _blocks(
-    X: Rows, codes: NDArray[np.int32], machines: list[Machine], most: int, seed: int
+    X: Rows, codes: NDArray[np.int32], scheme: str, most: int, seed: int
 ) -> NDArray[np.int32] | None:
     """Return the block of each row, once for all machines; None where these have too few rows."""
-    largest = max(len(one.rows(codes)[0]) for one in machines)
+    largest = largest_machine(np.bincount(codes), scheme)
     if largest < DIVIDED_FROM:
         return None
     cap = min(most, BLOCK_ROWS * len(codes) // largest)

@@ -17,10 +17,9 @@ from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.classes import MODELS, values_of_classes
+from dcsvm_dask.models.classes import MODELS, decided_classes, values_of_classes
 from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.pairs import winners
 
 Index = NDArray[np.int64]
 
@@ -167,8 +166,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         """
         values = self._machine_values(X)
         n_classes = len(self.classes_)
-        if n_classes > 2 and (self.break_ties or self._scheme == "ovr"):
+        found = decided_classes(values, n_classes, self._scheme)
+        if self.break_ties and n_classes > 2:
             found = np.argmax(values_of_classes(values, n_classes, self._scheme), axis=1)
-        else:
-            found = winners(values, n_classes)
         return np.asarray(self.classes_[found])

@@ -29,9 +29,18 @@ def winning_classes(values: Vector, n_classes: int, scheme: str = "ovo") -> NDAr
     """
     if n_classes == 2:
         return (values > 0).astype(np.int64)
-    if scheme == "ovr":
-        return np.asarray(np.argmax(values, axis=1))
-    return winners(values, n_classes)
+    return decided_classes(values, n_classes, scheme)
+
+
+def decided_classes(values: Vector, n_classes: int, scheme: str) -> NDArray[np.int64]:
+    """Return the class that all machines decide each row for, as `winning_classes`.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, n_machines)
+        Above 0 for a machine's positive class; of two classes that is the first.
+    """
+    return np.asarray(np.argmax(values, axis=1)) if scheme == "ovr" else winners(values, n_classes)
 
 
 def values_of_classes(values: Vector, n_classes: int, scheme: str = "ovo") -> Vector:

@@ -14,11 +14,11 @@ from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.classes import MODELS
 from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model, decide_whole
-from dcsvm_dask.models.pairs import winners
 from dcsvm_dask.solvers import (
     Machine,
     Solution,
     coefficient_rows,
+    scheme_of,
     solve_next,
     solve_smo,
     solve_whole,
@@ -324,7 +324,7 @@ def model_of(
     solutions : list of Solution
         What it returned.
     """
-    scheme = "ovr" if machines[0].negative is None else "ovo"
+    scheme = scheme_of(machines)
     n_classes = 1 + max(max(machine.positive, machine.negative or 0) for machine in machines)
     coef = np.zeros((coefficient_rows(n_classes, scheme), len(codes)))
     for machine, found in zip(machines, solutions, strict=True):
@@ -356,11 +356,6 @@ def decide_rows(model: Model | ManyModel, X_test: Rows, *, threads: int = 1) -> 
     if isinstance(model, Model):
         return decide_whole(model, X_test)[:, None]
     return model.bias + model.sums(X_test, threads=threads)
-
-
-def decided_classes(values: Vector, n_classes: int, scheme: str) -> Index:
-    """Return the class that machines decide each row for, given what they say of it."""
-    return np.asarray(np.argmax(values, axis=1)) if scheme == "ovr" else winners(values, n_classes)
 
 
 def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:

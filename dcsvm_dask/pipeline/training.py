@@ -18,7 +18,7 @@ from dcsvm_dask.graphs.methods import METHODS, Described
 from dcsvm_dask.graphs.options import NoOptions, Options
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
-from dcsvm_dask.solvers import SCHEMES
+from dcsvm_dask.solvers import SCHEMES, largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps.problem import seen_by
 from dcsvm_dask.steps.settings import Settings
@@ -185,7 +185,7 @@ class Training:
             )
         seen = seen_by(data, self.method, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
-        clusters, forced = self._clusters(n, self._largest_machine(data))
+        clusters, forced = self._clusters(n, largest_machine(data.counts, self.multiclass))
         if clusters and clusters[0] > n:
             raise InputError(
                 f"clusters: {clusters[0]} clusters for {n} distinct rows of {data.url}; "
@@ -244,11 +244,6 @@ class Training:
                 "without committees, or ingest the data with --positive LABEL,... to make two "
                 "classes of them"
             )
-
-    def _largest_machine(self, data: DataSet) -> int:
-        """Return the rows of the machine that has most, repeated ones counted."""
-        ovo = self.multiclass == "ovo"
-        return sum(sorted(data.counts)[-2:]) if ovo else sum(data.counts)
 
     def _clusters(self, n: int, largest: int) -> tuple[tuple[int, ...], bool]:
         if self.method not in ("dcsvm", "subsample"):

@@ -18,7 +18,9 @@ from dcsvm_dask.solvers.machines import (
     SolvedMachine,
     coefficient_rows,
     labels_of_classes,
+    largest_machine,
     machines_of,
+    scheme_of,
     solve_machines,
 )
 from dcsvm_dask.solvers.online import Learned, solve_online
@@ -66,10 +68,12 @@ __all__ = [
     "grow_basis",
     "inner_tol",
     "labels_of_classes",
+    "largest_machine",
     "machines_of",
     "multiplier_interval",
     "objective",
     "reach",
+    "scheme_of",
     "select_set",
     "solve_blocks",
     "solve_box_qp",

@@ -97,6 +97,17 @@ def machines_of(n_classes: int, scheme: str = "ovo") -> list[Machine]:
     return [Machine(c, None) for c in (range(n_classes) if n_classes > 2 else (1,))]
 
 
+def scheme_of(machines: list[Machine]) -> str:
+    """Return the scheme that `machines_of` was given, "ovo" or "ovr"."""
+    return "ovr" if machines[0].negative is None else "ovo"
+
+
+def largest_machine(counts: ArrayLike, scheme: str) -> int:
+    """Return the rows of the machine that has most, given those of every class."""
+    counts = np.sort(counts)
+    return int(counts.sum() if scheme == "ovr" else counts[-2:].sum())
+
+
 def labels_of_classes(n_classes: int, scheme: str = "ovo") -> NDArray[np.int8]:
     """Return the label of each class in each machine, shape (n_classes, n_machines); 0: no part."""
     machines = machines_of(n_classes, scheme)

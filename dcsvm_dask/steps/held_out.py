@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.kernels import Kernel, Rows, stored_like
-from dcsvm_dask.models.grid import decided_classes
+from dcsvm_dask.models.classes import decided_classes
 from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.steps.block_table import read_table
