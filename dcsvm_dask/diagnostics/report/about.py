@@ -65,7 +65,7 @@ def parameters(records: Records) -> Table:
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", "block_cap", "level_tol")
     found |= {key: settings[key] for key in keys}
-    if records.run.header["shape"].get("class_rows"):
+    if _has_many_classes(records):
         found["multiclass"] = _multiclass(settings)
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
@@ -92,6 +92,7 @@ def _of_search(records: Records, options: Search) -> dict[str, Any]:
         **{key: getattr(options, key) for key in kept},
         "block_rows": settings["block_cap"],
         "fit_intercept": settings["fit_intercept"],
+        **({"multiclass": _multiclass(settings)} if _has_many_classes(records) else {}),
         **({"class weights": weights} if weights else {}),
         "seed": settings["seed"],
         "tol": records.run.header["goals"]["tol"],
@@ -193,6 +194,7 @@ def _search_command(records: Records, options: Search) -> str:
         ("--budget", options.budget, usual.budget),
         ("--block-rows", settings["block_cap"], BLOCK_ROWS),
         ("--n-samples-clustering", settings["n_samples_clustering"], DEFAULT_SAMPLES),
+        ("--multiclass", _multiclass(settings), "ovo"),
         ("--tol", goals["tol"], 1e-3),
         ("--seed", settings["seed"], 0),
     ):
@@ -201,6 +203,10 @@ def _search_command(records: Records, options: Search) -> str:
     words += [] if options.refit else ["--no-refit"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
     return shlex.join([*words, *_class_weight(records)])
+
+
+def _has_many_classes(records: Records) -> bool:
+    return bool(records.run.header["shape"].get("class_rows"))
 
 
 def _multiclass(settings: dict[str, Any]) -> str:

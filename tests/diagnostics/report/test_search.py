@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
-from dcsvm_dask.diagnostics.report.about import command
+from dcsvm_dask.diagnostics.report.about import command, parameters
 from dcsvm_dask.diagnostics.report.candidates import candidates
 from dcsvm_dask.diagnostics.report.draw.search import heat_map, short
 from dcsvm_dask.diagnostics.report.records import read_records
@@ -112,12 +112,28 @@ def test_what_is_known_while_it_goes_on(data: str, tmp_path: Path) -> None:
     assert "~" in shown.output
 
 
-def test_the_command_makes_the_same_search_again(run: api.Run, tmp_path: Path) -> None:
+def repeated(run: api.Run, place: Path) -> api.Run:
+    """Carry out the command of a search's report."""
     words = shlex.split(command(read_records(run.folder)))[1:]
-    words[words.index("AGAIN")] = str(tmp_path / "again")
+    words[words.index("AGAIN")] = str(place)
     done = CliRunner().invoke(main, [*words, "--workers", "0", "--quiet"])
     assert (done.exit_code, done.stdout) == (0, "")
-    again = api.open_run(tmp_path / "again")
+    return api.open_run(place)
+
+
+def test_machines_against_the_rest_are_told_and_searched_again(tmp_path: Path) -> None:
+    from sklearn.datasets import load_wine
+
+    api.ingest(load_wine(return_X_y=True), tmp_path / "d.zarr", scale="standard")
+    words: dict[str, Any] = {"C": (0.5, 4.0), "gamma": 0.1, "multiclass": "ovr", "quiet": True}
+    run = api.search(tmp_path / "d.zarr", tmp_path / "run", execution=HERE, **words)
+    told = parameters(read_records(run.folder))
+    assert dict(zip(told["name"], told["value"], strict=True))["multiclass"] == "ovr"
+    assert repeated(run, tmp_path / "again").folder.digest == run.folder.digest
+
+
+def test_the_command_makes_the_same_search_again(run: api.Run, tmp_path: Path) -> None:
+    again = repeated(run, tmp_path / "again")
     for one, other in zip(run.results(), again.results(), strict=True):
         assert (one["splits"], one["rank"]) == (other["splits"], other["rank"])
     assert again.folder.digest == run.folder.digest
