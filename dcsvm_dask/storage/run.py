@@ -30,7 +30,7 @@ from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.storage.arrays import read_array, write_array
 from dcsvm_dask.storage.location import Location, seal
 
-FORMAT = "dcsvm-run-2"
+FORMAT = "dcsvm-run-3"
 Record = dict[str, Any]
 
 LEFT_BY_A_KILL = ("lock.json", ".lock.json.", ".run.json.")
@@ -150,7 +150,7 @@ class RunFolder:
 
     def begin(self) -> None:
         """Commit the parameters of a draft."""
-        (self.place / "run.json").write_json(self.header)
+        (self.place / "run.json").write_json(seal(self.header))
 
     @classmethod
     def open(cls, place: Location | str) -> RunFolder:
@@ -162,15 +162,7 @@ class RunFolder:
             If there is none, or what is there is damaged or of another format.
         """
         place = Location.of(place)
-        try:
-            header = (place / "run.json").read_json()
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise InputError(f"{place}: there is no run (no run.json)") from error
-        if header.get("format") != FORMAT:
-            raise InputError(
-                f"{place}: run.json has the format {header.get('format')!r}, "
-                f"this version reads {FORMAT!r}"
-            )
+        header = _read_header(place)
         for key in ("settings", "goals", "data", "versions"):
             if not isinstance(header.get(key), dict):
                 raise InputError(f"{place}: run.json is damaged: {key!r} is missing")
@@ -189,7 +181,7 @@ class RunFolder:
     def with_goals(self, goals: dict[str, Any]) -> RunFolder:
         """Commit other goals (tolerance, level to stop at): they shape no committed stage."""
         header = {**self.header, "goals": goals}
-        (self.place / "run.json").write_json(header)
+        (self.place / "run.json").write_json(seal(header))
         return RunFolder(self.place, header)
 
     @property
@@ -328,6 +320,26 @@ def refuse_foreign(place: Location) -> None:
     names = place.list()
     if "run.json" not in names and any(not name.startswith(LEFT_BY_A_KILL) for name in names):
         raise InputError(f"{place}: is not empty and is no run; name another folder")
+
+
+def _read_header(place: Location) -> dict[str, Any]:
+    """Return what ``run.json`` holds; a run of another version is refused by its format."""
+    header = place / "run.json"
+    try:
+        try:
+            value = header.read_json(sealed=True)
+        except InputError:
+            value = header.read_json()  # formats before the third had no checksum
+            if value.get("format") == FORMAT:
+                raise
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError(f"{place}: there is no run (no run.json)") from error
+    if value.get("format") != FORMAT:
+        raise InputError(
+            f"{place}: run.json has the format {value.get('format')!r}, this version reads "
+            f"{FORMAT!r}; train a new run, or use the version that wrote it"
+        )
+    return value
 
 
 def _digest(header: dict[str, Any]) -> str:

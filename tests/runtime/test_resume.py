@@ -18,7 +18,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime import executors
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.problem import data_of
-from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.run import Attempt, RunFolder
 
 IN_PROCESS = Execution(workers=0)
@@ -277,7 +277,7 @@ def test_other_data_under_the_same_name_is_refused(
 def test_other_parameters_in_the_header_are_refused(copied: Path) -> None:
     header = Location.of(copied / "run.json")
     value = header.read_json()
-    header.write_json({**value, "settings": {**value["settings"], "C": 9.0}})
+    header.write_json(seal({**value, "settings": {**value["settings"], "C": 9.0}}))
     with pytest.raises(InputError, match="other parameters or other data"):
         resume(copied, tol=1e-5)
 
@@ -285,7 +285,7 @@ def test_other_parameters_in_the_header_are_refused(copied: Path) -> None:
 @pytest.mark.parametrize("key", ["settings", "goals", "shape", "data", "versions"])
 def test_a_header_that_lacks_something_is_refused(copied: Path, key: str) -> None:
     header = Location.of(copied / "run.json")
-    header.write_json({k: v for k, v in header.read_json().items() if k != key})
+    header.write_json(seal({k: v for k, v in header.read_json().items() if k != key}))
     with pytest.raises(InputError, match="is damaged"):
         resume(copied)
 

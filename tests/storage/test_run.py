@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.steps.node import run_node
 from dcsvm_dask.storage import run as run_module
-from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.run import Attempt, RunFolder
 
 HEADER = {
@@ -54,7 +54,7 @@ def commit(run: RunFolder, stage: str, node: str, record: dict[str, Any] | None 
 
 def test_a_new_run_is_what_was_written(place: Location, run: RunFolder) -> None:
     found = RunFolder.open(place)
-    assert found.header == {**HEADER, "format": "dcsvm-run-2", "digest": run.digest}
+    assert found.header == {**HEADER, "format": "dcsvm-run-3", "digest": run.digest}
     assert found.digest == run.digest
     assert found.stages() == []
 
@@ -323,7 +323,7 @@ def test_a_node_of_other_parameters_or_data_is_refused(place: Location, run: Run
         {"data": {"url": "data.zarr/train", "fingerprint": "abd"}},
     ]
     for change in changes:
-        (place / "run.json").write_json({**run.header, **change})
+        (place / "run.json").write_json(seal({**run.header, **change}))
         with pytest.raises(InputError, match="other parameters or other data"):
             RunFolder.open(place).find("s", "n")
 
@@ -333,7 +333,7 @@ def test_other_goals_and_another_address_of_the_same_data_are_not_other_paramete
 ) -> None:
     commit(run, "s", "n")
     moved = {**run.header, "data": {"url": "elsewhere/train", "fingerprint": "abc"}}
-    (place / "run.json").write_json(moved)
+    (place / "run.json").write_json(seal(moved))
     found = RunFolder.open(place).with_goals({"tol": 1e-4})
     assert found.node("s", "n").verify()
     assert RunFolder.open(place).header["goals"] == {"tol": 1e-4}
@@ -372,8 +372,10 @@ def test_what_a_process_killed_at_its_start_left_is_no_obstacle(place: Location)
         (b"{", "not a JSON object"),
         (b"{}", "has the format None"),
         (b'{"format": "dcsvm-run-0"}', "has the format 'dcsvm-run-0'"),
-        (b'{"format": "dcsvm-run-2", "settings": {}}', "'goals' is missing"),
-        (b'{"format": "dcsvm-run-2", "settings": 1}', "'settings' is missing"),
+        (b'{"format": "dcsvm-run-2", "settings": {}}', "format 'dcsvm-run-2'.*train a new run"),
+        (b'{"format": "dcsvm-run-3", "settings": {}}', "it is not what was written"),
+        (json.dumps(seal({"format": "dcsvm-run-3", "settings": {}})).encode(), "'goals' is missing"),
+        (json.dumps(seal({"format": "dcsvm-run-3", "settings": 1})).encode(), "'settings' is miss"),
     ],
 )
 def test_what_is_no_run_is_not_opened(place: Location, content: bytes | None, message: str) -> None:
@@ -382,6 +384,20 @@ def test_what_is_no_run_is_not_opened(place: Location, content: bytes | None, me
     else:
         (place / "other.json").write_bytes(b"{}")
     with pytest.raises(InputError, match=message):
+        RunFolder.open(place)
+
+
+@pytest.mark.parametrize("what", ["tol", "holdout", "shape", "versions"])
+def test_a_flipped_bit_anywhere_in_the_header_is_refused(
+    place: Location, run: RunFolder, what: str
+) -> None:
+    header = {**run.header, "holdout": "data.zarr/test", "shape": {"n_rows": 7}}
+    (place / "run.json").write_json(seal(header))
+    whole = (place / "run.json").read_bytes()
+    at = whole.index(f'"{what}"'.encode()) + len(what) + 4
+    at += next(i for i, byte in enumerate(whole[at:]) if chr(byte).isalnum() or byte == ord("}"))
+    (place / "run.json").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    with pytest.raises(InputError, match="damaged"):
         RunFolder.open(place)
 
 
