@@ -19,3 +19,11 @@ class RunError(DcsvmError, RuntimeError):
     """A run stopped before its end; its committed stages stay and it can be resumed."""
 
     exit_status = 1
+
+
+class OutOfTimeError(Exception):
+    """The time budget is used up; what is committed stays."""
+
+
+class OwnershipLostError(RunError):
+    """Another process has taken over the folder that this one wrote."""

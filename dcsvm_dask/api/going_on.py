@@ -23,13 +23,13 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.header import read_header
 from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
-from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.steps.problem import ARRANGE, seen_by
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.state import read_state
 
 
 def go_on(
@@ -84,6 +84,7 @@ def go_on(
     memory = available_memory(execution, folder.place.url, dataset.url)
     check_room(execution, make_plan(settings, goals, shape), folder.place, memory)
     with FolderLock(folder.place) as lock:
+        folder = folder.owned(lock.ownership)
         keep_preparation(folder, dataset)
         if goals == before and read_state(folder).get("state") == "complete":
             done = f"{folder.place} is complete already: nothing to do"

@@ -140,7 +140,7 @@ def search(
     check_room(execution, planned, place, memory)
     refuse_foreign(place)
     with FolderLock(place) as lock:
-        folder = RunFolder.create(place, header)
+        folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     how = {"quiet": quiet, "report": report, "progress": progress, "callbacks": callbacks}

@@ -162,7 +162,7 @@ def train(
     check_room(execution, make_plan(settings, goals, shape), place, memory)
     refuse_foreign(place)
     with FolderLock(place) as lock:
-        folder = RunFolder.create(place, header)
+        folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
         if settings.block_cap < wanted.block_cap:
             fits = f"--block-cap {settings.block_cap} fits the workers' memory"

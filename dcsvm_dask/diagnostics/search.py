@@ -14,6 +14,7 @@ from dcsvm_dask.steps.held_out import SPLIT
 from dcsvm_dask.steps.search_blocks import SOLVE
 from dcsvm_dask.steps.search_scores import SCORES, Scores, accuracies, no_scores
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.state import read_state
 
 
 def is_search(run: RunFolder) -> bool:
@@ -98,9 +99,7 @@ def _rank(rows: list[dict[str, Any]]) -> None:
 
 def _outcome(run: RunFolder) -> int | None:
     """Return the candidate that was chosen; None while the search goes on."""
-    if not (run.place / "state.json").exists():
-        return None
-    left = (run.place / "state.json").read_json()
+    left = read_state(run)
     if left.get("state") != "complete":
         return None
     node = run.find(left["stage"], "commit")

@@ -10,9 +10,10 @@ from typing import Any
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.methods import options_of
 from dcsvm_dask.runtime.foretelling import PLAN
-from dcsvm_dask.steps.choice import reached_model, read_state
+from dcsvm_dask.steps.choice import reached_model
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.state import read_state
 
 # Seconds without a node at work that still belong to a stage; the scheduler needs less.
 LONGEST_PAUSE = 5.0
@@ -118,7 +119,7 @@ def state_now(run: RunFolder) -> Record:
     -------
     dict
         ``state`` (running, interrupted, complete, failed), ``message``, ``converged``, ``stage``
-        and what else ``state.json`` holds.
+        and what else `write_state` wrote.
     """
     left = {"state": "running", "message": "", "converged": False, "stage": "", **read_state(run)}
     if left["state"] == "running" and read_holder(run.place) is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from dcsvm_dask.errors import RunError
+from dcsvm_dask.errors import OutOfTimeError, RunError
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage
 from dcsvm_dask.runtime.announcer import Message, graph_message
-from dcsvm_dask.runtime.executors import Executor, OutOfTimeError
+from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.storage.run import Record, RunFolder
 
 # Nodes whose arrays are deleted at a time.
@@ -19,14 +19,14 @@ def carry(
     run: RunFolder,
     begin: Callable[[], Method],
     executor: Executor,
-    deadline: float | None = None,
     check: Callable[[], None] = lambda: None,
     learn: Callable[[dict[str, Record]], None] = lambda _: None,
 ) -> Outcome | None:
     """Drive a method to its end; None where the time budget ended it before.
 
-    Stages that are committed are not run again. `check` is called before anything is run or
-    deleted, and raises where the run is no longer this process's. `begin` gives the method, from
+    Stages that are committed are not run again. `check` is called again and again while stages
+    run, and raises where they must stop: the time budget is used up, or the run is no longer this
+    process's. `begin` gives the method, from
     its beginning once more where stages are gone that only their chain can make. `learn` is told
     the records of every graph that is committed.
     """
@@ -35,19 +35,19 @@ def carry(
         graph = next(method)
         while True:
             seen += graph
-            check()
+            run.check_owner()
             lost = lost_chain(run, seen, graph)
             if lost:
                 for name in lost:
-                    run.stage(name).delete()
+                    run.discard(name)
                 method, seen = begin(), []
                 graph = next(method)
                 continue
             missing = to_run(run, seen, graph)
             if missing:
                 executor.tell(announced(run, missing, graph))
-                executor.run(run.place.url, run.digest, missing, deadline)
-                check()
+                executor.run(run, missing, check)
+                run.check_owner()
             for stage in [*(s for s in missing if s not in graph), *graph]:
                 tidy(run, stage)
             records = committed(run, graph)
@@ -58,7 +58,6 @@ def carry(
             learn(records)
             graph = method.send(records)
     except StopIteration as end:
-        check()
         for name, node in kept_for_the_run(seen):
             run.release(name, node)
         outcome: Outcome = end.value

@@ -29,7 +29,7 @@ from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import Pool, open_pool, results
 from dcsvm_dask.runtime.predict import REPORT_SECONDS, evaluate
-from dcsvm_dask.runtime.session import check_reach, leave, method_of
+from dcsvm_dask.runtime.session import check_reach, method_of
 from dcsvm_dask.steps.batches import SentRows, StoredRows, open_batches
 from dcsvm_dask.steps.choice import Choice, choose_model
 from dcsvm_dask.steps.compress import (
@@ -43,11 +43,12 @@ from dcsvm_dask.steps.node import peak_bytes
 from dcsvm_dask.steps.predict import held_model
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock
+from dcsvm_dask.storage.lock import FolderLock, Ownership
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.rows_read import stack_rows, take_rows
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.storage.state import STATE, write_state
 
 STAGE = "model-compressed"
 SAMPLE = 8192
@@ -98,7 +99,7 @@ def compress_run(
     rows = _sample(run, prepared, data, sample, seed)
     began, busy, begin = time.time(), time.process_time(), time.perf_counter()
     before = None if rows.labels is not None else _accuracy(run, choice, rows, execution)
-    with _new_folder(out):
+    with _new_folder(out) as owner:
         place = out / "sample"
         write_sample(place, rows.fit, rows.check, sparse=prepared.is_sparse)
         with open_pool(execution, announcer, "compress") as pool:
@@ -112,7 +113,8 @@ def compress_run(
             sample=rows.check.shape[0],
         )
         settings = {**run.header["settings"], "method": METHOD, "options": asdict(own)}
-        made = RunFolder.draft(out, {**_without_digest(run.header), "settings": settings})
+        header = {**_without_digest(run.header), "settings": settings}
+        made = RunFolder.draft(out, header, owner)
         attempt = made.attempt(STAGE, COMMIT)
         attempt.commit(
             {
@@ -128,9 +130,9 @@ def compress_run(
                 "resident_bytes": psutil.Process().memory_info().rss,
             }
         )
-        prepared.write(out)
-        seconds = {"start_seconds": 0.0, "run_seconds": time.perf_counter() - begin}
-        leave(made, "complete", stage=STAGE, times=seconds)
+        prepared.write(made)
+        taken = time.perf_counter() - begin
+        write_state(made, "complete", stage=STAGE, start_seconds=0.0, run_seconds=taken)
         made.begin()
     if rows.labels is None:
         after = _accuracy(made, choose_model(made, approximation=METHOD), rows, execution)
@@ -148,7 +150,7 @@ def compress_run(
         "accuracy": {"before": before["accuracy"], "after": after["accuracy"]},
         "scored_rows": before["n_rows"],
         "scored_on": rows.of,
-        "seconds": seconds["run_seconds"],
+        "seconds": taken,
     }
 
 
@@ -312,14 +314,14 @@ def _without_digest(header: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _new_folder(out: Location) -> Iterator[None]:
+def _new_folder(out: Location) -> Iterator[Ownership]:
     """Hold a new run's folder; what was written there goes where it is not brought to an end."""
     try:
-        with FolderLock(out):
+        with FolderLock(out) as lock:
             try:
-                yield
+                yield lock.ownership
             except BaseException:
-                for name in ("sample", "stages", "preparation.json", "state.json"):
+                for name in ("sample", "stages", "preparation.json", STATE):
                     (out / name).delete()
                 raise
     except BaseException:

@@ -25,10 +25,6 @@ LOOK_SECONDS = 5.0
 """How often it is looked whether there are workers."""
 
 
-class OutOfTimeError(Exception):
-    """The time budget is used up; what is committed stays."""
-
-
 class Executor(Protocol):
     """Runs graphs."""
 
@@ -51,8 +47,8 @@ class Executor(Protocol):
     def blind(self, run_url: str, data_url: str) -> str:
         """Return what a worker says that does not see a run or its data; empty if all do."""
 
-    def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
-        """Run what is not committed of a graph; raise `OutOfTimeError` at the deadline."""
+    def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
+        """Run what is not committed of a graph, until `check`, which is asked often, raises."""
 
 
 class InProcess:
@@ -86,23 +82,31 @@ class InProcess:
         del run_url, data_url
         return ""
 
-    def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
+    def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Run the layers one after the other."""
-        del digest  # names tasks, of which there are none
-        check = self._in_time(deadline)
+        url, owner = run.place.url, run.owner
+
+        def send(message: Message) -> None:  # a node that reports stops where it must
+            self._announcer.send(message)
+            check()
+
+        def hear(message: Message) -> None:
+            self._hear(message)
+            check()
+
         try:
             for stage in graph:
                 for layer in stage.layers:
                     calls = [
-                        (run_url, stage.name, layer.name, node.name, node.step, node.arguments)
+                        (url, owner, stage.name, layer.name, node.name, node.step, node.arguments)
                         for node in layer.nodes
                     ]
                     width = min(self._threads, len(calls))
                     if width > 1:
-                        listen(self._announcer.send, check)
+                        listen(send, check)
                         self._beside_each_other(calls, width)
                         continue
-                    listen(self._hear, check)
+                    listen(hear, check)
                     for call in calls:
                         perform(*call)
         finally:
@@ -133,13 +137,6 @@ class InProcess:
             self.tell(message)
         else:
             self._announcer.send(message)
-
-    def _in_time(self, deadline: float | None) -> Callable[[], None]:
-        def check() -> None:
-            if deadline is not None and time.time() > deadline:
-                raise OutOfTimeError
-
-        return check
 
 
 class OnCluster:
@@ -174,12 +171,12 @@ class OnCluster:
         found = self._client.run(complaint, run_url, data_url)
         return next((f"{worker}: {said}" for worker, said in sorted(found.items()) if said), "")
 
-    def run(self, run_url: str, digest: str, graph: Graph, deadline: float | None) -> None:
+    def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Submit a graph and wait for its last commit."""
-        dask_graph, last = to_dask(run_url, digest, graph)
+        dask_graph, last = to_dask(run.place.url, run.digest, graph, run.owner)
         future = self._client.get(dask_graph, [last], sync=False)[0]
         try:
-            error = self._wait(future, deadline)
+            error = self._wait(future, check)
         except CancelledError as lost:
             raise RunError(
                 f"the Dask scheduler of {self.description} is gone or has dropped the run's tasks; "
@@ -194,7 +191,7 @@ class OnCluster:
         if error is not None:
             raise tasks_failed(error) from error
 
-    def _wait(self, future: Any, deadline: float | None) -> BaseException | None:
+    def _wait(self, future: Any, check: Callable[[], None]) -> BaseException | None:
         """Wait for a future; return the exception that it ended with."""
         from distributed import wait
 
@@ -205,8 +202,7 @@ class OnCluster:
                 return cast("BaseException | None", future.exception())
             except TimeoutError:
                 self._announcer.drain()
-                if deadline is not None and time.time() > deadline:
-                    raise OutOfTimeError from None
+                check()
             if time.monotonic() > look:
                 look = time.monotonic() + LOOK_SECONDS
                 alone = not self._client.nthreads()

@@ -11,7 +11,6 @@ from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.capacity import kept_bytes
 from dcsvm_dask.steps.problem import PROBE
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.storage.location import seal
 from dcsvm_dask.storage.run import Record, RunFolder
 
 PLAN = "plan.json"
@@ -56,5 +55,5 @@ class Foretelling:
         kept = found.data_bytes if self._memory is None else kept_bytes(found, self._memory)
         planned = found.to_json(self._workers) | {"workers": self._workers}
         planned["worker_bytes"] += kept
-        (self._run.place / PLAN).write_json(seal(planned))
+        self._run.write(PLAN, planned)
         return planned

@@ -2,7 +2,8 @@
 
 Commits say when every task ran, where, and how much memory it took. The journal says what no
 commit does: which process carried the run on how many workers, when stages began, what went wrong.
-It lies in ``journal/NNNN.json``, one sealed object for each process that carried the run.
+It lies in ``journal/OWNER.json``, one sealed object for each process that carried the run, under
+the name of the claim by which that process owned the run.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from dcsvm_dask.runtime.events import (
     TaskFailed,
     WorkerLost,
 )
-from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.run import RunFolder
 
 JOURNAL = "journal"
@@ -32,8 +32,7 @@ class Journal(Callback):
     """Writes the journal of one process that carries a run."""
 
     def __init__(self, run: RunFolder) -> None:
-        self._folder = run.place / JOURNAL
-        self._place: Location | None = None
+        self._run = run
         self._entries: list[dict[str, Any]] = []
 
     def on_begin(self, event: RunBegins) -> None:
@@ -57,10 +56,7 @@ class Journal(Callback):
         self._entries.append({"event": type(event).__name__, **entry})
         # Nothing that is computed rests on it: where it cannot be written, the run goes on.
         with contextlib.suppress(OSError, DcsvmError):
-            if self._place is None:  # the folder's lock is held: nobody else counts
-                numbers = [int(name[:4]) for name in self._folder.list() if name[:4].isdigit()]
-                self._place = self._folder / f"{max(numbers, default=-1) + 1:04d}.json"
-            self._place.write_json(seal({"entries": self._entries}))
+            self._run.write(f"{JOURNAL}/{self._run.writer}.json", {"entries": self._entries})
 
 
 def read_journal(run: RunFolder, first: int = 0) -> list[list[dict[str, Any]]]:

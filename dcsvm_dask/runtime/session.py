@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
-from dcsvm_dask.errors import DcsvmError, InputError
+from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, OwnershipLostError
 from dcsvm_dask.graphs.features import KINDS
 from dcsvm_dask.graphs.graph import Outcome
 from dcsvm_dask.graphs.methods import BEGUN
@@ -41,6 +40,7 @@ from dcsvm_dask.steps.choice import SEARCH, reached_model
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.state import write_state
 
 
 def available_memory(execution: Execution, *places: str) -> int | None:
@@ -96,8 +96,9 @@ def carry_run(
         Who follows it.
     """
     begin = time.time()
+    run = run.owned(lock.ownership)
     announcer = Announcer(run.place.url, [Journal(run), *callbacks])
-    leave(run, "running")
+    write_state(run, "running")
     try:
         with open_executor(execution, announcer, method=method_of(run)) as executor:
             ready = time.time()
@@ -113,25 +114,37 @@ def carry_run(
         outcome, ending = None, how_it_breaks_off(run, stop)
     except KeyboardInterrupt as error:
         ending = how_it_breaks_off(run, error)
-        leave(run, ending["state"], ending["message"])
+        _leave(run, ending)
         announcer.end(**ending)
         raise KeyboardInterrupt(
             f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`"
         ) from error
     except (Exception, SystemExit) as error:
         ending = how_it_breaks_off(run, error)
-        with contextlib.suppress(OSError):  # on a full disk nothing can be left
-            leave(run, ending["state"], ending["message"])
+        _leave(run, ending)
         announcer.end(**ending)
         if is_full(error) and not isinstance(error, DcsvmError):  # which has told it already
             raise disk_full(run.place.url, str(error)) from error
         raise
     if outcome is None:
-        leave(run, ending["state"], ending["message"])
+        write_state(run, ending["state"], ending["message"])
     else:
-        times = {"start_seconds": ready - begin, "run_seconds": done - ready}
-        leave(run, ending["state"], "", outcome.converged, stage=outcome.stage, times=times)
+        write_state(
+            run,
+            ending["state"],
+            converged=outcome.converged,
+            stage=outcome.stage,
+            start_seconds=ready - begin,
+            run_seconds=done - ready,
+        )
     announcer.end(**ending)
+
+
+def _leave(run: RunFolder, ending: dict[str, Any]) -> None:
+    """Write how a process leaves a run that it does not bring to its end, if it can."""
+    # A full disk takes nothing; a run that was lost is not this process's to write.
+    with contextlib.suppress(OSError, OwnershipLostError):
+        write_state(run, ending["state"], ending["message"])
 
 
 def _carry(
@@ -152,13 +165,18 @@ def _carry(
         memory = execution.memory() // execution.side_by_side()
     workers = executor.side_by_side()
     executor.tell(begin_message(run, executor, workers, memory))
+
+    def check() -> None:
+        lock.check_heartbeat()
+        if deadline is not None and time.time() > deadline:
+            raise OutOfTimeError
+
     begin_method = BEGUN[settings.method].begin
     return carry(
         run,
         lambda: begin_method(settings, replace(goals, early=deadline is not None), shape),
         executor,
-        deadline,
-        lock.check,
+        check,
         Foretelling(run, (settings, goals, shape), workers, memory, executor.tell),
     )
 
@@ -245,24 +263,3 @@ def check_reach(execution: Execution, *places: str) -> None:
                 f"{place}: only this process sees memory://; use workers=0 (--workers 0), "
                 "or a folder or an object store"
             )
-
-
-def leave(
-    run: RunFolder,
-    state: str,
-    message: str = "",
-    converged: bool = False,
-    stage: str = "",
-    times: Mapping[str, float] = MappingProxyType({}),
-) -> None:
-    """Write how a process leaves a run."""
-    (run.place / "state.json").write_json(
-        {
-            "state": state,
-            "message": message,
-            "converged": converged,
-            "stage": stage,
-            "time": time.time(),
-            **times,
-        }
-    )

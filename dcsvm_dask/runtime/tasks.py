@@ -12,11 +12,12 @@ from dask._task_spec import Task, TaskRef
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
-from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.errors import DcsvmError, OutOfTimeError, OwnershipLostError
 from dcsvm_dask.graphs.graph import Graph, Node
 from dcsvm_dask.runtime.failures import step_failed
 from dcsvm_dask.steps.node import Step, run_node
 from dcsvm_dask.steps.telling import telling
+from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.run import Record
 
 TOPIC = "dcsvm"
@@ -28,9 +29,16 @@ Send = Callable[[dict[str, Any]], None]
 
 
 def perform(
-    run_url: str, stage: str, layer: str, node: str, step: Step, arguments: Record, *after: str
+    run_url: str,
+    owner: Ownership | None,
+    stage: str,
+    layer: str,
+    node: str,
+    step: Step,
+    arguments: Record,
+    *after: str,
 ) -> str:
-    """Run one node on whatever process this is, and tell who listens."""
+    """Run one node on whatever process this is, for the owner of the run, and report on it."""
     about = {"run": run_url, "stage": stage, "node": node}
 
     def tell(facts: Record) -> None:
@@ -44,8 +52,10 @@ def perform(
     for left in reversed(range(1 if here is None else 1 + RETRIES)):
         try:
             with telling(tell):
-                record = run_node(run_url, stage, node, step, arguments)
+                record = run_node(run_url, stage, node, step, arguments, owner)
             break
+        except (OwnershipLostError, OutOfTimeError):  # which no other try would mend
+            raise
         except DcsvmError as error:
             _send({**about, "kind": "failed", "error": str(error)})
             if not left:
@@ -60,10 +70,13 @@ def perform(
     return node
 
 
-def to_dask(run_url: str, digest: str, graph: Graph) -> tuple[HighLevelGraph, Hashable]:
+def to_dask(
+    run_url: str, digest: str, graph: Graph, owner: Ownership | None = None
+) -> tuple[HighLevelGraph, Hashable]:
     """Return a Dask graph of stages that run one after the other, and the key of its last task."""
-    # Two runs of equal data and settings may be under way on one scheduler.
-    token = tokenize(run_url, digest)[:12]
+    # Two runs of equal data and settings may be under way on one scheduler, and tasks of an owner
+    # that has lost the run beside those of the next one.
+    token = tokenize(run_url, digest, None if owner is None else owner.name)[:12]
     layers: dict[str, MaterializedLayer] = {}
     dependencies: dict[str, set[str]] = {}
     before: list[str] = []
@@ -77,6 +90,7 @@ def to_dask(run_url: str, digest: str, graph: Graph) -> tuple[HighLevelGraph, Ha
                     key,
                     perform,
                     run_url,
+                    owner,
                     stage.name,
                     layer.name,
                     node.name,

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models.model import MODES
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.state import read_state
 
 PRECISIONS = ("float32", "float64")
 SEARCH = "search"
 """The method that has no model of its own, but a run of its best candidate."""
 BEST = "best"
 """That run's folder, in the search's."""
-_LEFT: dict[str, Any] = {
-    "state": str,
-    "message": str,
-    "converged": bool,
-    "stage": str,
-    "start_seconds": float | int,
-    "run_seconds": float | int,
-}
-"""What ``state.json`` holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,29 +139,6 @@ def committed_models(run: RunFolder) -> dict[int, str]:
         if models.get(level) != left or left is None:
             models[level] = stage
     return models
-
-
-def read_state(run: RunFolder) -> Record:
-    """Return what the last process that carried the run left; empty if none has.
-
-    Raises
-    ------
-    InputError
-        If that is damaged.
-    """
-    place = run.place / "state.json"
-    try:
-        left = place.read_json()
-    except FileNotFoundError:
-        return {}
-    for key, value in left.items():
-        kind = _LEFT.get(key)
-        fits = 0 <= value < 1e18 if isinstance(value, int | float) else True
-        if kind and not (isinstance(value, kind) and fits):
-            raise InputError(
-                f"{place}: damaged: {key} is {value!r}; delete it, the run goes on without it"
-            )
-    return left
 
 
 def _choice(run: RunFolder, stage: str, mode: str, level: int, precision: str) -> Choice:

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,27 @@ import psutil
 
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.steps import resources
+from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
 Step = Callable[..., Record]
 """A step takes the run, its attempt and keyword arguments; it returns a record."""
 
 
-def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[str, Any]) -> Record:
+def run_node(
+    run_url: str,
+    stage: str,
+    node: str,
+    step: Step,
+    arguments: dict[str, Any],
+    owner: Ownership | None = None,
+) -> Record:
     """Run a step and commit it, unless that was done before or, meanwhile, by another attempt.
+
+    Parameters
+    ----------
+    owner : Ownership, optional
+        The claim for which it is done: without the run nothing is committed.
 
     Returns
     -------
@@ -29,7 +43,7 @@ def run_node(run_url: str, stage: str, node: str, step: Step, arguments: dict[st
         ``host`` (name:process), ``peak_bytes`` (the largest resident memory of the process so
         far) and ``resident_bytes`` (that at the end).
     """
-    run = open_run(run_url)
+    run = replace(open_run(run_url), owner=owner)
     done = run.find(stage, node)
     if done is not None:
         return done.record

@@ -29,9 +29,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.made_with import made_with
 
-LEFT_BY_A_KILL = re.compile(
-    rf"{ATTEMPT}|lock\.json|zarr\.json|\.(lock|dataset)\.json\..*|zarr\..*\.partial"
-)
+LEFT_BY_A_KILL = re.compile(rf"{ATTEMPT}|lock|zarr\.json|\.dataset\.json\..*|zarr\..*\.partial")
 
 
 def ingest(

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import shutil
-import uuid
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from zarr.abc.store import Store
 from zarr.storage import FsspecStore, LocalStore
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.files import create_file, replace_file, sync_file, sync_folder
 from dcsvm_dask.storage.object_store import PatientStore, on_store, read_intact
 
 SEAL = "checksum"
@@ -125,14 +125,7 @@ class Location:
         if not self.is_local:
             on_store(self.url, lambda fs, path: fs.pipe_file(path, data))
             return
-        target = Path(self.url)
-        temporary = write_beside(target, data)
-        try:
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_folder(target.parent)
+        replace_file(Path(self.url), data)
 
     def upload(self, file: Path) -> None:
         """Write a local file's bytes to an object store, whole or not at all."""
@@ -142,21 +135,7 @@ class Location:
         """Write the object whole if there is none; return whether this call wrote it."""
         if not self.is_local:
             return on_store(self.url, lambda fs, path: self._create(fs, path, data))
-        target = Path(self.url)
-        temporary = write_beside(target, data)
-        try:
-            os.link(temporary, target)
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without links: still exclusive, but not at once whole
-            try:
-                with target.open("xb") as file:
-                    file.write(data)
-            except FileExistsError:
-                return False
-        finally:
-            temporary.unlink()
-        return True
+        return create_file(Path(self.url), data)
 
     def _create(self, fs: Any, path: str, data: bytes) -> bool:
         try:
@@ -264,6 +243,8 @@ class Location:
         if self.is_local:
             with contextlib.suppress(OSError):
                 Path(self.url).rmdir()
+        elif self.is_process_local and not self.list():
+            self.delete()
 
     def sync(self) -> None:
         """Make every file below this local folder durable; object stores already are."""
@@ -295,33 +276,3 @@ def _checksum(value: dict[str, Any]) -> int:
 
 def _to_json(value: dict[str, Any]) -> bytes:
     return json.dumps(value, indent=1, allow_nan=False).encode()
-
-
-def write_beside(target: Path, data: bytes) -> Path:
-    """Write a temporary file in the folder of a target, durable, and return its path."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
-
-
-def sync_file(path: Path) -> None:
-    """Make a local file durable."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a local folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,77 +1,164 @@
-"""One process writes a folder at a time: a lock with its owner's name and a heartbeat."""
+"""One process owns a folder at a time: claims, heartbeats, and how an owner notices its loss.
+
+The lock of a folder are the *claims* in its sub-folder ``lock``: one small object for each process
+that asked for the folder, ``NUMBER-TOKEN.json``, with who that is and a heartbeat. What holds:
+
+1. A claim is written by one process only, under a name that nobody else uses. So no process can
+   overwrite what another has written, whatever the file system or object store.
+2. A process owns the folder when it has written its claim, looked at all claims afterwards, and
+   found no other one that lives or has its own number or a higher one. Otherwise it takes its
+   claim back. Of two that ask at the same time at least one sees the other, however long either
+   pauses between any two operations: both wrote before they looked. This needs a store whose
+   listings show what was written before; it needs no file locks, no links and no conditional
+   writes.
+3. Numbers only grow, because the claim of an owner that ended stays, marked as released. A process
+   that slept while another owned the folder finds a higher number and knows that it has lost it.
+4. An owner that has lost the folder writes nothing more: it checks before each commit and each
+   deletion (`check_claim`), and its heartbeat looks every ten seconds and sets `FolderLock.lost`.
+   Its journal, with the state that it leaves, lies under the name of its own claim, where nothing
+   that it writes can change what a later owner left.
+
+A claim lives unless it was released, its process is seen to be gone, or its heartbeat stands still.
+A process is looked up by number only where boot, namespace and start tell that it is the one that
+wrote the claim. All others are judged by their heartbeat: one that looks older than a minute by
+this host's clock, or newer than its clock, is watched, because clocks of two hosts differ.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import getpass
 import json
 import os
+import random
+import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import psutil
-
-from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.errors import InputError, OwnershipLostError
+from dcsvm_dask.storage.file_systems import is_shared
+from dcsvm_dask.storage.files import make_folder
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.processes import is_running, this_process
 
+LOCK = "lock"
 HEARTBEAT_SECONDS = 10.0
 STALE_SECONDS = 60.0
-SETTLE_SECONDS = 2.0
 WATCH_SECONDS = 2 * HEARTBEAT_SECONDS
-"""How long a heartbeat of another host has to stand still."""
-IDENTITY = ("host", "pid", "started", "since")
+"""How long a heartbeat that looks old has to stand still."""
+SETTLE_SECONDS = 2.0
+"""Between writing a claim and looking at the others, where listings may be some seconds old."""
+LOOK_AGAIN_SECONDS = 0.2
+TRIES = 8
+"""How often a process asks again that has met another one asking."""
+PAUSE_SECONDS = (0.05, 0.5)
+"""Least and most that it waits before, at random so that one of them is first."""
+
+_NAME = re.compile(r"(\d{6,18})-([0-9a-f]{12})\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one process wrote into a folder's lock.
+
+    Attributes
+    ----------
+    number : int
+        Higher than that of every claim before it.
+    token : str
+        12 hexadecimal digits that no other claim has.
+    owner : dict
+        ``user``, ``host``, what `this_process` returns, ``since`` and ``heartbeat`` (Unix times),
+        ``beat`` (how often the heart has beaten) and ``released``.
+    """
+
+    number: int
+    token: str
+    owner: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Names the claim among all of its folder; sorts by number."""
+        return f"{self.number:06d}-{self.token}"
+
+    def runs(self) -> bool | None:
+        """Return whether the claim holds the folder; None: only its heartbeat can tell."""
+        return False if self.owner["released"] else is_running(self.owner)
+
+    def is_fresh(self) -> bool:
+        """Return whether the heartbeat is recent by this host's clock."""
+        return abs(time.time() - self.owner["heartbeat"]) < STALE_SECONDS
+
+    def __str__(self) -> str:
+        owner = self.owner
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(owner["since"]))
+        return f"{owner['user']}@{owner['host']} (process {owner['pid']}, since {since})"
 
 
 class FolderLock:
-    """Hold the lock of a run or a data set while the context is open.
+    """Own a folder while the context is open.
 
-    A lock is stale when its process is gone (same host), or when its heartbeat stopped for a
-    minute (other host). Who waits for a stale lock of another host sees its heartbeat stand still
-    first, because clocks of two hosts may differ.
+    Parameters
+    ----------
+    place : Location
+        The folder, which need not exist.
+    what : str, default "run"
+        What lives there, for messages.
+
+    Attributes
+    ----------
+    lost : threading.Event
+        Set, at most two heartbeats later, when another process has taken the folder over.
 
     Raises
     ------
     InputError
-        On entering, if a living process holds the lock (the message names it), a foreign
-        ``lock.json`` lies there, or nothing can be written there.
+        On entering, if a living process owns the folder (the message names it), a claim there is
+        none that this program wrote, or nothing can be written there.
     """
 
     def __init__(self, place: Location, what: str = "run") -> None:
-        self._place = place
-        self._what = what
-        self._object = place / "lock.json"
+        self._place, self._what = place, what
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        process = psutil.Process()
-        self._owner: dict[str, Any] = {
-            "user": _user(),
-            "host": socket.gethostname(),
-            "pid": process.pid,
-            "started": process.create_time(),
-            "since": time.time(),
-        }
+        self._claim: Claim | None = None
+        self.lost = threading.Event()
+
+    @property
+    def name(self) -> str:
+        """The name of the claim by which this process owns the folder."""
+        assert self._claim is not None, "the lock was not entered"
+        return self._claim.name
+
+    @property
+    def ownership(self) -> Ownership:
+        """What other threads and processes check before they write for the owner."""
+        return Ownership(self._place, self.name)
 
     def __enter__(self) -> FolderLock:
         try:
             if self._place.is_local:
-                Path(self._place.url).mkdir(parents=True, exist_ok=True)
-            with _alone_in(self._place):
-                taken = self._create()
-            taken = taken or self._take_over()
+                make_folder(Path(self._place.url))
+            for _ in range(TRIES):
+                if self._ask():
+                    break
+                time.sleep(random.uniform(0.05, 0.5))
+            else:
+                raise InputError(
+                    f"{self._place}: other processes ask for the {self._what} at the same time; "
+                    "try again"
+                )
         except OSError as error:
             raise InputError(
                 f"{self._place}: nothing can be written there ({error.strerror or error}); "
                 "name another folder"
             ) from error
-        if not taken:
-            raise InputError(f"{self._place}: another process has just taken the {self._what}")
         self._thread = threading.Thread(target=self._beat, name="folder-lock", daemon=True)
         self._thread.start()
         return self
@@ -85,161 +172,250 @@ class FolderLock:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        if self._is_mine():
-            self._object.delete()
+        # Where storage is out of reach the heartbeat stands still, which says the same later.
+        with contextlib.suppress(OSError, InputError):
+            lost = self.lost.is_set() or _higher(claim_names(self._place), self.name)
+            if lost or set(self._place.list()) <= {LOCK}:  # or nothing is left to be owned
+                self._take_back()
+                return
+            try:
+                self._write(released=True)
+            except OSError:  # a full disk
+                self._take_back()
 
     def check(self) -> None:
-        """Make sure that the lock is still held.
+        """Make sure that this process still owns the folder.
 
         Raises
         ------
-        RunError
-            If another process has taken it over, or it was deleted.
+        OwnershipLostError
+            If another process has taken it over, or its claim was deleted.
         """
-        if self._is_mine():
-            return
-        raise RunError(
-            f"{self._place}: this process has lost the {self._what}: "
-            + (_describe(owner) if (owner := read_owner(self._place)) else "its lock was deleted")
-            + "; nothing more is written here"
-        )
+        if self.lost.is_set():
+            raise _loss(self._place, self._what, None)
+        check_claim(self._place, self.name, self._what)
 
-    def _create(self) -> bool:
-        # A client that tries again after an answer was lost finds what it wrote itself.
-        return self._object.write_new(self._content()) or self._is_mine()
+    def check_heartbeat(self) -> None:
+        """Make sure that the last heartbeat still owned the folder; reads nothing.
 
-    def _take_over(self) -> bool:
-        """Replace a stale lock, and nothing else."""
-        try:
-            stale = self._object.read_bytes()
-        except FileNotFoundError:  # given back in between
-            return False
-        owner = _parse_owner(stale)
-        if not owner:
+        Raises
+        ------
+        OwnershipLostError
+            If it did not.
+        """
+        if self.lost.is_set():
+            raise _loss(self._place, self._what, None)
+
+    def _ask(self) -> bool:
+        """Write a claim and return whether it owns the folder; refuse where another one lives."""
+        before = {claim.name: claim for claim in read_claims(self._place)}
+        if (living := self._living(list(before.values()))) is not None:
             raise InputError(
-                f"{self._object}: is no lock that dcsvm wrote; delete it, or name another folder"
+                f"{self._place}: the {self._what} is in use by {living}; stop that process first"
             )
-        if _is_alive(owner) or self._still_beats(owner):
-            raise self._in_use(owner)
-        with _alone_in(self._place):
-            now = read_owner(self._place)
-            if now != owner:
-                if identity(now) == identity(owner):  # its heart has beaten after all
-                    raise self._in_use(owner)
-                return False
-            self._object.delete()
-            if not self._create():
-                return False
-        if not self._place.is_local:
-            # Another process may have found it stale, too, and deleted what was just written.
-            time.sleep(SETTLE_SECONDS)
-        return self._is_mine()
-
-    def _in_use(self, owner: dict[str, Any]) -> InputError:
-        return InputError(
-            f"{self._place}: the {self._what} is in use by {_describe(owner)}; "
-            "stop that process first"
-        )
-
-    def _still_beats(self, owner: dict[str, Any]) -> bool:
-        """Whether a heartbeat that looks old by this host's clock goes on."""
-        if owner["host"] == socket.gethostname():
+        number = 1 + max((claim.number for claim in before.values()), default=0)
+        now = time.time()
+        owner = {
+            "user": _user(),
+            "host": socket.gethostname(),
+            **this_process(),
+            "since": now,
+            "heartbeat": now,
+            "beat": 0,
+            "released": False,
+        }
+        self._claim = Claim(number, uuid.uuid4().hex[:12], owner)
+        try:
+            self._write()
+            if self._place.is_remote or (self._place.is_local and is_shared(self._place.url)):
+                time.sleep(SETTLE_SECONDS)
+            others = read_claims(self._place, but=self.name)
+            alone = all(
+                claim.number < number
+                and claim.name in before
+                and claim.owner["beat"] == before[claim.name].owner["beat"]
+                for claim in others
+            )
+        except BaseException:
+            with contextlib.suppress(OSError, InputError):
+                self._take_back()
+            raise
+        if not alone:
+            self._take_back()
             return False
+        for claim in others:
+            _object(self._place, claim.name).delete()
+        return True
+
+    def _living(self, claims: list[Claim]) -> Claim | None:
+        """Return a claim that holds the folder, after watching those whose hearts look still."""
+        seen = {claim.name: claim.runs() for claim in claims}
+        for claim in claims:
+            if seen[claim.name] or (seen[claim.name] is None and claim.is_fresh()):
+                return claim
+        still = {claim.name: claim for claim in claims if seen[claim.name] is None}
+        if not still:
+            return None
         time.sleep(WATCH_SECONDS)
-        now = read_owner(self._place)
-        return identity(now) == identity(owner) and now["heartbeat"] != owner["heartbeat"]
+        for claim in read_claims(self._place):
+            if claim.name not in seen or (
+                claim.name in still and claim.owner["beat"] != still[claim.name].owner["beat"]
+            ):
+                return claim
+        return None
 
-    def _is_mine(self) -> bool:
-        return identity(read_owner(self._place)) == identity(self._owner)
+    def _write(self, *, released: bool = False) -> None:
+        assert self._claim is not None
+        owner = self._claim.owner
+        owner.update(heartbeat=time.time(), beat=owner["beat"] + 1, released=released)
+        _object(self._place, self.name).write_json(owner)
 
-    def _content(self) -> bytes:
-        return json.dumps({**self._owner, "heartbeat": time.time()}, indent=1).encode()
+    def _take_back(self) -> None:
+        _object(self._place, self.name).delete()
+        (self._place / LOCK).delete_if_empty()
 
     def _beat(self) -> None:
+        missing = False
         while not self._stop.wait(HEARTBEAT_SECONDS):
             try:
-                if not self._is_mine():  # found stale and taken over while this host slept
+                names = claim_names(self._place)
+                gone = self.name not in names
+                if _higher(names, self.name) or (gone and missing):
+                    self.lost.set()
                     return
-                self._object.write_bytes(self._content())
+                missing = gone
+                if not gone:
+                    self._write()
             except Exception:  # noqa: BLE001
                 # Storage is away for a moment, whatever its client calls that; a heart that
                 # stops would give the folder away. The next beat may reach it.
                 continue
 
 
-def read_owner(place: Location) -> dict[str, Any]:
-    """Return what a folder's lock says, living or not; empty if there is none or it is damaged."""
-    try:
-        return _parse_owner((place / "lock.json").read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """A folder and the name of the claim by which a process owns it; travels with tasks."""
+
+    place: Location
+    name: str
+
+    def check(self) -> None:
+        """Make sure that the claim still owns the folder; see `check_claim`."""
+        check_claim(self.place, self.name)
+
+
+def check_claim(place: Location, name: str, what: str = "run") -> None:
+    """Make sure that a claim still owns its folder; any process may ask, on any host.
+
+    Raises
+    ------
+    OwnershipLostError
+        If another process has taken the folder over, or the claim was deleted.
+    """
+    names = claim_names(place)
+    if name not in names:  # a listing that was cut short says nothing yet
+        time.sleep(LOOK_AGAIN_SECONDS)
+        names = claim_names(place)
+    if name not in names or _higher(names, name):
+        raise _loss(place, what, _successor(place, name))
+
+
+def claim_names(place: Location) -> list[str]:
+    """Return the names of a folder's claims, by number."""
+    names = (place / LOCK).list()
+    return sorted(name.removesuffix(".json") for name in names if _NAME.fullmatch(name))
+
+
+def read_claims(place: Location, *, but: str = "") -> list[Claim]:
+    """Return the claims of a folder, by number, without the one that is named.
+
+    Raises
+    ------
+    InputError
+        If one is none that this program wrote.
+    """
+    found = []
+    for name in claim_names(place):
+        if name == but:
+            continue
+        try:
+            owner = _read_owner(place, name)
+        except FileNotFoundError:  # taken back in between
+            continue
+        number, token = name.split("-")
+        found.append(Claim(int(number), token, owner))
+    return found
 
 
 def read_holder(place: Location) -> dict[str, Any] | None:
-    """Return the living owner of a folder's lock, or None if it is free or stale."""
-    owner = read_owner(place)
-    return owner if owner and _is_alive(owner) else None
+    """Return the living owner of a folder, or None; a heartbeat that looks old is not watched."""
+    with contextlib.suppress(InputError, NotADirectoryError):
+        for claim in reversed(read_claims(place)):
+            runs = claim.runs()
+            if runs or (runs is None and claim.is_fresh()):
+                return claim.owner
+    return None
+
+
+def _read_owner(place: Location, name: str) -> dict[str, Any]:
+    for _ in range(3):  # a read that was cut short says nothing yet
+        try:
+            return _parse_owner(_object(place, name).read_bytes())
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            time.sleep(LOOK_AGAIN_SECONDS)
+    raise InputError(
+        f"{_object(place, name)}: is no lock that dcsvm wrote; delete it, or name another folder"
+    )
 
 
 def _parse_owner(content: bytes) -> dict[str, Any]:
-    try:
-        owner = json.loads(content)
-        return {
-            "user": str(owner["user"]),
-            "host": str(owner["host"]),
-            "pid": int(owner["pid"]),
-            "started": _time(owner["started"]),
-            "since": _time(owner["since"]),
-            "heartbeat": _time(owner["heartbeat"]),
-        }
-    except (KeyError, TypeError, ValueError, OverflowError, OSError, RecursionError):
-        return {}
+    owner = json.loads(content)
+    return {
+        "user": str(owner["user"]),
+        "host": str(owner["host"]),
+        "pid": int(owner["pid"]),
+        "boot": owner["boot"],
+        "pid_namespace": owner["pid_namespace"],
+        "ticks": owner["ticks"],
+        "since": _time(owner["since"]),
+        "heartbeat": _time(owner["heartbeat"]),
+        "beat": int(owner["beat"]),
+        "released": bool(owner["released"]),
+    }
 
 
 def _time(value: Any) -> float:
     """Return a time in seconds, or raise for one that no calendar has."""
     seconds = float(value)
-    time.localtime(seconds)
+    try:
+        time.localtime(seconds)
+    except OSError as error:
+        raise ValueError(value) from error
     return seconds
 
 
-def _is_alive(owner: dict[str, Any]) -> bool:
-    if owner["host"] != socket.gethostname():
-        return bool(time.time() - owner["heartbeat"] < STALE_SECONDS)
-    try:
-        process = psutil.Process(owner["pid"])
-        same = abs(process.create_time() - owner["started"]) < 2.0
-        return same and process.status() != psutil.STATUS_ZOMBIE
-    except (psutil.Error, ValueError, OverflowError):
-        return False
+def _object(place: Location, name: str) -> Location:
+    return place / LOCK / f"{name}.json"
 
 
-def _describe(owner: dict[str, Any]) -> str:
-    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(owner["since"]))
-    return f"{owner['user']}@{owner['host']} (process {owner['pid']}, since {since})"
+def _higher(names: list[str], name: str) -> list[str]:
+    """Return the other claims whose number is that of a claim, or higher."""
+    number = int(name.split("-")[0])
+    return [other for other in names if other != name and int(other.split("-")[0]) >= number]
 
 
-def identity(owner: dict[str, Any]) -> list[Any]:
-    """Return what tells one owner of a lock from another."""
-    return [owner.get(key) for key in IDENTITY]
+def _successor(place: Location, name: str) -> Claim | None:
+    higher = _higher(claim_names(place), name)
+    with contextlib.suppress(InputError):
+        return next((c for c in reversed(read_claims(place)) if c.name in higher), None)
+    return None
 
 
-@contextmanager
-def _alone_in(place: Location) -> Iterator[None]:
-    """Let one process at a time create or replace the lock of a folder.
-
-    Nothing of the kind exists on object stores, nor on some network file systems.
-    """
-    if not place.is_local:
-        yield
-        return
-    folder = os.open(place.url, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
+def _loss(place: Location, what: str, owner: Claim | None) -> OwnershipLostError:
+    why = f"it was taken over by {owner}" if owner else "its claim was taken over or deleted"
+    return OwnershipLostError(
+        f"{place}: this process has lost the {what}: {why}; nothing more is written here"
+    )
 
 
 def _user() -> str:

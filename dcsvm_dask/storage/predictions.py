@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
-from dcsvm_dask.storage.location import Location, sync_folder
+from dcsvm_dask.storage.files import sync_folder
+from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows_write import ArrayWriter
 
 Codes = NDArray[np.int32]

@@ -16,7 +16,6 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label, canonical
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.run import RunFolder
 
 NAME = "preparation.json"
@@ -67,7 +66,7 @@ class Preparation:
             feature_names=data.feature_names,
         )
 
-    def write(self, run: Location) -> None:
+    def write(self, run: RunFolder) -> None:
         """Keep it in a run's folder."""
         scaling = None
         if self.scaling is not None:
@@ -85,7 +84,7 @@ class Preparation:
             "reading": self.reading,
             "feature_names": self.feature_names,
         }
-        (run / NAME).write_json(seal(value))
+        run.write(NAME, value)
 
     @classmethod
     def read(cls, run: RunFolder) -> Preparation:
@@ -173,4 +172,4 @@ class Preparation:
 def keep_preparation(run: RunFolder, data: DataSet) -> None:
     """Keep a run's preparation in its folder, unless it is there."""
     if not (run.place / NAME).exists():
-        Preparation.of(data).write(run.place)
+        Preparation.of(data).write(run)

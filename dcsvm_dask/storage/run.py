@@ -3,16 +3,22 @@
 Layout, below the run's place::
 
     run.json                        parameters, data, versions; written before anything runs
-    state.json                      how the last process that carried the run left it
-    lock.json                       who carries the run now
+    lock/OWNER.json                 the claim of each process that owned the run; see lock.py
+    state/OWNER.json                how that process left the run
+    journal/OWNER.json              what it has seen of its stages, workers and faults
     stages/STAGE/commit.json        the stage exists; its record
     stages/STAGE/NODE.json          the node exists; attempt, checksums, record
     stages/STAGE/NODE.ATTEMPT/...   the arrays of one attempt
 
 A node writes its arrays under an attempt of its own and its JSON object last. What has no such
 object does not exist; the object of the attempt that ended first stays. So a node can run twice at
-once or die at any moment. Such an object carries a checksum of itself: every number in a record
-that reads is the one that was committed.
+once or die at any moment. Every JSON object carries a checksum of itself: what reads is what was
+written.
+
+A process that owns the run (`RunFolder.owned`) writes and deletes nothing after it has lost it:
+every change of the folder, and every commit of its tasks, checks its claim first. Should a pause
+come between the check and the change, nothing of the next owner is harmed: state and journal lie
+under names of their own, and a commit is the one that the next owner's task would make.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from __future__ import annotations
 import math
 import uuid
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -29,11 +35,14 @@ import numpy as np
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.storage.arrays import read_array, write_array
 from dcsvm_dask.storage.location import Location, seal
+from dcsvm_dask.storage.lock import Ownership
 
 FORMAT = "dcsvm-run-3"
 Record = dict[str, Any]
 
-LEFT_BY_A_KILL = ("lock.json", ".lock.json.", ".run.json.")
+LEFT_BY_A_KILL = ("lock", ".run.json.")
+NOBODY = "000000-000000000000"
+"""The name under which a folder is written that was opened without its lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,7 @@ class Attempt:
     place: Location
     commit_object: Location
     digest: str
+    owner: Ownership | None = None
     _written: list[str] = field(default_factory=list, repr=False)
 
     def write(self, name: str, array: np.ndarray) -> None:
@@ -76,16 +86,17 @@ class Attempt:
         Raises
         ------
         RunError
-            If arrays that were written are not there any more.
+            If arrays that were written are not there any more, or the process that this attempt
+            works for does not own the run any more.
         """
-        if self.commit_object.exists():
-            return False
         value = {
             "attempt": self.place.name,
             "parameters": self.digest,
             "keys": self._keys(),
             "record": record,
         }
+        if self.owner is not None:
+            self.owner.check()
         if self.commit_object.write_new_json(seal(value)):
             return True
         # A client that tries again after an answer was lost finds what it wrote itself.
@@ -119,13 +130,18 @@ class RunFolder:
     header : dict
         What ``run.json`` holds: ``settings`` (they shape committed stages), ``goals`` (may change
         between resumes), ``data`` and ``versions``.
+    owner : Ownership, optional
+        The claim for which the folder is written.
     """
 
     place: Location
     header: dict[str, Any]
+    owner: Ownership | None = None
 
     @classmethod
-    def create(cls, place: Location, header: dict[str, Any]) -> RunFolder:
+    def create(
+        cls, place: Location, header: dict[str, Any], owner: Ownership | None = None
+    ) -> RunFolder:
         """Commit the parameters of a new run.
 
         Raises
@@ -139,18 +155,45 @@ class RunFolder:
                 "or name another folder"
             )
         refuse_foreign(place)
-        run = cls.draft(place, header)
+        run = cls.draft(place, header, owner)
         run.begin()
         return run
 
     @classmethod
-    def draft(cls, place: Location, header: dict[str, Any]) -> RunFolder:
+    def draft(
+        cls, place: Location, header: dict[str, Any], owner: Ownership | None = None
+    ) -> RunFolder:
         """Return a run that does not exist before `begin`, whatever is written into it."""
-        return cls(place, {"format": FORMAT, **header, "digest": _digest(header)})
+        return cls(place, {"format": FORMAT, **header, "digest": _digest(header)}, owner)
+
+    def owned(self, owner: Ownership) -> RunFolder:
+        """Return the same folder, written for the owner of a claim and only while it owns it."""
+        return replace(self, owner=owner)
+
+    @property
+    def writer(self) -> str:
+        """The name of the claim for which the folder is written."""
+        return NOBODY if self.owner is None else self.owner.name
 
     def begin(self) -> None:
         """Commit the parameters of a draft."""
-        (self.place / "run.json").write_json(seal(self.header))
+        self.write("run.json", self.header)
+
+    def write(self, name: str, value: dict[str, Any]) -> None:
+        """Write a JSON object beside the stages, with its checksum.
+
+        Raises
+        ------
+        OwnershipLostError
+            If the folder is not the owner's any more.
+        """
+        self.check_owner()
+        (self.place / name).write_json(seal(value))
+
+    def check_owner(self) -> None:
+        """Make sure that the folder may be changed; see `write`."""
+        if self.owner is not None:
+            self.owner.check()
 
     @classmethod
     def open(cls, place: Location | str) -> RunFolder:
@@ -180,9 +223,9 @@ class RunFolder:
 
     def with_goals(self, goals: dict[str, Any]) -> RunFolder:
         """Commit other goals (tolerance, level to stop at): they shape no committed stage."""
-        header = {**self.header, "goals": goals}
-        (self.place / "run.json").write_json(seal(header))
-        return RunFolder(self.place, header)
+        changed = replace(self, header={**self.header, "goals": goals})
+        changed.begin()
+        return changed
 
     @property
     def digest(self) -> str:
@@ -196,7 +239,8 @@ class RunFolder:
     def attempt(self, stage: str, node: str) -> Attempt:
         """Begin a node's output under a fresh name."""
         home = self.stage(stage)
-        return Attempt(home / f"{node}.{uuid.uuid4().hex[:12]}", home / f"{node}.json", self.digest)
+        name = f"{node}.{uuid.uuid4().hex[:12]}"
+        return Attempt(home / name, home / f"{node}.json", self.digest, self.owner)
 
     def find(self, stage: str, node: str) -> Committed | None:
         """Return a node's outcome, or None if it has not been committed.
@@ -226,11 +270,14 @@ class RunFolder:
         return Committed(home / attempt, record, attempt, keys, value.get("released", False))
 
     def _commit_object(self, stage: str, node: str) -> dict[str, Any] | None:
+        place = self.stage(stage) / f"{node}.json"
         try:
-            return (self.stage(stage) / f"{node}.json").read_json(sealed=True)
+            return place.read_json(sealed=True)
         except FileNotFoundError:
             return None
         except InputError as error:
+            if not place.read_bytes():  # a name that was reserved by a process that died
+                return None
             raise InputError(f"{error}; delete it to do that step again") from error
 
     def node(self, stage: str, node: str) -> Committed:
@@ -270,6 +317,7 @@ class RunFolder:
         value = self._commit_object(stage, node)
         if found is None or value is None or found.released or not found.keys:
             return
+        self.check_owner()
         # The mark first: a kill in between leaves arrays to sweep, never arrays that look damaged.
         (self.stage(stage) / f"{node}.json").write_json(seal({**value, "released": True}))
         found.place.delete()
@@ -277,11 +325,17 @@ class RunFolder:
     def reopen(self, stage: str) -> None:
         """Make a stage run again where its arrays were released; what was kept is used again."""
         home = self.stage(stage)
+        self.check_owner()
         (home / "commit.json").delete()
         for node in self.nodes(stage):
             found = self.find(stage, node)
             if found is not None and found.released:
                 (home / f"{node}.json").delete()
+
+    def discard(self, stage: str) -> None:
+        """Delete a stage, with its commits."""
+        self.check_owner()
+        self.stage(stage).delete()
 
     def nodes(self, stage: str) -> list[str]:
         """Return the names of a stage's committed nodes, sorted."""
@@ -303,6 +357,7 @@ class RunFolder:
         names = home.list()
         found = (self.find(stage, node) for node in self.nodes(stage))
         committed = {one.attempt for one in found if one is not None and not one.released}
+        self.check_owner()
         for name in names:
             if not name.endswith(".json") and name not in committed:
                 (home / name).delete()

@@ -109,10 +109,11 @@ def test_a_compressed_run_is_used_like_any_other(home: Path, tmp_path: Path) -> 
     assert [status[key] for key in told] == expected
     assert status["stages"]["model-compressed"]["source"].startswith("model-")
     assert sorted(path.name for path in out.iterdir()) == [
+        "lock",
         "preparation.json",
         "run.json",
         "stages",
-        "state.json",
+        "state",
     ]
     text = Path(invoke("report", out).stdout.split()[-1]).read_text()
     assert "dcsvm compress" in text
@@ -236,7 +237,7 @@ def test_what_lies_there_stays(home: Path, name: str) -> None:
     assert seen() == before
 
 
-@pytest.mark.parametrize("broken", ["_largest", "leave"])
+@pytest.mark.parametrize("broken", ["_largest", "write_state"])
 def test_what_breaks_off_leaves_no_run(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -267,7 +268,7 @@ def test_it_is_no_run_before_all_is_written(
     real = RunFolder.begin
     monkeypatch.setattr(RunFolder, "begin", begin)
     api.open_run(home / "run").compress(tmp_path / "out", bound=0.1, execution=HERE)
-    assert seen == [["lock.json", "preparation.json", "stages", "state.json"]]
+    assert seen == [["lock", "preparation.json", "stages", "state"]]
 
 
 def test_no_training_goes_on_from_it(home: Path, tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ from dcsvm_dask.cli import COMMANDS, main
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import clusters, session, tasks
 from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import read_holder
+from tests.left import latest
 
 TRAIN = ["--gamma", "1", "-C", "8", "--clusters", "4", "--workers", "0"]
 STATUS_KEYS = {
@@ -237,9 +240,9 @@ def test_failures_are_one_line_and_a_status(
     assert done.exit_code == status
     assert done.stdout == ""
     assert done.stderr == sentence.format(place) + "\n"
-    left = json.loads((place / "state.json").read_text())
+    left = latest(place, "state").read_json()
     assert left["state"] == ("interrupted" if status == 130 else "failed")
-    assert not (place / "lock.json").exists()
+    assert read_holder(Location.of(place)) is None
 
 
 def test_the_parameters_are_committed_before_a_cluster_is_started(

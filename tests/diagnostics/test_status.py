@@ -20,6 +20,7 @@ from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.state import write_state
 
 HEADER: dict[str, Any] = {
     "settings": {},
@@ -49,8 +50,7 @@ def commit(run: RunFolder, stage: str, node: str, began: float, **record: Any) -
 
 
 def leave(run: RunFolder, state: str, **more: Any) -> None:
-    value = {"state": state, "message": "", "converged": False, "stage": "", **more}
-    (run.place / "state.json").write_json({**value, "time": 0.0})
+    write_state(run, state, **more)
 
 
 def whole_run(run: RunFolder) -> None:

@@ -18,6 +18,8 @@ from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.preparation import NAME
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.state import write_state
+from tests.left import forget_state
 
 HERE = Execution(workers=0)
 
@@ -41,14 +43,14 @@ def test_the_default_is_exact_else_early_of_the_lowest_level(make_run: Any) -> N
 
 def test_of_several_models_the_one_counts_that_the_run_ended_with(make_run: Any) -> None:
     folder = make_run().run.folder
+    forget_state(folder.place)
     commit = (folder.stage("model-conquer-003") / "commit.json").read_json()
     (folder.stage("model-conquer-001") / "commit.json").write_json(seal(commit))
-    state = folder.place / "state.json"
-    state.write_json({"state": "running", "stage": ""})
+    write_state(folder, "running")
     assert chosen(folder) == ("exact", 0, "model-conquer-003")
-    state.write_json({"state": "complete", "stage": "model-conquer-001"})
+    write_state(folder, "complete", stage="model-conquer-001")
     assert chosen(folder) == ("exact", 0, "model-conquer-001")
-    state.write_json({"state": "complete", "stage": "level-2"})
+    write_state(folder, "complete", stage="level-2")
     assert chosen(folder) == ("early", 2, "level-2")
     assert chosen(folder, mode="exact") == ("exact", 0, "model-conquer-003")
 

@@ -21,8 +21,8 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.graphs import sizes
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps.choice import read_state
 from dcsvm_dask.storage.run import Committed, RunFolder
+from dcsvm_dask.storage.state import read_state
 
 IN_PROCESS = Execution(workers=0)
 SETTINGS = {"gamma": 8.0, "C": 8.0, "clusters": (4, 2), "block_cap": 128, "tol": 1e-4}

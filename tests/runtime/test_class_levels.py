@@ -24,6 +24,7 @@ from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps import class_start
 from dcsvm_dask.steps.predict import load_any
+from tests.left import forget_state
 
 HERE = Execution(workers=0)
 GAMMA, C, ROWS = 0.1, 5.0, 1200
@@ -200,7 +201,7 @@ def test_workers_and_a_resume_change_no_bit(train: Train, digits: Any) -> None:
     np.testing.assert_array_equal(there.decision_function(X, mode="early"), level)
     for stage in ("model-pairs", "level-1"):
         here.folder.stage(stage).delete()
-    (here.folder.place / "state.json").delete()
+    forget_state(here.url)
     again = api.resume(here.url, execution=HERE, quiet=True)
     np.testing.assert_array_equal(again.decision_function(X), wanted)
     np.testing.assert_array_equal(again.decision_function(X, mode="early"), level)

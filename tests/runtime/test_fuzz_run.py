@@ -13,6 +13,8 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.storage.location import seal
+from tests.left import latest
 from tests.strategies import changes_below, check_copies, fuzz, inputs
 
 HERE = api.Execution(workers=0)
@@ -48,14 +50,15 @@ def answers(place: Path) -> Any:
 @pytest.mark.parametrize(
     "pattern",
     [
-        *("run.json", "plan.json", "state.json", "preparation.json"),
+        *("run.json", "plan.json", "state/*.json", "preparation.json"),
         *("stages/*/*.json", "zarr.json"),
     ],
 )
 def test_runs(count: int, pattern: str, whole: Path, tmp_path: Path) -> None:
+    state = f"state/{latest(whole, 'state').name}"
     known = [
-        ("state.json", b'{"state": "complete", "start_seconds": Infinity}'),
-        ("state.json", b'{"state": 7}'),
+        (state, b'{"state": "complete", "start_seconds": Infinity}'),
+        (state, json.dumps(seal({"state": 7})).encode()),
         ("run.json", b'{"format": ' + b"9" * 5000 + b"}"),
         ("stages/level-1/commit.json", b"{}"),
     ]

@@ -30,6 +30,7 @@ from dcsvm_dask.steps import greedy as steps
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
+from tests.left import forget_state
 
 ROWS, C, GAMMA, BASIS = 1500, 4.0, 8.0, 24
 ROUNDS = ["grow-00", "grow-01", "grow-02"]
@@ -186,7 +187,7 @@ def test_what_is_lost_is_made_again(train: Callable[..., api.Run]) -> None:
     run = train()
     before = weights_of(run)
     shutil.rmtree(Path(run.url) / "stages" / "model-greedy")
-    (Path(run.url) / "state.json").unlink()  # which says that nothing is to do
+    forget_state(run.url)  # which says that nothing is to do
     execution = Execution(workers=0)
     again = api.resume(run.url, execution=execution, quiet=True, report=False)
     assert np.array_equal(weights_of(again), before)

@@ -33,7 +33,7 @@ def die_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         def call(self: Any, *arguments: Any) -> Any:
             nonlocal count
             # The lock of a process that is gone is stale; this one only plays dead.
-            count += not (what == "deletion" and self.name == "lock.json")
+            count += not (what == "deletion" and self.parent.name == "lock")
             if count < number:
                 return whole(self, *arguments)
             monkeypatch.setattr(owner, name, whole)

@@ -21,6 +21,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.runtime.execution import Execution
+from tests.left import forget_state
 
 HERE = Execution(workers=0)
 GAMMA, C, ROWS = 0.1, 5.0, 600
@@ -132,7 +133,7 @@ def test_workers_and_a_resume_change_no_answer(train: Train, digits: Any) -> Non
     stage = here.folder.stage("model-pairs")
     (stage / "commit.json").delete()
     (stage / "solve-0003-0008.json").delete()
-    (here.folder.place / "state.json").delete()
+    forget_state(here.url)
     again = api.resume(here.url, execution=HERE, quiet=True)
     np.testing.assert_array_equal(again.decision_function(X), wanted)
 

@@ -15,11 +15,14 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.runtime import executors
+from dcsvm_dask.runtime import session
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.problem import data_of
 from dcsvm_dask.storage.location import Location, seal
+from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.processes import this_process
 from dcsvm_dask.storage.run import Attempt, RunFolder
+from tests.left import rewrite_state
 
 IN_PROCESS = Execution(workers=0)
 
@@ -36,8 +39,7 @@ def resume(place: Path, **how: Any) -> api.Run:
 
 def forget_the_end(place: Path) -> None:
     """Let a complete run look like one that was killed just before it said so."""
-    run = Location.of(place)
-    (run / "state.json").write_json({**(run / "state.json").read_json(), "state": "running"})
+    rewrite_state(place, state="running")
 
 
 def test_an_early_model_goes_on_to_the_exact_one(
@@ -166,7 +168,7 @@ class Clock:
         self._holds = holds
 
     def time(self) -> float:
-        return math.inf if self._holds() else 0.0
+        return 1e9 if self._holds() else 0.0
 
 
 def test_the_time_budget_leaves_the_best_level_as_the_model(
@@ -177,7 +179,7 @@ def test_the_time_budget_leaves_the_best_level_as_the_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock((tmp_path / "run/stages/conquer-000/commit.json").exists)
-    monkeypatch.setattr(executors, "time", clock)
+    monkeypatch.setattr(session, "time", clock)
     run = train(execution=Execution(workers=0, time_budget=60))
     found = run.status()
     assert found["state"] == "interrupted"
@@ -224,7 +226,7 @@ def test_a_second_training_in_the_same_folder_is_refused_naming_resume(
     with pytest.raises(InputError, match=f"go on with it by `dcsvm resume {copied}`"):
         train(run=copied)
     assert look.attempts(RunFolder.open(Location.of(copied))) == before
-    assert not (copied / "lock.json").exists()
+    assert read_holder(Location.of(copied)) is None
 
 
 def test_a_foreign_folder_is_refused_and_left_alone(
@@ -246,16 +248,20 @@ def test_a_run_in_use_is_refused_with_who_uses_it(
     owner = {
         "user": "ada",
         "host": socket.gethostname(),
+        **this_process(),
         "pid": other.pid,
-        "started": other.create_time(),
+        "ticks": int(Path(f"/proc/{other.pid}/stat").read_text().rsplit(")", 1)[1].split()[19]),
         "since": 0.0,
         "heartbeat": 0.0,
+        "beat": 0,
+        "released": False,
     }
-    Location.of(copied / "lock.json").write_json(owner)
+    claim = Location.of(copied / "lock" / "000009-0123456789ab.json")
+    claim.write_json(owner)
     for act in (lambda: resume(copied, tol=1e-5), lambda: train(run=copied)):
         with pytest.raises(InputError, match=rf"in use by ada@.*process {other.pid}"):
             act()
-    assert (copied / "lock.json").exists()
+    assert claim.exists()
     # Looking is allowed.
     assert api.open_run(copied).status()["stage"] is not None
 

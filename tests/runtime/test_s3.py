@@ -18,7 +18,7 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps import node
 from dcsvm_dask.storage import object_store
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock
+from dcsvm_dask.storage.lock import FolderLock, claim_names, read_holder
 
 # Sessions of the client are closed by the garbage collector, with a warning.
 pytestmark = [
@@ -60,7 +60,7 @@ def test_a_run_on_s3_is_the_same_and_goes_on(
     assert {name[0] for name in before if after[name] != before[name]} <= {"arrange"}
     assert look.orphans(run.folder) == []
     assert run.folder.damaged() == []
-    assert "lock.json" not in run.folder.place.list()
+    assert read_holder(run.folder.place) is None
     with pytest.raises(InputError, match="dcsvm resume"):
         train(data=data, run=place, execution=Execution(workers=0))
 
@@ -139,10 +139,13 @@ def test_a_store_that_is_gone_is_named_and_the_run_goes_on_when_it_is_back(
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
 
 
-def test_a_lock_on_s3_is_written_only_where_none_is(bucket: str) -> None:
+def test_a_folder_on_s3_has_one_owner(bucket: str) -> None:
     place = Location(f"{bucket}/locked")
-    with FolderLock(place):
-        assert not (place / "lock.json").write_new(b"{}")
+    with FolderLock(place) as held:
+        held.check()
         with pytest.raises(InputError, match="in use by"), FolderLock(place):
             pass
-    assert (place / "lock.json").write_new(b"{}")
+        (place / "run.json").write_json({})
+    assert claim_names(place) == [held.name]
+    with FolderLock(place) as following:
+        assert claim_names(place) == [following.name]

@@ -20,6 +20,7 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.steps import point, telling
 from dcsvm_dask.storage.dataset import DataSet
+from tests.left import rewrite_state
 
 ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
 
@@ -152,8 +153,7 @@ def test_neither_workers_nor_a_resume_change_the_answer(
         run = train(f"after-{kept}")
         for name in stages[stages.index(kept) + 1 :]:
             run.folder.stage(name).delete()
-        state = run.folder.place / "state.json"
-        state.write_json({**state.read_json(), "state": "running"})
+        rewrite_state(run.url, state="running")
         again = api.resume(run.url, execution=Execution(workers=0), quiet=True)
         np.testing.assert_array_equal(alpha_of(again), alpha_of(alone))
 

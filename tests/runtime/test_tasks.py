@@ -120,8 +120,8 @@ def test_in_process_nodes_run_once_in_order_and_are_told_of(tmp_path: Any) -> No
     told = Tasks()
     run = RunFolder.create(Location.of(tmp_path / "run"), HEADER)
     with in_process(Announcer(run.place.url, [told])) as executor:
-        executor.run(run.place.url, run.digest, STAGES, None)
-        executor.run(run.place.url, run.digest, STAGES, None)
+        executor.run(run, STAGES, lambda: None)
+        executor.run(run, STAGES, lambda: None)
     order = [name.split("-00")[0] for name in done]
     assert order == [
         "level-2/cluster",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from dcsvm_dask.errors import RunError
+from dcsvm_dask.errors import OutOfTimeError, RunError
 from dcsvm_dask.graphs.graph import COMMIT, Stage, many, single
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
-from dcsvm_dask.runtime.executors import OutOfTimeError, in_process
+from dcsvm_dask.runtime.executors import in_process
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
@@ -91,10 +91,12 @@ def run(tmp_path: Any) -> RunFolder:
     return RunFolder.create(Location.of(tmp_path / "run"), HEADER)
 
 
-def carried(run: RunFolder, graph: list[Stage], told: Callback, deadline: Any = None) -> None:
+def carried(
+    run: RunFolder, graph: list[Stage], told: Callback, check: Callable[[], None] = lambda: None
+) -> None:
     with in_process(Announcer(run.place.url, [told])) as executor:
         assert executor.side_by_side() == 2
-        executor.run(run.place.url, run.digest, graph, deadline)
+        executor.run(run, graph, check)
 
 
 def test_nodes_of_a_layer_run_side_by_side_and_callbacks_here(run: RunFolder) -> None:
@@ -133,6 +135,9 @@ def test_a_callback_stops_a_layer(run: RunFolder) -> None:
 
 
 def test_time_that_is_up_ends_a_layer(run: RunFolder) -> None:
+    def check() -> None:
+        raise OutOfTimeError
+
     with pytest.raises(OutOfTimeError):
-        carried(run, stage(alone, 4), Threads(), deadline=time.time() - 1)
+        carried(run, stage(alone, 4), Threads(), check)
     assert began == []

@@ -18,6 +18,7 @@ from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime import clusters, executors, tasks
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import read_holder
 
 NEXT = Execution(workers=0)
 
@@ -89,7 +90,7 @@ def test_an_object_store_holds_the_same_run(
         run = train(run=place)
         np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
         assert look.orphans(run.folder) == []
-        assert "lock.json" not in place.list()
+        assert read_holder(place) is None
     finally:
         place.delete()
 

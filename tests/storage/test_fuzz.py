@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -96,13 +95,16 @@ def test_locks(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("dcsvm_dask.storage.lock.time.sleep", lambda seconds: None)
     place = Location.of(tmp_path / "run")
     with FolderLock(place) as held:
-        mine = held._owner
+        assert held._claim is not None
+        mine = held._claim.owner
     (tmp_path / "run").mkdir(exist_ok=True)
-    file = tmp_path / "run/lock.json"
-    living = {**mine, "heartbeat": 0.0}
-    away = {**mine, "host": f"not-{socket.gethostname()}", "heartbeat": 0.0}
+    file = tmp_path / "run/lock/000001-0123456789ab.json"
+    file.parent.mkdir()
+    living = {**mine, "heartbeat": 0.0, "released": False}
+    away = {**living, "boot": "another-boot"}
 
     def check(content: bytes) -> None:
+        file.parent.mkdir(exist_ok=True)
         file.write_bytes(content)
         read_holder(place)
         try:

@@ -111,7 +111,7 @@ def test_only_attempts_are_deleted_beside_a_data_set(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     data = ingest((X, Y), tmp_path, overwrite=True)
     left = sorted(p.name for p in tmp_path.iterdir() if p.is_dir())
-    assert left == sorted(["parts-2019", data.attempt])
+    assert left == sorted(["lock", "parts-2019", data.attempt])
 
 
 @pytest.mark.parametrize("where", [(59, 2), (0, 0)])

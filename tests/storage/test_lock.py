@@ -1,8 +1,9 @@
-"""One process carries a run at a time, and a dead one does not keep it."""
+"""One process owns a folder at a time, and a dead one does not keep it."""
 
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import socket
 import subprocess
@@ -14,18 +15,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.errors import InputError, OwnershipLostError
 from dcsvm_dask.storage import lock
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import STALE_SECONDS, FolderLock, read_holder
+from dcsvm_dask.storage.lock import STALE_SECONDS, FolderLock, claim_names, read_holder
+from dcsvm_dask.storage.processes import is_running, this_process
+
+WHO = """
+import json
+from dcsvm_dask.storage.processes import this_process
+
+print(json.dumps(this_process()), flush=True)
+input()
+"""
+ELSEWHERE = {"boot": "another-boot", "host": "elsewhere"}
 
 
 @pytest.fixture(params=["folder", "memory"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
-    """Give a place for a run: a folder, and an object store."""
+    """Give a place for a run: a folder, and an object store without conditional writes."""
     if request.param == "folder":
         yield Location.of(tmp_path / "run")
         return
@@ -35,105 +45,156 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
 
 
 @pytest.fixture(autouse=True)
-def _settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "SETTLE_SECONDS", 0.05)
+def _watch_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "WATCH_SECONDS", 0.05)
 
 
 @pytest.fixture
-def other_process() -> Iterator[psutil.Process]:
-    """Give a living process that is not this one."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        yield psutil.Process(child.pid)
+def other_process() -> Iterator[dict[str, Any]]:
+    """Give the identity of a living process that is not this one."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        yield json.loads(child.stdout.readline())
         child.kill()
 
 
-def owner_of(process: psutil.Process, **changes: Any) -> dict[str, Any]:
+def owner_of(process: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {
         "user": "ada",
         "host": socket.gethostname(),
-        "pid": process.pid,
-        "started": process.create_time(),
+        **process,
         "since": 1_700_000_000.0,
         "heartbeat": time.time(),
+        "beat": 7,
+        "released": False,
         **changes,
     }
 
 
-def test_a_lock_is_there_while_it_is_held_and_names_its_owner(place: Location) -> None:
-    with FolderLock(place):
+def put(place: Location, owner: dict[str, Any], number: int = 1) -> Location:
+    """Write a claim as another process would."""
+    written = place / "lock" / f"{number:06d}-{number:012x}.json"
+    written.write_json(owner)
+    return written
+
+
+def test_a_claim_is_there_while_the_folder_is_owned_and_names_its_owner(place: Location) -> None:
+    with FolderLock(place) as held:
         holder = read_holder(place)
         assert holder is not None
         assert holder["pid"] == os.getpid()
         assert holder["user"] == getpass.getuser()
-        assert place.list() == ["lock.json"]
+        assert place.list() == ["lock"]
+        assert claim_names(place) == [held.name]
     assert read_holder(place) is None
-    assert place.list() == []
+    assert place.list() == []  # nothing is left to be owned
 
 
-def test_a_run_held_by_a_living_process_is_refused_by_name(
-    place: Location, other_process: psutil.Process
+def test_numbers_grow_and_the_last_claim_stays(place: Location) -> None:
+    (place / "run.json").write_json({})
+    names = []
+    for _ in range(3):
+        with FolderLock(place) as held:
+            names.append(held.name)
+        assert claim_names(place) == names[-1:]
+        assert read_holder(place) is None
+    assert [name.split("-")[0] for name in names] == ["000001", "000002", "000003"]
+
+
+def test_a_run_owned_by_a_living_process_is_refused_by_name(
+    place: Location, other_process: dict[str, Any]
 ) -> None:
     owner = owner_of(other_process)
-    (place / "lock.json").write_json(owner)
+    written = put(place, owner)
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(owner["since"]))
     words = rf"in use by ada@{socket.gethostname()} \(process {owner['pid']}, since {since}\)"
     with pytest.raises(InputError, match=words), FolderLock(place):
         pass
-    assert (place / "lock.json").read_json() == owner
-    # A heartbeat that is late says nothing where the process itself can be seen.
-    (place / "lock.json").write_json({**owner, "heartbeat": 0.0})
+    assert written.read_json() == owner
+    # A heartbeat that is late says nothing where the process itself can be seen: it may be stopped.
+    put(place, {**owner, "heartbeat": 0.0})
     assert read_holder(place) is not None
+    with pytest.raises(InputError, match="in use by ada"), FolderLock(place):
+        pass
+    assert len(claim_names(place)) == 1
 
 
-def test_the_lock_is_released_by_an_exception(place: Location) -> None:
+def test_the_folder_is_given_back_after_an_exception(place: Location) -> None:
     with pytest.raises(KeyboardInterrupt), FolderLock(place):
         raise KeyboardInterrupt
     assert place.list() == []
 
 
 @pytest.mark.parametrize("death", ["gone", "reused", "zombie"])
-def test_the_lock_of_a_dead_process_is_taken_over(place: Location, death: str) -> None:
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+def test_the_folder_of_a_dead_process_is_taken_over(place: Location, death: str) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", WHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert child.stdin is not None
-    owner = owner_of(psutil.Process(child.pid))
+    assert child.stdout is not None
+    owner = owner_of(json.loads(child.stdout.readline()))
     if death == "reused":  # the number belongs to a process that began later
-        owner["started"] -= 3600.0
+        owner["ticks"] -= 360_000
     else:
         child.kill()
     if death == "gone":
         child.wait()
-    else:
-        _wait_until(lambda: death == "reused" or psutil.Process(child.pid).status() == "zombie")
-    (place / "lock.json").write_json(owner)
+    _wait_until(lambda: is_running(owner) is False)
+    put(place, owner)
     assert read_holder(place) is None
-    with FolderLock(place):
+    with FolderLock(place) as held:
         assert (read_holder(place) or {})["pid"] == os.getpid()
+        assert claim_names(place) == [held.name]
     child.kill()
     child.wait()
     child.stdin.close()
+    child.stdout.close()
 
 
-def test_a_process_of_another_host_is_judged_by_its_heartbeat(place: Location) -> None:
-    owner = owner_of(psutil.Process(), host="elsewhere")
-    (place / "lock.json").write_json(owner)
-    with pytest.raises(InputError, match="ada@elsewhere"), FolderLock(place):
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"pid_namespace": "pid:[1]"},  # a container
+        {"boot": "another-boot"},  # a host of the same name, or this one before it was restarted
+        {"boot": None, "pid_namespace": None, "ticks": None},  # a system that does not say
+    ],
+)
+def test_a_host_of_the_same_name_is_judged_by_its_heartbeat_alone(
+    place: Location, other: dict[str, Any]
+) -> None:
+    """Its processes cannot be seen by number, so that one which is not found says nothing."""
+    owner = owner_of({**this_process(), "pid": 2**22 - 1, **other}, heartbeat=time.time() - 4.0)
+    put(place, owner)
+    assert read_holder(place) is not None
+    with pytest.raises(InputError, match="in use by ada"), FolderLock(place):
         pass
-    (place / "lock.json").write_json({**owner, "heartbeat": time.time() - STALE_SECONDS - 1})
+    put(place, {**owner, "heartbeat": time.time() - STALE_SECONDS - 1})
     with FolderLock(place):
-        assert (read_holder(place) or {})["host"] == socket.gethostname()
+        assert (read_holder(place) or {})["pid"] == os.getpid()
 
 
-@pytest.mark.parametrize("lag", [-3600.0, -STALE_SECONDS - 1, 0.0])
-def test_a_process_whose_clock_is_behind_keeps_its_lock(place: Location, lag: float) -> None:
-    owner = owner_of(psutil.Process(), host="elsewhere", heartbeat=time.time() + lag)
-    (place / "lock.json").write_json(owner)
+def test_a_process_is_known_by_its_start_in_ticks_whatever_the_clock_says() -> None:
+    here = this_process()
+    stat = Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()
+    assert here["ticks"] == int(stat[19])
+    assert is_running(here)
+    assert is_running({**here, "ticks": here["ticks"] + 1}) is False
+    assert is_running({**here, "pid": 2**22 - 1}) is False
+    assert is_running({**here, "pid_namespace": "pid:[1]"}) is None
+
+
+@pytest.mark.parametrize("lag", [-3600.0, -STALE_SECONDS - 1, 0.0, 3600.0])
+def test_a_process_whose_clock_is_wrong_keeps_its_folder(place: Location, lag: float) -> None:
+    owner = owner_of({**this_process(), **ELSEWHERE}, heartbeat=time.time() + lag)
+    put(place, owner)
     stop = threading.Event()
 
     def beat() -> None:
         while not stop.wait(0.01):
-            owner["heartbeat"] += 0.01
-            (place / "lock.json").write_json(owner)
+            owner.update(heartbeat=owner["heartbeat"] + 0.01, beat=owner["beat"] + 1)
+            put(place, owner)
 
     thread = threading.Thread(target=beat)
     thread.start()
@@ -143,53 +204,151 @@ def test_a_process_whose_clock_is_behind_keeps_its_lock(place: Location, lag: fl
     finally:
         stop.set()
         thread.join()
-    assert (place / "lock.json").read_json() == owner
+    assert len(claim_names(place)) == 1
+
+
+@pytest.mark.parametrize("lag", [-3600.0, 3600.0])
+def test_a_dead_process_whose_clock_was_wrong_does_not_keep_it(place: Location, lag: float) -> None:
+    put(place, owner_of({**this_process(), **ELSEWHERE}, heartbeat=time.time() + lag))
+    with FolderLock(place):
+        pass
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"{}", b'{"host": 1}', b"[]", b"\xff", b'{"name": "npm"}']
 )
-def test_what_is_no_lock_of_ours_holds_nothing_and_stays(place: Location, content: bytes) -> None:
-    (place / "lock.json").write_bytes(content)
-    assert read_holder(place) is None
-    with pytest.raises(InputError, match=r"lock\.json: is no lock that dcsvm wrote; delete it"):
-        FolderLock(place).__enter__()
-    assert (place / "lock.json").read_bytes() == content
-
-
-def test_only_the_stale_lock_that_was_read_is_deleted(
-    place: Location, other_process: psutil.Process, monkeypatch: pytest.MonkeyPatch
+def test_what_is_no_claim_of_ours_is_named_and_stays(
+    place: Location, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (place / "lock.json").write_json(owner_of(psutil.Process(), started=0.0))
-    owner = owner_of(other_process)
-
-    def another_comes_first(self: FolderLock, stale: dict[str, Any]) -> bool:
-        (place / "lock.json").write_json(owner)
-        return False
-
-    monkeypatch.setattr(FolderLock, "_still_beats", another_comes_first)
-    with pytest.raises(InputError, match="has just taken"):
+    monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.0)
+    written = place / "lock" / "000001-0123456789ab.json"
+    written.write_bytes(content)
+    assert read_holder(place) is None
+    with pytest.raises(InputError, match=r"ab\.json: is no lock that dcsvm wrote; delete it"):
         FolderLock(place).__enter__()
-    assert (place / "lock.json").read_json() == owner
+    assert written.read_bytes() == content
+    assert len(claim_names(place)) == 1
 
 
-def test_a_lock_given_back_while_it_was_asked_for_deletes_nobodys(
+def test_one_read_that_was_cut_short_says_nothing(
+    place: Location, other_process: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.01)
+    read, cut = Location.read_bytes, threading.Event()
+
+    def read_half_once(self: Location) -> bytes:
+        whole = read(self)
+        if "/lock/" in self.url and not cut.is_set():
+            cut.set()
+            return whole[: len(whole) // 2]
+        return whole
+
+    monkeypatch.setattr(Location, "read_bytes", read_half_once)
+    put(place, owner_of(other_process))
+    with pytest.raises(InputError, match="in use by ada"):
+        FolderLock(place).__enter__()
+    assert cut.is_set()
+    (place / "lock").delete()
+    monkeypatch.setattr(Location, "read_bytes", lambda self: read(self)[:20])
+    with FolderLock(place) as held:  # its heart needs no content
+
+        def beats() -> int:
+            return json.loads(read(place / "lock" / f"{held.name}.json"))["beat"]
+
+        first = beats()
+        _wait_until(lambda: beats() > first + 3)
+        held.check()
+        assert not held.lost.is_set()
+
+
+def test_a_listing_that_lacks_the_own_claim_once_is_no_loss(
     place: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FolderLock, "_create", lambda self: False)
-    with pytest.raises(InputError, match="has just taken"):
+    listed, short = Location.list, threading.Event()
+
+    def list_nothing_once(self: Location) -> list[str]:
+        if self.name == "lock" and not short.is_set():
+            short.set()
+            return []
+        return listed(self)
+
+    with FolderLock(place) as held:
+        monkeypatch.setattr(Location, "list", list_nothing_once)
+        held.check()
+        assert short.is_set()
+
+
+def test_of_two_that_ask_at_once_both_look_after_they_wrote(
+    place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one asks and goes on while the first pauses between its look and its claim."""
+    second = FolderLock(place)
+    write = FolderLock._write
+
+    def pause(self: FolderLock, *, released: bool = False) -> None:
+        if self is not second and not released and "entered" not in vars(pause):
+            vars(pause)["entered"] = True
+            second.__enter__()
+        write(self, released=released)
+
+    monkeypatch.setattr(FolderLock, "_write", pause)
+    with pytest.raises(InputError, match="in use by"):
         FolderLock(place).__enter__()
+    second.check()
+    second.__exit__(None, None, None)
+    assert place.list() == []
 
 
-def test_who_lost_the_lock_is_told(place: Location, other_process: psutil.Process) -> None:
+def test_who_lost_the_folder_hears_of_it_from_its_heart(
+    place: Location, other_process: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.01)
     with FolderLock(place, "run") as held:
         held.check()
-        (place / "lock.json").write_json(owner_of(other_process))
-        with pytest.raises(RunError, match=r"has lost the run: ada@.* nothing more is written"):
+        held.check_heartbeat()
+        put(place, owner_of(other_process), number=2)
+        with pytest.raises(OwnershipLostError, match=r"lost the run: it was taken over by ada@"):
             held.check()
-        (place / "lock.json").delete()
-        with pytest.raises(RunError, match="its lock was deleted"):
+        with pytest.raises(OwnershipLostError):
+            held.ownership.check()
+        assert held.lost.wait(10)
+        with pytest.raises(OwnershipLostError):
+            held.check_heartbeat()
+    assert len(claim_names(place)) == 1  # that of the new owner
+
+
+def test_a_claim_that_was_deleted_is_a_loss(
+    place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.01)
+    with FolderLock(place) as held:
+        (place / "lock").delete()
+        assert held.lost.wait(10)
+        with pytest.raises(OwnershipLostError, match="deleted"):
             held.check()
+
+
+def test_a_former_owner_that_wakes_up_after_the_next_one_ended_has_lost(
+    place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next owner has come and gone; the last beat of the former one writes its claim again."""
+    (place / "run.json").write_json({})
+    monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 3600.0)
+    former = FolderLock(place).__enter__()
+    claim = place / "lock" / f"{former.name}.json"
+    asleep = {**claim.read_json(), **ELSEWHERE, "heartbeat": 0.0}
+    claim.write_json(asleep)
+    with FolderLock(place) as following:
+        assert claim_names(place) == [following.name]
+    former._write()
+    assert claim.exists()
+    with pytest.raises(OwnershipLostError):
+        former.check()
+    former.__exit__(None, None, None)
+    assert claim_names(place) == [following.name]
+    with FolderLock(place) as last:
+        assert last.name.startswith("000003")
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("away")])
@@ -197,8 +356,7 @@ def test_the_heartbeat_goes_on_and_survives_storage_that_fails(
     place: Location, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.01)
-    failed = threading.Event()
-    write = Location.write_bytes
+    failed, write = threading.Event(), Location.write_bytes
 
     def fail_once(self: Location, data: bytes) -> None:
         if not failed.is_set():
@@ -206,30 +364,17 @@ def test_the_heartbeat_goes_on_and_survives_storage_that_fails(
             raise error
         write(self, data)
 
-    monkeypatch.setattr(Location, "write_bytes", fail_once)
-    with FolderLock(place):
-        first = (place / "lock.json").read_json()["heartbeat"]
+    with FolderLock(place) as held:
+        monkeypatch.setattr(Location, "write_bytes", fail_once)
+        claim = place / "lock" / f"{held.name}.json"
+        first = claim.read_json()["beat"]
         assert failed.wait(10)
-        _wait_until(lambda: (place / "lock.json").read_json()["heartbeat"] > first)
+        _wait_until(lambda: claim.read_json()["beat"] > first)
 
 
-def test_who_lost_the_lock_neither_writes_nor_deletes_it(
-    place: Location, other_process: psutil.Process, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.01)
-    owner = owner_of(other_process)
-    with FolderLock(place):
-        (place / "lock.json").write_json(owner)
-        time.sleep(0.1)
-        # A beat that was under way may have come later than the new owner, but only that one.
-        (place / "lock.json").write_json(owner)
-        time.sleep(0.1)
-        assert (place / "lock.json").read_json() == owner
-    assert (place / "lock.json").read_json() == owner
-
-
-def test_of_many_that_want_a_stale_lock_one_at_a_time_has_it(place: Location) -> None:
-    (place / "lock.json").write_json(owner_of(psutil.Process(), started=0.0))
+def test_of_many_that_want_a_folder_one_at_a_time_has_it(place: Location) -> None:
+    put(place, owner_of({**this_process(), "ticks": 0}))
+    (place / "run.json").write_json({})
     inside, most, entered = 0, 0, 0
     gate, guard = threading.Barrier(8), threading.Lock()
 
@@ -245,7 +390,7 @@ def test_of_many_that_want_a_stale_lock_one_at_a_time_has_it(place: Location) ->
                 with guard:
                     inside -= 1
         except InputError as error:
-            assert "in use by" in str(error) or "has just taken" in str(error)  # noqa: PT017
+            assert "in use by" in str(error) or "at the same time" in str(error)  # noqa: PT017
 
     threads = [threading.Thread(target=want) for _ in range(8)]
     for thread in threads:
@@ -254,21 +399,6 @@ def test_of_many_that_want_a_stale_lock_one_at_a_time_has_it(place: Location) ->
         thread.join()
     assert entered >= 1
     assert most == 1
-
-
-def test_a_file_system_without_links_has_locks_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr(os, "link", refuse)
-    place = Location.of(tmp_path)
-    with FolderLock(place):
-        with pytest.raises(InputError, match="in use by"), FolderLock(place):
-            pass
-        assert place.list() == ["lock.json"]
-    assert place.list() == []
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:

@@ -14,11 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.errors import InputError, OwnershipLostError, RunError
 from dcsvm_dask.steps.node import run_node
 from dcsvm_dask.storage import run as run_module
 from dcsvm_dask.storage.location import Location, seal
+from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import Attempt, RunFolder
+from dcsvm_dask.storage.state import write_state
+from tests.left import take_over
 
 HEADER = {
     "settings": {"C": 1.0, "clusters": [4]},
@@ -275,7 +278,6 @@ def test_a_chunk_cut_short_or_missing_is_refused_before_it_is_read(run: RunFolde
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"{",
         b"[]",
         b"\xff\xfe",
@@ -339,6 +341,47 @@ def test_other_goals_and_another_address_of_the_same_data_are_not_other_paramete
     assert RunFolder.open(place).header["goals"] == {"tol": 1e-4}
 
 
+def test_a_name_that_a_dead_process_reserved_is_no_commit(tmp_path: Path) -> None:
+    run = RunFolder.create(Location.of(tmp_path / "run"), HEADER)
+    (run.stage("s") / "n.json").write_bytes(b"")
+    assert run.find("s", "n") is None
+    attempt = commit(run, "s", "n")
+    assert run.node("s", "n").attempt == attempt
+
+
+CHANGES = {
+    "write": lambda run: run.write("plan.json", {}),
+    "goals": lambda run: run.with_goals({"tol": 1.0}),
+    "state": lambda run: write_state(run, "failed"),
+    "release": lambda run: run.release("s", "n"),
+    "reopen": lambda run: run.reopen("s"),
+    "sweep": lambda run: run.sweep("s"),
+    "discard": lambda run: run.discard("s"),
+    "commit": lambda run: run_node(run.place.url, "s", uuid.uuid4().hex, nothing, {}, run.owner),
+}
+
+
+def nothing(run: RunFolder, attempt: Attempt) -> dict[str, Any]:
+    return {}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_who_lost_a_run_changes_nothing(place: Location, change: str) -> None:
+    with FolderLock(place) as held:
+        run = RunFolder.create(place, HEADER, held.ownership)
+        commit(run, "s", "n")
+        CHANGES[change](run)  # while it is owned
+        if change in ("release", "reopen", "discard"):
+            run.discard("s")
+            commit(run, "s", "n")
+        run.attempt("s", "left").write("values", VALUES)
+        take_over(place)
+        before = {key: (place / key).read_bytes() for key in list(place.keys())}
+        with pytest.raises(OwnershipLostError, match="has lost the run"):
+            CHANGES[change](run)
+        assert {key: (place / key).read_bytes() for key in list(place.keys())} == before
+
+
 def test_the_order_of_keys_in_the_parameters_does_not_matter(place: Location) -> None:
     digests = set()
     for keys in itertools.permutations(HEADER["settings"]):
@@ -360,7 +403,7 @@ def test_a_folder_with_other_things_is_refused_and_left_alone(place: Location) -
 
 
 def test_what_a_process_killed_at_its_start_left_is_no_obstacle(place: Location) -> None:
-    for name in ("lock.json", ".lock.json.0123abcd", ".run.json.0123abcd"):
+    for name in ("lock/000001-0123456789ab.json", ".run.json.0123abcd"):
         (place / name).write_bytes(b"{")
     assert RunFolder.create(place, HEADER).stages() == []
 
@@ -374,7 +417,10 @@ def test_what_a_process_killed_at_its_start_left_is_no_obstacle(place: Location)
         (b'{"format": "dcsvm-run-0"}', "has the format 'dcsvm-run-0'"),
         (b'{"format": "dcsvm-run-2", "settings": {}}', "format 'dcsvm-run-2'.*train a new run"),
         (b'{"format": "dcsvm-run-3", "settings": {}}', "it is not what was written"),
-        (json.dumps(seal({"format": "dcsvm-run-3", "settings": {}})).encode(), "'goals' is missing"),
+        (
+            json.dumps(seal({"format": "dcsvm-run-3", "settings": {}})).encode(),
+            "'goals' is missing",
+        ),
         (json.dumps(seal({"format": "dcsvm-run-3", "settings": 1})).encode(), "'settings' is miss"),
     ],
 )

@@ -43,6 +43,7 @@ class Reporting(Callback):
 
             # The header may have got other goals since.
             run = RunFolder.open(self._run.place)
+            self._run.check_owner()
             write_html(report(run, compute=False)[0], place_in(run))
         except Exception as error:  # noqa: BLE001 (a picture must not make a run fail)
             self._say(f"no report: {error}")

@@ -26,6 +26,7 @@ from dcsvm_dask.steps.export import read_expansion
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 from tests.diagnostics.report.conftest import SETTINGS, StopAt, blobs, train
+from tests.left import latest
 
 SECTIONS = [
     "summary",
@@ -208,8 +209,7 @@ def test_the_figures_keep_bokehs_rules(trained: api.Run, monkeypatch: pytest.Mon
 
 def test_a_damaged_journal_or_plan_is_told_of(stopped: api.Run, tmp_path: Path) -> None:
     run = copied(stopped, tmp_path / "run")
-    for name in ("journal/0000.json", "plan.json"):
-        place = run.place / name
+    for place in (latest(run.place, "journal"), run.place / "plan.json"):
         place.write_bytes(place.read_bytes().replace(b"1", b"2"))
     found = looked_at(report(run, compute=False)[0])
     assert found.sections == SECTIONS

@@ -136,7 +136,9 @@ def install(folder: Path) -> None:
     table = FaultTable(folder)
     run_node, keys, commit = node.run_node, Attempt._keys, Attempt.commit
 
-    def watched(run_url: str, stage: str, name: str, step: Any, arguments: Any) -> Any:
+    def watched(
+        run_url: str, stage: str, name: str, step: Any, arguments: Any, owner: Any = None
+    ) -> Any:
         def watched_step(*places: Any, **words: Any) -> Any:
             table.count(stage, name)
             begin = time.perf_counter()
@@ -145,7 +147,7 @@ def install(folder: Path) -> None:
             table.fire("after", stage, name, time.perf_counter() - begin)
             return record
 
-        return run_node(run_url, stage, name, watched_step, arguments)
+        return run_node(run_url, stage, name, watched_step, arguments, owner)
 
     def keys_then_fire(attempt: Attempt) -> Any:
         found = keys(attempt)

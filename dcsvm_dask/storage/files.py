@@ -1,0 +1,141 @@
+"""Local files that are written whole and durable: create, replace, sync.
+
+The order is always the same: the content into a temporary file beside the target, synced; then its
+name, in one operation of the file system; then the folder, synced. A kill or a loss of power leaves
+the old state or the new one, and at most a temporary file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import time
+import uuid
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+_RESERVED_SECONDS = 1.0
+"""How long a name without content may be that of a writer that is still at work."""
+
+
+def replace_file(target: Path, data: bytes) -> None:
+    """Write a file whole or not at all, over one that is there."""
+    temporary = _write_beside(target, data)
+    try:
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(target.parent)
+
+
+def create_file(target: Path, data: bytes) -> bool:
+    """Write a file whole or not at all, if there is none; return whether this call wrote it.
+
+    Of several calls at once, in any processes, one returns True where the file system has hard
+    links or renames that do not replace. Where it has neither, the name is reserved by an empty
+    file first; one that stays empty is taken for that of a writer that died.
+    """
+    temporary = _write_beside(target, data)
+    try:
+        created = _name_new(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(target.parent)
+    return created
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, durable."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in reversed(missing):
+        sync_folder(one.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Make a local file durable."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a local folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_beside(target: Path, data: bytes) -> Path:
+    """Write a temporary file in the folder of a target, durable, and return its path."""
+    make_folder(target.parent)
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _name_new(temporary: Path, target: Path) -> bool:
+    """Give a file a name that no file has, by the first way that the file system knows."""
+    for way in (os.link, _rename_new):
+        try:
+            way(temporary, target)
+        except FileExistsError:
+            return _is_reserved(target) and _reserve(temporary, target)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EIO):
+                raise
+        else:
+            return True
+    return _reserve(temporary, target)
+
+
+def _reserve(temporary: Path, target: Path) -> bool:
+    """Give a file a name after an empty file has reserved it."""
+    try:
+        target.touch(exist_ok=False)
+    except FileExistsError:
+        end = time.monotonic() + _RESERVED_SECONDS
+        while _is_reserved(target) and time.monotonic() < end:
+            time.sleep(_RESERVED_SECONDS / 20)
+        if not _is_reserved(target):
+            return False
+    temporary.replace(target)
+    return True
+
+
+def _is_reserved(target: Path) -> bool:
+    """Return whether a file is there without content: its writer is at work, or has died."""
+    return target.exists() and target.stat().st_size == 0
+
+
+@lru_cache(maxsize=1)
+def _renameat2() -> Callable[..., int] | None:
+    """Return the C library's function, if it has one (Linux)."""
+    try:
+        return ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+
+
+def _rename_new(source: Path, target: Path) -> None:
+    """Rename a file, but never over another one."""
+    rename = _renameat2()
+    if rename is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    names = os.fsencode(source), os.fsencode(target)
+    if rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_NOREPLACE) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), str(source), None, str(target))

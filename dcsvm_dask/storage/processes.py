@@ -1,0 +1,67 @@
+"""Which process of which machine: an identity that another process can look up.
+
+A number alone names nobody: containers and hosts have processes of the same number, and numbers are
+used again. On Linux the identifier of the boot, the namespace of process numbers and the tick at
+which the process started tell processes apart; none of them changes when a clock is set.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+PLACE = ("boot", "pid_namespace")
+"""What two processes have in common that can see each other by number."""
+
+
+def this_process() -> dict[str, Any]:
+    """Return the identity of this process.
+
+    Returns
+    -------
+    dict
+        ``pid``; ``boot``, ``pid_namespace`` and ``ticks`` (of its start, since the boot), None
+        where the system does not say.
+    """
+    pid = os.getpid()
+    unknown = {"pid": pid, "boot": None, "pid_namespace": None, "ticks": None}
+    try:
+        stat = Path("/proc/self/stat").read_text()
+        if int(stat.split()[0]) != pid:  # /proc belongs to another namespace
+            return unknown
+        return {
+            "pid": pid,
+            "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+            "pid_namespace": str(Path("/proc/self/ns/pid").readlink()),
+            "ticks": _state_and_ticks(stat)[1],
+        }
+    except (OSError, ValueError):  # not Linux, or /proc is not to be seen
+        return unknown
+
+
+def is_running(process: dict[str, Any]) -> bool | None:
+    """Return whether a process runs, None where that cannot be seen from here.
+
+    Parameters
+    ----------
+    process : dict
+        What `this_process` returned there.
+    """
+    here = this_process()
+    if any(here[key] is None or here[key] != process[key] for key in PLACE):
+        return None
+    try:
+        state, ticks = _state_and_ticks(Path(f"/proc/{process['pid']}/stat").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    except (OSError, ValueError):
+        return None
+    return ticks == process["ticks"] and state not in "ZX"
+
+
+def _state_and_ticks(stat: str) -> tuple[str, int]:
+    """Return state and start from a line of /proc, in which the name may hold anything."""
+    fields = re.sub(r"^.*\)", "", stat, flags=re.DOTALL).split()
+    return fields[0], int(fields[19])

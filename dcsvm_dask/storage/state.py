@@ -1,0 +1,89 @@
+"""How processes left a run: one small object for each, the last one counts."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.run import Record, RunFolder
+
+STATE = "state"
+_KINDS: dict[str, Any] = {
+    "state": str,
+    "message": str,
+    "converged": bool,
+    "stage": str,
+    "time": float | int,
+    "start_seconds": float | int,
+    "run_seconds": float | int,
+}
+
+
+def write_state(
+    run: RunFolder,
+    state: str,
+    message: str = "",
+    *,
+    converged: bool = False,
+    stage: str = "",
+    start_seconds: float | None = None,
+    run_seconds: float | None = None,
+) -> None:
+    """Write how the process that owns a run leaves it.
+
+    Parameters
+    ----------
+    run : RunFolder
+    state : {"running", "interrupted", "complete", "failed"}
+    message : str
+        Why it was interrupted or failed.
+    converged : bool
+        Whether the exact model was reached.
+    stage : str
+        The stage with the model that the run ended with.
+    start_seconds, run_seconds : float
+        What the start of the workers and the run have taken.
+
+    Raises
+    ------
+    OwnershipLostError
+        If another process owns the run now.
+    """
+    value: Record = {
+        "state": state,
+        "message": message,
+        "converged": converged,
+        "stage": stage,
+        "time": time.time(),
+    }
+    seconds = {"start_seconds": start_seconds, "run_seconds": run_seconds}
+    value |= {key: taken for key, taken in seconds.items() if taken is not None}
+    run.write(f"{STATE}/{run.writer}.json", value)
+
+
+def read_state(run: RunFolder) -> Record:
+    """Return what the last process that owned the run left; empty if none has.
+
+    Raises
+    ------
+    InputError
+        If that is damaged.
+    """
+    folder = run.place / STATE
+    names = [name for name in folder.list() if name.endswith(".json")]
+    if not names:
+        return {}
+    place = folder / names[-1]
+    try:
+        left = place.read_json(sealed=True)
+    except InputError as error:
+        raise InputError(f"{error}; delete it, the run goes on without it") from error
+    for key, value in left.items():
+        kind = _KINDS.get(key)
+        fits = 0 <= value < 1e18 if isinstance(value, int | float) else True
+        if kind and not (isinstance(value, kind) and fits):
+            raise InputError(
+                f"{place}: damaged: {key} is {value!r}; delete it, the run goes on without it"
+            )
+    return left

@@ -1,0 +1,181 @@
+"""A process that lost its run to another host writes nothing more, whenever it wakes up."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import OwnershipLostError
+from dcsvm_dask.graphs.graph import COMMIT, Stage, single
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.session import open_executor
+from dcsvm_dask.steps import telling
+from dcsvm_dask.steps.telling import tell_of_advance
+from dcsvm_dask.storage import lock
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import FolderLock, claim_names
+from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from tests.left import take_over
+from tests.namespaces import on_host, require_namespaces
+
+HEADER = {
+    "settings": {"C": 1.0},
+    "goals": {"tol": 1e-3},
+    "data": {"url": "data.zarr/train", "fingerprint": "abc"},
+    "versions": {},
+}
+QUICK = {"HEARTBEAT_SECONDS": 0.2, "STALE_SECONDS": 1.0, "WATCH_SECONDS": 0.5}
+MAIN = f"""
+import sys
+from dcsvm_dask.graphs import sizes
+from dcsvm_dask.storage import lock
+
+sizes.SLOT_ROWS = 128
+vars(lock).update({QUICK!r})
+from dcsvm_dask.cli import main
+
+main()
+"""
+SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+def nothing(run: RunFolder, attempt: Attempt) -> Record:
+    return {}
+
+
+@pytest.fixture
+def host() -> Iterator[Start]:
+    """Return a starter of dcsvm commands as on hosts of their own; none outlives the test."""
+    require_namespaces()
+    started: list[subprocess.Popen[str]] = []
+
+    def start(name: str, *arguments: object) -> subprocess.Popen[str]:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        started.append(on_host(name, MAIN, arguments, start_new_session=True, **pipes))
+        return started[-1]
+
+    yield start
+    for one in started:
+        with one:
+            one.kill()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in QUICK.items():
+        monkeypatch.setattr(lock, name, seconds)
+
+
+def content(place: Path) -> dict[str, bytes]:
+    """Return every file below a run but for the lock's claims."""
+    files = [path for path in place.rglob("*") if path.is_file() and path.parent.name != "lock"]
+    return {str(path.relative_to(place)): path.read_bytes() for path in files}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.long)])
+def test_a_former_owner_that_wakes_up_changes_nothing(
+    workers: int, host: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
+) -> None:
+    place = tmp_path / "run"
+    former = host("former", "train", small, "--run", place, "--workers", workers, *SMALL)
+    while not list(place.glob("stages/level-2/solve-*.json")):
+        assert former.poll() is None
+        time.sleep(0.002)
+    processes = psutil.Process(former.pid).children(recursive=True)
+    for process in processes:
+        process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    run = api.resume(place, execution=Execution(workers=0), quiet=True)
+    assert run.status()["state"] == "complete"
+    before = content(place)
+    for process in processes:
+        process.send_signal(signal.SIGCONT)
+    said, _ = former.communicate(timeout=120)
+    assert former.returncode == 1, said
+    assert "this process has lost the run: " in said
+    assert "Traceback" not in said
+    after = content(place)
+    # Arrays of an attempt that it was at may be left; no object that is read has changed.
+    left = {name for name in after.keys() - before.keys() if name.count("/") < 3}
+    assert not left
+    assert {name: after[name] for name in before} == before
+    assert api.open_run(place).status()["state"] == "complete"
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+    assert len(claim_names(Location.of(place))) == 1
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+def test_two_hosts_that_resume_one_run_never_both_commit(
+    host: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
+) -> None:
+    for number in range(5):
+        place = tmp_path / f"run{number}"
+        api.train(
+            small,
+            place,
+            execution=Execution(workers=0),
+            quiet=True,
+            gamma=8.0,
+            C=8.0,
+            clusters=(4, 2),
+            block_cap=128,
+            tol=1e-4,
+            stop_at=2,
+        )
+        words = ("resume", place, "--stop-at", "0", "--workers", "0")
+        both = [host("same-name", *words) for _ in range(2)]
+        said = [process.communicate(timeout=120)[0] for process in both]
+        codes = sorted(process.returncode for process in both)
+        # The second one may have come when the first was done: then nothing was left to do.
+        assert codes == [0, 2] or any("complete already" in words for words in said), said
+        journals = list((place / "journal").iterdir())
+        assert len(journals) == 2  # of the training and of one resume
+        run = api.open_run(place)
+        assert run.status()["converged"]
+        np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+
+
+def wait_and_report(run: RunFolder, attempt: Attempt) -> Record:
+    """Take a minute, and report on it."""
+    report, end = tell_of_advance(), time.monotonic() + 60
+    while time.monotonic() < end:
+        time.sleep(0.05)
+        report(0, 0, "rows", {})
+    return {}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.long)])
+def test_a_loss_ends_what_is_under_way(
+    workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.1)
+    place = Location.of(tmp_path / "run")
+    stages = [Stage("level-1", (single("solve", wait_and_report), single(COMMIT, nothing)), "l1")]
+    announcer = Announcer(place.url, [])
+    with (
+        FolderLock(place) as held,
+        open_executor(Execution(workers=workers), announcer) as executor,
+    ):
+        run = RunFolder.create(place, HEADER, held.ownership)
+        taken = threading.Timer(0.5, take_over, [place])
+        taken.start()
+        begin = time.monotonic()
+        with pytest.raises(OwnershipLostError, match="has lost the run"):
+            executor.run(run, stages, held.check_heartbeat)
+        assert time.monotonic() - begin < 0.5 + 20.0  # the step takes a minute
+    assert run.find("level-1", "solve") is None
