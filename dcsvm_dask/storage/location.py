@@ -246,6 +246,11 @@ class Location:
         elif self.is_process_local and not self.list():
             self.delete()
 
+    def sync_names(self) -> None:
+        """Make durable which names this local folder holds; object stores already do."""
+        if self.is_local and Path(self.url).is_dir():
+            sync_folder(Path(self.url))
+
     def sync(self) -> None:
         """Make every file below this local folder durable; object stores already are."""
         root = Path(self.url)

@@ -28,12 +28,14 @@ import uuid
 import zlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.storage.arrays import read_array, write_array
+from dcsvm_dask.storage.files import make_folder
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import Ownership
 
@@ -239,6 +241,8 @@ class RunFolder:
     def attempt(self, stage: str, node: str) -> Attempt:
         """Begin a node's output under a fresh name."""
         home = self.stage(stage)
+        if home.is_local:  # durable, which it would not be when arrays make it on their way
+            make_folder(Path(home.url))
         name = f"{node}.{uuid.uuid4().hex[:12]}"
         return Attempt(home / name, home / f"{node}.json", self.digest, self.owner)
 
@@ -324,18 +328,24 @@ class RunFolder:
 
     def reopen(self, stage: str) -> None:
         """Make a stage run again where its arrays were released; what was kept is used again."""
-        home = self.stage(stage)
-        self.check_owner()
-        (home / "commit.json").delete()
-        for node in self.nodes(stage):
-            found = self.find(stage, node)
-            if found is not None and found.released:
-                (home / f"{node}.json").delete()
+        released = [
+            node
+            for node in self.nodes(stage)
+            if node != "commit" and (found := self.find(stage, node)) is not None and found.released
+        ]
+        self._take_back(stage, ["commit", *released])
 
     def discard(self, stage: str) -> None:
         """Delete a stage, with its commits."""
-        self.check_owner()
+        self._take_back(stage, ["commit", *self.nodes(stage)])
         self.stage(stage).delete()
+
+    def _take_back(self, stage: str, nodes: list[str]) -> None:
+        """Delete commit objects for good, before anything that they name is deleted."""
+        self.check_owner()
+        for node in nodes:
+            (self.stage(stage) / f"{node}.json").delete()
+        self.stage(stage).sync_names()
 
     def nodes(self, stage: str) -> list[str]:
         """Return the names of a stage's committed nodes, sorted."""

@@ -19,7 +19,7 @@ WORDS = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "
 Start = Callable[..., Any]
 
 
-def test_thirty_power_losses_at_random_moments(
+def test_thirty_kills_at_random_moments(
     command: Start, small: Path, tmp_path: Path, faults: Any
 ) -> None:
     faults.add("*", "*", "wait", seconds=0.5, times=0)
