@@ -19,7 +19,7 @@ from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage.arrays import create_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.model import write_whole
-from dcsvm_dask.storage.rows import open_rows, write_rows
+from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
 
 COLUMNS = "columns"
@@ -190,5 +190,5 @@ def write_basis_rows(attempt: Attempt, Z: Rows) -> None:
 
 def basis_rows(node: Committed) -> Rows:
     """Return what `write_basis_rows` wrote."""
-    rows = open_rows(node.place / "Z")
+    rows = node.open_rows("Z")
     return rows.read(0, rows.n_rows)

@@ -12,7 +12,7 @@ from dcsvm_dask.solvers import Newton, RowSums
 from dcsvm_dask.steps.greedy import COLUMNS, HALVED, basis_rows, write_basis_rows
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.shares import share
-from dcsvm_dask.storage.arrays import open_array, read_rows
+from dcsvm_dask.storage.arrays import read_rows
 from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
 
 SUMS = "sums"
@@ -70,8 +70,7 @@ def _tiles(
     nodes: list[Committed], count: int, tile: int, offset: int
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Yield the stored columns of a share, some rows at a time, after ones for a bias."""
-    places = [node.place / "K" for node in nodes if node.record["columns"]]
-    stored = [(open_array(place), place) for place in places]
+    stored = [(node.open_array("K"), node.place / "K") for node in nodes if node.record["columns"]]
     for low in range(0, count, tile):
         high = min(low + tile, count)
         ones = np.ones((high - low, offset), np.float32)

@@ -23,7 +23,7 @@ from dcsvm_dask.steps.resources import cache_bytes
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data, SampledDataSet, sampled
-from dcsvm_dask.storage.rows import ConcatRows, open_rows
+from dcsvm_dask.storage.rows import ConcatRows
 from dcsvm_dask.storage.rows_cache import CachedRows
 from dcsvm_dask.storage.rows_selected import SelectedRows
 from dcsvm_dask.storage.run import Committed, Record, RunFolder
@@ -233,7 +233,7 @@ def _read_arranged(run: RunFolder, labels: str) -> tuple[dict[str, Any], NDArray
     def gathered(name: str) -> NDArray[Any]:
         return np.concatenate([part.read(name) for part in parts])
 
-    stored = ConcatRows([open_rows(part.place / "X") for part in parts])
+    stored = ConcatRows([part.open_rows("X") for part in parts])
     return {
         "settings": settings,
         "X": CachedRows(stored, cache_bytes()),

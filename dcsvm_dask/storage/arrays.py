@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import zarr
@@ -20,6 +20,7 @@ from zarr.errors import ContainsArrayError, NodeNotFoundError
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.zarr_files import METADATA_ERRORS
+from dcsvm_dask.storage.checksums import Checksums, Written
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.object_store import read_intact
 
@@ -42,6 +43,7 @@ def create_array(
     chunks: tuple[int, ...],
     *,
     packed: bool = True,
+    written: Written | None = None,
 ) -> zarr.Array[Any]:
     """Create an empty array at a place and return it, ready for writing.
 
@@ -55,6 +57,8 @@ def create_array(
         A type of numbers.
     packed : bool, default True
         Whether chunks are compressed.
+    written : Written, optional
+        Collects the checksums of what is written.
 
     Raises
     ------
@@ -66,7 +70,7 @@ def create_array(
     pack = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle")
     try:
         return zarr.create_array(
-            place.store(),
+            place.store() if written is None else written.store(place),
             shape=shape,
             dtype=kind,
             chunks=tuple(max(1, c) for c in chunks),
@@ -78,7 +82,9 @@ def create_array(
         raise InputError(f"{place}: an array exists there already") from error
 
 
-def open_array(place: Location, form: Form | None = None) -> zarr.Array[Any]:
+def open_array(
+    place: Location, form: Form | None = None, checksums: Checksums | None = None
+) -> zarr.Array[Any]:
     """Return the array at a place, for reading or for writing into its chunks.
 
     Parameters
@@ -86,6 +92,8 @@ def open_array(place: Location, form: Form | None = None) -> zarr.Array[Any]:
     place : Location
     form : tuple (shape, dtype), optional
         What it must be, where that is known.
+    checksums : Checksums, optional
+        Of the place: the array is opened for reading, and each object compared.
 
     Raises
     ------
@@ -93,7 +101,8 @@ def open_array(place: Location, form: Form | None = None) -> zarr.Array[Any]:
         If there is none, or its metadata is not what `create_array` writes.
     """
     try:
-        array = zarr.open_array(place.store(), mode="r+", zarr_format=3, config=_CONFIG)
+        store, mode = (place.store(), "r+") if checksums is None else (checksums.store(), "r")
+        array = zarr.open_array(store, mode=cast(Any, mode), zarr_format=3, config=_CONFIG)
     except (FileNotFoundError, NodeNotFoundError) as error:
         raise InputError(f"{place}: no array there") from error
     except METADATA_ERRORS as error:
@@ -125,7 +134,10 @@ def _is_own(array: zarr.Array[Any]) -> bool:
 
 
 def write_array(
-    place: Location, values: NDArray[Any], chunk: int | tuple[int, ...] | None = None
+    place: Location,
+    values: NDArray[Any],
+    chunk: int | tuple[int, ...] | None = None,
+    written: Written | None = None,
 ) -> None:
     """Write a whole array to a place where none is.
 
@@ -137,6 +149,8 @@ def write_array(
         Of numbers.
     chunk : int or tuple of int, optional
         Rows a chunk, or the chunks' whole shape; by default chunks of about 4 MB.
+    written : Written, optional
+        Collects the checksums of what is written.
     """
     values = np.asarray(values)
     if isinstance(chunk, tuple):
@@ -148,26 +162,32 @@ def write_array(
         if rows == 1 and row > CHUNK_BYTES:  # alpha, one long row for each machine
             chunks = (*chunks[:-1], max(1, CHUNK_BYTES * values.shape[-1] // row))
     packed = values.nbytes > SMALL_BYTES
-    array = create_array(place, values.shape, values.dtype, chunks, packed=packed)
+    form = values.shape, values.dtype, chunks
+    array = create_array(place, *form, packed=packed, written=written)
     if values.size:
         array[...] = values
 
 
 def read_array(
-    place: Location, rows: slice | None = None, form: Form | None = None
+    place: Location,
+    rows: slice | None = None,
+    form: Form | None = None,
+    checksums: Checksums | None = None,
 ) -> NDArray[Any]:
-    """Return an array, or its rows start:stop; see `open_array` for its form.
+    """Return an array, or its rows start:stop; see `open_array` for its form and checksums.
 
     Raises
     ------
     InputError
         If there is no array, a chunk is missing, or a checksum does not match.
     """
-    return _intact(place, lambda: _read(place, rows, form))
+    return _intact(place, lambda: _read(place, rows, form, checksums))
 
 
-def _read(place: Location, rows: slice | None, form: Form | None) -> NDArray[Any]:
-    array = open_array(place, form)
+def _read(
+    place: Location, rows: slice | None, form: Form | None, checksums: Checksums | None
+) -> NDArray[Any]:
+    array = open_array(place, form, checksums)
     if rows is None or array.ndim == 0:
         start, stop = 0, array.shape[0] if array.ndim else 1
     else:

@@ -3,6 +3,7 @@
 Layout below ``DATA.zarr``::
 
     dataset.json                     written last: what has none is no data set
+    parts-ATTEMPT/checksums.json     of every object of the attempt; its own is in dataset.json
     parts-ATTEMPT/train/rows/...     rows, see rows_read.py
     parts-ATTEMPT/train/codes        int32 (n,): index into the classes
     parts-ATTEMPT/train/hashes       uint64 (n, 2): see hashing.py
@@ -29,12 +30,14 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.scaling import KINDS, Scaling
-from dcsvm_dask.storage.arrays import read_array
+from dcsvm_dask.storage.arrays import Form, read_array
+from dcsvm_dask.storage.checksums import Checksums, read_checksums
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows_read import RowArray, open_rows
 
 FORMAT = "dcsvm-dataset"
-VERSION = 1
+VERSION = 2
+CHECKSUMS = "checksums.json"
 COMMIT = "dataset.json"
 PARTS = ("train", "test")
 ATTEMPT = r"parts-[0-9a-f]{12}"
@@ -100,6 +103,7 @@ class DataSet:
     reading: dict[str, Any]
     made_with: dict[str, Any]
     attempt: str
+    checksums: Checksums
 
     @classmethod
     def open(cls, place: str | os.PathLike[str] | Location) -> DataSet:
@@ -120,13 +124,16 @@ class DataSet:
         try:
             if meta["version"] != VERSION:
                 raise InputError(
-                    f"{root}: a data set of version {meta['version']}; this dcsvm reads {VERSION}"
+                    f"{root}: a data set of version {meta['version']}, this dcsvm reads {VERSION}; "
+                    "ingest its source again"
                 )
             if part not in meta["parts"]:
                 raise InputError(f"{root}: this data set has no part {part!r}")
             if not re.fullmatch(ATTEMPT, meta["attempt"]):
                 raise InputError(f"{root}: damaged: {COMMIT}: attempt {meta['attempt']!r}")
             held = root / meta["attempt"]
+            size, crc = map(int, meta["checksums"])
+            checksums = read_checksums(held, CHECKSUMS, size, crc)
             about = meta["parts"][part]
             scaling = None
             if meta["scaling"] is not None:
@@ -135,13 +142,18 @@ class DataSet:
                 possible = [set()] if kind == "unit" else [{"factor"}, {"offset", "factor"}]
                 if set(names) not in possible:
                     raise InputError(f"{root}: damaged: {COMMIT}: scaling is impossible")
-                arrays = {name: read_array(held / "scaling" / name, None, form) for name in names}
+                arrays = {
+                    name: read_array(
+                        held / "scaling" / name, None, form, checksums.below(f"scaling/{name}")
+                    )
+                    for name in names
+                }
                 scaling = Scaling.from_arrays(arrays, meta["scaling"])
             found = cls(
                 place=root,
                 part=part,
                 parts=[p for p in PARTS if p in meta["parts"]],
-                rows=open_rows(held / part / "rows"),
+                rows=open_rows(held / part / "rows", checksums.below(f"{part}/rows")),
                 classes=list(meta["classes"]),
                 counts=[int(c) for c in about["counts"]],
                 n_distinct=int(about["n_distinct"]),
@@ -154,6 +166,7 @@ class DataSet:
                 reading=dict(meta["reading"]),
                 made_with=dict(meta.get("made_with", {})),
                 attempt=str(meta["attempt"]),
+                checksums=checksums.below(part),
             )
             wrong = found._contradiction(meta)
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -220,7 +233,7 @@ class DataSet:
 
         With two classes, code 1 is +1 and code 0 is -1.
         """
-        return read_array(self._held / "codes", slice(start, stop), ((self.n_rows,), np.int32))
+        return self._read("codes", start, stop, ((self.n_rows,), np.int32))
 
     def take_codes(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the codes of some rows, without holding those of all."""
@@ -230,8 +243,7 @@ class DataSet:
         """Return the weights of the rows start:stop, float64; None: no row has one."""
         if self.weights is None:
             return None
-        form = (self.n_rows,), np.float64
-        return read_array(self._held / "weights", slice(start, stop), form)
+        return self._read("weights", start, stop, ((self.n_rows,), np.float64))
 
     def take_weights(self, index: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """Return the weights of some rows, without holding those of all."""
@@ -252,7 +264,11 @@ class DataSet:
 
     def read_hashes(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the hashes of the rows start:stop, uint64 (stop - start, 2)."""
-        return read_array(self._held / "hashes", slice(start, stop), ((self.n_rows, 2), np.uint64))
+        return self._read("hashes", start, stop, ((self.n_rows, 2), np.uint64))
+
+    def _read(self, name: str, start: int, stop: int, form: Form) -> NDArray[Any]:
+        place, checksums = self._held / name, self.checksums.below(name)
+        return read_array(place, slice(start, stop), form, checksums)
 
     def open_part(self, part: str) -> DataSet:
         """Return another part of the same data set."""

@@ -20,7 +20,16 @@ from dcsvm_dask.readers.scaling import KINDS, LEARNED
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.arrays import write_array
-from dcsvm_dask.storage.dataset import ATTEMPT, COMMIT, FORMAT, VERSION, DataSet, read_commit
+from dcsvm_dask.storage.checksums import Written
+from dcsvm_dask.storage.dataset import (
+    ATTEMPT,
+    CHECKSUMS,
+    COMMIT,
+    FORMAT,
+    VERSION,
+    DataSet,
+    read_commit,
+)
 from dcsvm_dask.storage.ingest_form import Form, choose_form, split_order, test_codes
 from dcsvm_dask.storage.ingest_scan import Report, Scan
 from dcsvm_dask.storage.ingest_sources import check_names, resolve_sources
@@ -155,11 +164,19 @@ def ingest(
             train.update_statistics(statistics, order)
         form = choose_form(train, held_out, classes, statistics, sparse, chunk_rows)
         held = place / attempt
+        written = Written(held)
         try:
             translate = np.array([code_of[v] for v in train.labels.labels], np.int32)
             parts = {
                 "train": write_part(
-                    held / "train", train, order, translate, form, tell, train.weights(order)
+                    held / "train",
+                    train,
+                    order,
+                    translate,
+                    form,
+                    tell,
+                    written,
+                    train.weights(order),
                 )
             }
             if sum(1 for count in parts["train"]["counts"] if count) < 2:
@@ -167,7 +184,7 @@ def ingest(
             if test_source is not None or test_fraction is not None:
                 translate = test_codes(held_out.labels, train.labels, code_of, positive)
                 parts["test"] = write_part(
-                    held / "test", held_out, test_order, translate, form, tell
+                    held / "test", held_out, test_order, translate, form, tell, written
                 )
             about = {
                 "positive": None,
@@ -183,7 +200,7 @@ def ingest(
             }
             if positive is not None:
                 about["positive"] = [canonical(p) for p in positive]
-            _commit(place, attempt, form, parts, about)
+            _commit(place, attempt, form, parts, about, written)
         except BaseException:
             held.delete()
             raise
@@ -208,6 +225,7 @@ def _commit(
     form: Form,
     parts: dict[str, dict[str, Any]],
     more: dict[str, Any],
+    written: Written,
 ) -> None:
     """Write what is left and then the object that makes the data set exist."""
     held = place / attempt
@@ -216,17 +234,19 @@ def _commit(
         arrays, scaling = form.scaling.to_arrays()
         scaling["arrays"] = sorted(arrays)
         for name, values in arrays.items():
-            write_array(held / "scaling" / name, values)
+            write_array(held / "scaling" / name, values, written=written)
     for folder in (held, *(held / part for part in parts)):
-        zarr.create_group(folder.store())
+        zarr.create_group(written.store(folder))
     if not (place / "zarr.json").exists():
         zarr.create_group(place.store())
+    checksums = written.commit(CHECKSUMS)
     held.sync()
     about = {
         "format": FORMAT,
         "version": VERSION,
         "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
         "attempt": attempt,
+        "checksums": checksums,
         "n_features": form.n_features,
         "sparse": form.is_sparse,
         "chunk_rows": form.chunk_rows,

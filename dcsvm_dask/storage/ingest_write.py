@@ -15,6 +15,7 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import finish_block
+from dcsvm_dask.storage.checksums import Written
 from dcsvm_dask.storage.hashing import count_distinct, fingerprint, row_hashes
 from dcsvm_dask.storage.ingest_form import Form
 from dcsvm_dask.storage.ingest_scan import Report, Scan
@@ -33,6 +34,7 @@ def write_part(
     codes_of: NDArray[np.int32],
     form: Form,
     report: Report,
+    written: Written,
     weights: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
     """Write rows, codes, hashes and weights of one part; return its entry for the commit.
@@ -50,6 +52,8 @@ def write_part(
     form : Form
     report : callable
         Is told about progress.
+    written : Written
+        Collects the checksums of what is written.
     weights : float64 array, optional
         Of the rows as they are written; where all are 1 it is as if there were none.
     """
@@ -60,10 +64,11 @@ def write_part(
         sparse=form.is_sparse,
         chunk_rows=form.chunk_rows,
         nnz_per_row=scan.nnz / max(1, scan.n_rows),
+        written=written,
     )
     small = max(form.chunk_rows, SMALL_CHUNK)
-    codes_out = ArrayWriter(place / "codes", (), np.int32, small)
-    hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small)
+    codes_out = ArrayWriter(place / "codes", (), np.int32, small, written)
+    hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small, written)
     counts = np.zeros(len(form.classes), np.int64)
     kept = Column(np.uint64, 2)
     done = 0
@@ -78,14 +83,14 @@ def write_part(
             report(f"{place.name}: {done:,} rows written")
         codes_out.close()
         hashes_out.close()
-        written = rows_out.close()
+        nnz = rows_out.close().nnz
         heading, about = [form.n_features, form.classes], {}
         if weights is not None and (weights != 1.0).any():
-            about["weights"] = _write_weights(place / "weights", weights, small)
+            about["weights"] = _write_weights(place / "weights", weights, small, written)
             heading.append(fingerprint([weights.view(np.uint64)], ""))
         return {
             "n_rows": done,
-            "nnz": written.nnz,
+            "nnz": nnz,
             "counts": counts.tolist(),
             "n_distinct": count_distinct(kept.read, done),
             "fingerprint": fingerprint(_pieces(kept), json.dumps(heading)),
@@ -97,10 +102,10 @@ def write_part(
 
 
 def _write_weights(
-    place: Location, weights: NDArray[np.float64], chunk_rows: int
+    place: Location, weights: NDArray[np.float64], chunk_rows: int, written: Written
 ) -> dict[str, float]:
     """Write weights and return what the commit says of them."""
-    out = ArrayWriter(place, (), np.float64, chunk_rows)
+    out = ArrayWriter(place, (), np.float64, chunk_rows, written)
     for start in range(0, len(weights), chunk_rows):
         out.append(weights[start : start + chunk_rows])
     out.close()

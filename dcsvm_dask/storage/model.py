@@ -18,7 +18,7 @@ from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.rows import open_rows, write_rows
+from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Committed, Record
 
 MODEL = "model"
@@ -115,7 +115,7 @@ def read_any(node: Committed, kernel: Kernel) -> AnyModel:
     record = node.record["model"]
     if "classes" not in record:
         return read_model(node, kernel)
-    rows = open_rows(node.place / MODEL / "support")
+    rows = node.open_rows(f"{MODEL}/support")
     support = rows.read(0, rows.n_rows)
     dual_coef, of_class, bias = (
         node.read(f"{MODEL}/{name}") for name in ("dual_coef", "of_class", "bias")
@@ -146,9 +146,8 @@ def read_model(node: Committed, kernel: Kernel) -> Model:
     """
     if "classes" in node.record["model"]:
         raise InputError(f"{node.place}: has a model of many classes; only those of two fit here")
-    place = node.place / MODEL
     rule, features, prior = (node.record["model"].get(key) for key in ("rule", "features", "prior"))
-    rows = open_rows(place / "support")
+    rows = node.open_rows(f"{MODEL}/support")
     return Model(
         kernel=kernel if features is None else Kernel("linear"),
         support=rows.read(0, rows.n_rows),

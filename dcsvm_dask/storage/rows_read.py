@@ -19,6 +19,7 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.storage.arrays import Form, open_array, read_rows
+from dcsvm_dask.storage.checksums import Checksums
 from dcsvm_dask.storage.location import Location
 
 FORMAT = "dcsvm-rows"
@@ -62,8 +63,11 @@ class RowArray:
         Stored values: n_rows * n_features when dense.
     """
 
-    def __init__(self, place: Location, meta: dict[str, Any]) -> None:
+    def __init__(
+        self, place: Location, meta: dict[str, Any], checksums: Checksums | None = None
+    ) -> None:
         self.place = place
+        self._checksums = checksums
         self._meta = meta
         self.n_rows = int(meta["n_rows"])
         self.n_features = int(meta["n_features"])
@@ -73,7 +77,7 @@ class RowArray:
         self._arrays: dict[str, zarr.Array[Any]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowArray, (self.place, self._meta)
+        return RowArray, (self.place, self._meta, self._checksums)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -151,7 +155,8 @@ class RowArray:
     def _read(self, name: str, start: int, stop: int) -> NDArray[Any]:
         array = self._arrays.get(name)
         if array is None:
-            array = open_array(self.place / name, self._forms()[name])
+            checksums = None if self._checksums is None else self._checksums.below(name)
+            array = open_array(self.place / name, self._forms()[name], checksums)
             if name == "X" and array.chunks != (self.chunk_rows, self.n_features):
                 raise InputError(f"{self.place / name}: damaged array metadata ({array.chunks=})")
             self._arrays[name] = array
@@ -229,8 +234,14 @@ class ConcatRows:
         return total
 
 
-def open_rows(place: Location) -> RowArray:
+def open_rows(place: Location, checksums: Checksums | None = None) -> RowArray:
     """Return the rows that `write_rows` put at a place.
+
+    Parameters
+    ----------
+    place : Location
+    checksums : Checksums, optional
+        Of the place: each object is compared when it is read.
 
     Raises
     ------
@@ -238,6 +249,8 @@ def open_rows(place: Location) -> RowArray:
         If there are none, the write did not end, or the place holds something else.
     """
     try:
+        if checksums is not None:
+            checksums.read("zarr.json")
         described = (place / "zarr.json").read_json()
     except FileNotFoundError as error:
         raise InputError(f"{place}: no rows there") from error
@@ -250,7 +263,7 @@ def open_rows(place: Location) -> RowArray:
         kind = bool if name == "sparse" else int
         if type(meta.get(name)) is not kind or not 0 <= meta[name] < 1 << 63:
             raise InputError(f"{place}: damaged description of rows ({name}: {meta.get(name)!r})")
-    rows = RowArray(place, meta)
+    rows = RowArray(place, meta, checksums)
     if rows.chunk_rows < 1 or not (rows.is_sparse or rows.nnz == rows.n_rows * rows.n_features):
         raise InputError(f"{place}: damaged description of rows ({meta})")
     return rows

@@ -13,6 +13,7 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.storage.arrays import CHUNK_BYTES, create_array
+from dcsvm_dask.storage.checksums import Written
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows_read import FORMAT, VERSION, RowArray, open_rows
 
@@ -28,12 +29,19 @@ class ArrayWriter:
     dtype : dtype
     chunk : int
         Rows a chunk.
+    written : Written, optional
+        Collects the checksums of what is written.
     """
 
     def __init__(
-        self, place: Location, width: tuple[int, ...], dtype: DTypeLike, chunk: int
+        self,
+        place: Location,
+        width: tuple[int, ...],
+        dtype: DTypeLike,
+        chunk: int,
+        written: Written | None = None,
     ) -> None:
-        self._place = place
+        self._place, self._written = place, written
         self._dtype = np.dtype(dtype)
         self._chunk = max(1, chunk)
         self._width = width
@@ -41,7 +49,7 @@ class ArrayWriter:
         self._held = 0
         self.length = 0
         # Chunks do not know the array's length, which is set when it is known.
-        self._array = create_array(place, (1 << 60, *width), self._dtype, (self._chunk, *width))
+        self._array = self._create(1 << 60)
 
     def append(self, values: NDArray[Any]) -> None:
         """Add rows at the end."""
@@ -55,9 +63,11 @@ class ArrayWriter:
         if self._held:
             self._write(self._held)
         (self._place / "zarr.json").delete()
-        create_array(
-            self._place, (self.length, *self._width), self._dtype, (self._chunk, *self._width)
-        )
+        self._create(self.length)
+
+    def _create(self, length: int) -> zarr.Array[Any]:
+        shape, chunks = (length, *self._width), (self._chunk, *self._width)
+        return create_array(self._place, shape, self._dtype, chunks, written=self._written)
 
     def _write(self, rows: int) -> None:
         values = self._pieces[0] if len(self._pieces) == 1 else np.concatenate(self._pieces)
@@ -83,6 +93,8 @@ class RowWriter:
         Rows a chunk.
     nnz_per_row : float, optional
         About how many values a sparse row holds, from which CSR parts get their chunks.
+    written : Written, optional
+        Collects the checksums of what is written.
     """
 
     def __init__(
@@ -93,10 +105,11 @@ class RowWriter:
         sparse: bool,
         chunk_rows: int,
         nnz_per_row: float | None = None,
+        written: Written | None = None,
     ) -> None:
         if chunk_rows < 1:
             raise InputError(f"chunk_rows = {chunk_rows}: give 1 or more")
-        self._place = place
+        self._place, self._written = place, written
         self._n_features = n_features
         self._sparse = sparse
         self._chunk_rows = chunk_rows
@@ -107,12 +120,13 @@ class RowWriter:
             values = longest if nnz_per_row is None else int(nnz_per_row * chunk_rows)
             # Chunks under a megabyte cost more in calls than in bytes.
             chunk = min(max(values, longest // 4), longest)
-            self._data = ArrayWriter(place / "data", (), np.float32, chunk)
-            self._indices = ArrayWriter(place / "indices", (), np.int32, chunk)
-            self._indptr = ArrayWriter(place / "indptr", (), np.int64, max(chunk_rows, 1 << 16))
+            self._data = ArrayWriter(place / "data", (), np.float32, chunk, written)
+            self._indices = ArrayWriter(place / "indices", (), np.int32, chunk, written)
+            rows = max(chunk_rows, 1 << 16)
+            self._indptr = ArrayWriter(place / "indptr", (), np.int64, rows, written)
             self._indptr.append(np.zeros(1, np.int64))
         else:
-            self._data = ArrayWriter(place / "X", (n_features,), np.float32, chunk_rows)
+            self._data = ArrayWriter(place / "X", (n_features,), np.float32, chunk_rows, written)
 
     def append(self, block: Rows) -> None:
         """Add a block of rows at the end."""
@@ -150,7 +164,8 @@ class RowWriter:
             "chunk_rows": self._chunk_rows,
             "nnz": self._nnz,
         }
-        zarr.create_group(self._place.store(), attributes=meta)
+        store = self._place.store() if self._written is None else self._written.store(self._place)
+        zarr.create_group(store, attributes=meta)
         return open_rows(self._place)
 
 

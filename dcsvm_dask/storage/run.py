@@ -32,12 +32,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import zarr
 
 from dcsvm_dask.errors import InputError, RunError
-from dcsvm_dask.storage.arrays import read_array, write_array
+from dcsvm_dask.storage.arrays import open_array, read_array, write_array
+from dcsvm_dask.storage.checksums import Checksums
 from dcsvm_dask.storage.files import make_folder
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import Ownership
+from dcsvm_dask.storage.rows_read import RowArray, open_rows
 
 FORMAT = "dcsvm-run-3"
 Record = dict[str, Any]
@@ -60,7 +63,20 @@ class Committed:
 
     def read(self, name: str, rows: slice | None = None) -> np.ndarray:
         """Return one array, or some of its rows."""
-        return read_array(self.place / name, rows)
+        return read_array(self.place / name, rows, checksums=self.checksums.below(name))
+
+    def open_array(self, name: str) -> zarr.Array[Any]:
+        """Return one array, for reading."""
+        return open_array(self.place / name, checksums=self.checksums.below(name))
+
+    def open_rows(self, name: str) -> RowArray:
+        """Return rows that `write_rows` wrote."""
+        return open_rows(self.place / name, self.checksums.below(name))
+
+    @property
+    def checksums(self) -> Checksums:
+        """What every object of the node has to be."""
+        return Checksums(self.place, self.keys)
 
     def verify(self) -> bool:
         """Whether every object is there with the checksum that was committed."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dcsvm_dask.diagnostics.report.records import Records, level_of
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.storage.arrays import open_array
 from dcsvm_dask.storage.run import Committed
 
 SLICE = 1 << 20
@@ -59,7 +58,7 @@ def overlap(level: Committed, final: Committed) -> tuple[int, int, int]:
 
 def positive(node: Committed) -> Iterator[NDArray[np.bool_]]:
     """Yield which variables have an alpha above zero, some of them at a time."""
-    alpha = open_array(node.place / "alpha")
+    alpha = node.open_array("alpha")
     for start in range(0, alpha.shape[1], SLICE):
         values = np.asarray(alpha[0, start : start + SLICE])
         if np.isnan(values).any():  # the fill value of a chunk that is missing

@@ -1,0 +1,191 @@
+"""Every object of a commit with its size and checksum, compared when it is read.
+
+Zarr's own checksum of a chunk lies inside the chunk: it tells a flipped bit, but not a chunk that
+was copied over another one, nor one of another array. So a commit lists each object below its
+folder by key, with size and CRC-32, and arrays are read through a store that compares them. An
+object is compared at its first use in a process; later reads of it compare its size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from zarr.abc.store import Store
+from zarr.storage import WrapperStore
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.location import Location
+
+Keys = Mapping[str, tuple[int, int]]
+"""Size in bytes and CRC-32 of each object, by its key below a folder."""
+
+MOST_COMPARED = 1 << 20
+"""Objects that a process remembers to have compared."""
+_compared: set[tuple[str, int, int]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Checksums:
+    """What the objects below a folder have to be.
+
+    Parameters
+    ----------
+    place : Location
+        The folder.
+    keys : mapping
+        Of the folder, or of one above it.
+    prefix : str, default ""
+        What comes before the keys of the folder then.
+    """
+
+    place: Location
+    keys: Keys = field(repr=False)
+    prefix: str = ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = {key: value for key, value in self.keys.items() if key.startswith(self.prefix)}
+        return Checksums, (self.place, own, self.prefix)
+
+    def below(self, name: str) -> Checksums:
+        """Return the checksums of a sub-folder."""
+        return Checksums(self.place / name, self.keys, f"{self.prefix}{name}/")
+
+    def store(self) -> Store:
+        """Return a Zarr store of the folder that reads only what was committed."""
+        return _CheckedStore(self.place.store(), self)
+
+    def read(self, key: str) -> bytes:
+        """Return an object; ``FileNotFoundError`` if none was committed by this key.
+
+        Raises
+        ------
+        InputError
+            If it is not there any more, or not what was committed.
+        """
+        if self.prefix + key not in self.keys:
+            raise FileNotFoundError(f"{self.place}/{key}")
+        try:
+            data = (self.place / key).read_bytes()
+        except FileNotFoundError as error:
+            raise InputError(f"{self.place}/{key}: damaged: it is missing") from error
+        self.compare(key, data)
+        return data
+
+    def compare(self, key: str, data: Any) -> None:
+        """Compare the bytes of an object.
+
+        Raises
+        ------
+        InputError
+            If they are not those that were committed by this key.
+        """
+        size, crc = self.keys[self.prefix + key]
+        mark = (f"{self.place}/{key}", size, crc)
+        if len(data) == size and (mark in _compared or zlib.crc32(data) == crc):
+            if len(_compared) >= MOST_COMPARED:
+                _compared.clear()
+            _compared.add(mark)
+            return
+        raise InputError(f"{self.place}/{key}: damaged: its checksum is not the committed one")
+
+
+class _CheckedStore(WrapperStore[Store]):
+    """Reads objects that were committed, and compares them."""
+
+    def __init__(self, store: Store, checksums: Checksums) -> None:
+        super().__init__(store)
+        self._checksums = checksums
+
+    def _with_store(self, store: Store) -> _CheckedStore:
+        return _CheckedStore(store, self._checksums)
+
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        """Return a whole object, None if none was committed by this key."""
+        assert byte_range is None, "arrays of commits have no shards"
+        if self._checksums.prefix + key not in self._checksums.keys:
+            if key.rsplit("/", 1)[-1] == "zarr.json":
+                return None
+            raise InputError(f"{self._checksums.place}/{key}: damaged: it was not committed")
+        data = await self._store.get(key, prototype)
+        if data is None:
+            raise InputError(f"{self._checksums.place}/{key}: damaged: it is missing")
+        await asyncio.to_thread(self._checksums.compare, key, data.as_buffer_like())
+        return data
+
+
+class Written:
+    """Collects the checksums of what is written below a folder, as it is written.
+
+    Parameters
+    ----------
+    place : Location
+
+    Attributes
+    ----------
+    keys : dict
+        See `Keys`.
+    """
+
+    def __init__(self, place: Location) -> None:
+        self.place = place
+        self.keys: dict[str, tuple[int, int]] = {}
+
+    def store(self, place: Location) -> Store:
+        """Return a Zarr store of the folder or of one below it."""
+        return _RecordingStore(place.store(), self, place.url[len(self.place.url) + 1 :])
+
+    def commit(self, name: str) -> list[int]:
+        """Write all checksums as one object below the folder; return its own size and CRC-32."""
+        data = json.dumps(dict(sorted(self.keys.items()))).encode()
+        (self.place / name).write_bytes(data)
+        return [len(data), zlib.crc32(data)]
+
+
+class _RecordingStore(WrapperStore[Store]):
+    """Writes objects and keeps their checksums."""
+
+    def __init__(self, store: Store, written: Written, prefix: str) -> None:
+        super().__init__(store)
+        self._written, self._prefix = written, f"{prefix}/" if prefix else ""
+
+    def _with_store(self, store: Store) -> _RecordingStore:
+        return _RecordingStore(store, self._written, self._prefix.rstrip("/"))
+
+    async def set(self, key: str, value: Any) -> None:
+        """Write an object."""
+        data = value.as_buffer_like()
+        crc = await asyncio.to_thread(zlib.crc32, data)
+        await self._store.set(key, value)
+        self._written.keys[self._prefix + key] = (len(value), crc)
+
+    async def set_if_not_exists(self, key: str, value: Any) -> None:
+        """Write an object: nobody else writes below the folder."""
+        await self.set(key, value)
+
+
+def read_checksums(place: Location, name: str, size: int, crc: int) -> Checksums:
+    """Return what `Written.commit` wrote below a place, given what that returned.
+
+    Raises
+    ------
+    InputError
+        If it is missing or not what was written.
+    """
+    return Checksums(place, _read_keys((place / name).url, size, crc))
+
+
+@lru_cache(maxsize=16)
+def _read_keys(url: str, size: int, crc: int) -> Keys:
+    try:
+        data = Location(url).read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{url}: damaged: it is missing") from error
+    if (len(data), zlib.crc32(data)) != (size, crc):
+        raise InputError(f"{url}: damaged: its checksum is not the committed one")
+    return {key: (int(one[0]), int(one[1])) for key, one in json.loads(data).items()}
