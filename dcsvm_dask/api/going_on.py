@@ -37,6 +37,7 @@ def go_on(
     execution: Execution,
     wanted: Mapping[str, Any] = MappingProxyType({}),
     *,
+    data: Place | None = None,
     quiet: bool = False,
     report: bool = True,
     progress: str = "auto",
@@ -48,6 +49,8 @@ def go_on(
     ----------
     wanted : mapping
         Other goals than it was begun with, by name; None: the same.
+    data : str or path, optional
+        Where the run's data set lies now.
     """
     follow = followers(callbacks, quiet=quiet, progress=progress)
     folder = RunFolder.open(Location.of(run))
@@ -70,9 +73,12 @@ def go_on(
             f"{before.tol:g}; train a new run for another"
         )
     try:
-        dataset = DataSet.open(folder.header["data"]["url"])
+        dataset = DataSet.open(folder.header["data"]["url"] if data is None else data)
     except InputError as error:
-        raise InputError(f"{folder.place}: its data cannot be used: {error}") from error
+        raise InputError(
+            f"{folder.place}: its data cannot be used: {error}; if they were moved, name their "
+            "place (--data DATA)"
+        ) from error
     if dataset.fingerprint != folder.header["data"]["fingerprint"]:
         raise InputError(
             f"{folder.place}: was begun with other data than {dataset.url} holds now "
@@ -91,8 +97,8 @@ def go_on(
             Announcer(folder.place.url, follow).say(done)
             return Run(folder)
         refuse_damage(folder)
-        if goals != before:
-            folder = folder.with_goals(goals.to_json())
+        if goals != before or dataset.url != folder.header["data"]["url"]:
+            folder = folder.changed(goals=goals.to_json(), data_url=dataset.url)
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     return Run(folder)
 

@@ -23,6 +23,7 @@ def resume(
     stop_at: int | None = None,
     max_rounds: int | None = None,
     committee: bool | None = None,
+    data: Place | None = None,
     quiet: bool = False,
     report: bool = True,
     progress: str = "auto",
@@ -31,6 +32,25 @@ def resume(
     """Go on with a run from what it has committed; other goals may be given.
 
     Of a search also with the training of its best candidate.
+
+    Parameters
+    ----------
+    run : str or path
+    execution : Execution, optional
+        Where to run; see `train`.
+    tol, stop_at, max_rounds, committee
+        Other goals than before; None: the same.
+    data : str or path, optional
+        Where the run's data set lies now, if it was moved: its content must be the same.
+    quiet, report, progress, callbacks
+        See `train`.
+
+    Raises
+    ------
+    InputError
+        If the run, its data or a goal cannot be used, or another process owns the run.
+    RunError
+        If the run could not be carried to its end.
     """
     begin, execution = time.monotonic(), execution or Execution()
     goals = {"tol": tol, "stop_at": stop_at, "max_rounds": max_rounds, "committee": committee}
@@ -40,7 +60,7 @@ def resume(
         "progress": progress,
         "callbacks": callbacks,
     }
-    found = go_on(run, execution, goals, **how)
+    found = go_on(run, execution, goals, data=data, **how)
     if method_of(found.folder) != METHOD:
         return found
     return refitted(found, execution, time.monotonic() - begin, **how)

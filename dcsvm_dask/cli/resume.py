@@ -18,6 +18,7 @@ from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_opt
 @click.option(
     "--committee/--no-committee", default=None, help="Calibrate levels for committee prediction."
 )
+@click.option("--data", metavar="DATA", help="Where the run's data set lies now, if it was moved.")
 @execution_options
 @report_option
 @log_json_option
@@ -28,6 +29,7 @@ def command(
     stop_at: int | None,
     max_rounds: int | None,
     committee: bool | None,
+    data: str | None,
     execution: Any,
     report: bool,
     log_json: bool,
@@ -43,6 +45,7 @@ def command(
         stop_at=stop_at,
         max_rounds=max_rounds,
         committee=committee,
+        data=data,
         quiet=quiet,
         report=report,
         progress=progress_of(log_json),

@@ -239,11 +239,26 @@ class RunFolder:
             raise InputError(f"{place}: run.json is damaged: goals are {header['goals']}")
         return cls(place, header)
 
-    def with_goals(self, goals: dict[str, Any]) -> RunFolder:
-        """Commit other goals (tolerance, level to stop at): they shape no committed stage."""
-        changed = replace(self, header={**self.header, "goals": goals})
-        changed.begin()
-        return changed
+    def changed(
+        self, *, goals: dict[str, Any] | None = None, data_url: str | None = None
+    ) -> RunFolder:
+        """Commit what shapes no committed stage.
+
+        Parameters
+        ----------
+        goals : dict, optional
+            Other goals: tolerance, level to stop at.
+        data_url : str, optional
+            Where the same data lie now.
+        """
+        header = dict(self.header)
+        if goals is not None:
+            header["goals"] = goals
+        if data_url is not None:
+            header["data"] = {**header["data"], "url": data_url}
+        run = replace(self, header=header)
+        run.begin()
+        return run
 
     @property
     def digest(self) -> str:

@@ -276,8 +276,21 @@ def test_other_data_under_the_same_name_is_refused(
     with pytest.raises(InputError, match="the fingerprints differ"):
         resume(Path(run.url), stop_at=0)
     shutil.rmtree(data)
-    with pytest.raises(InputError, match="no data set there"):
+    with pytest.raises(InputError, match=r"no data set there.*--data DATA"):
         resume(Path(run.url), stop_at=0)
+
+
+def test_data_that_were_moved_are_named(
+    demo_rows: Callable[..., Path], train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    data = Path(shutil.copytree(demo_rows(600), tmp_path / "data.zarr"))
+    run = train(data=data, stop_at=1)
+    moved = data.rename(tmp_path / "moved.zarr")
+    with pytest.raises(InputError, match="the fingerprints differ"):
+        resume(Path(run.url), stop_at=0, data=demo_rows(500))
+    assert resume(Path(run.url), stop_at=0, data=moved).status()["converged"]
+    assert api.open_run(run.url).folder.header["data"]["url"] == f"{moved}/train"
+    assert resume(Path(run.url), tol=1e-5).status()["converged"]
 
 
 def test_other_parameters_in_the_header_are_refused(copied: Path) -> None:

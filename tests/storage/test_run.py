@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +116,25 @@ def test_a_commit_whose_answer_was_lost_is_the_own_one(
     write = Location.write_new
     monkeypatch.setattr(Location, "write_new", lambda self, data: write(self, data) and False)
     assert attempt.commit({})
+
+
+def test_a_store_without_conditional_writes_keeps_the_last_attempt_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Such stores take the condition for none, and have no error."""
+    write = MemoryFileSystem.pipe_file
+    monkeypatch.setattr(
+        MemoryFileSystem, "pipe_file", lambda fs, path, data, **_: write(fs, path, data)
+    )
+    run = RunFolder.create(Location(f"memory://{uuid.uuid4().hex}/run"), HEADER)
+    first, second = run.attempt("s", "n"), run.attempt("s", "n")
+    for attempt in (first, second):
+        attempt.write("values", VALUES)
+        assert attempt.commit({"rows": 3})
+    assert run.node("s", "n").attempt == second.place.name
+    run.sweep("s")
+    assert run.node("s", "n").verify()
+    run.place.delete()
 
 
 def test_an_attempt_that_was_swept_does_not_commit_what_is_left(run: RunFolder) -> None:
@@ -334,10 +354,10 @@ def test_other_goals_and_another_address_of_the_same_data_are_not_other_paramete
     place: Location, run: RunFolder
 ) -> None:
     commit(run, "s", "n")
-    moved = {**run.header, "data": {"url": "elsewhere/train", "fingerprint": "abc"}}
-    (place / "run.json").write_json(seal(moved))
-    found = RunFolder.open(place).with_goals({"tol": 1e-4})
+    run.changed(data_url="elsewhere/train")
+    found = RunFolder.open(place).changed(goals={"tol": 1e-4})
     assert found.node("s", "n").verify()
+    assert found.header["data"] == {"url": "elsewhere/train", "fingerprint": "abc"}
     assert RunFolder.open(place).header["goals"] == {"tol": 1e-4}
 
 
@@ -351,7 +371,7 @@ def test_a_name_that_a_dead_process_reserved_is_no_commit(tmp_path: Path) -> Non
 
 CHANGES = {
     "write": lambda run: run.write("plan.json", {}),
-    "goals": lambda run: run.with_goals({"tol": 1.0}),
+    "goals": lambda run: run.changed(goals={"tol": 1.0}),
     "state": lambda run: write_state(run, "failed"),
     "release": lambda run: run.release("s", "n"),
     "reopen": lambda run: run.reopen("s"),
