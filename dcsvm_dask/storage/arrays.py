@@ -105,6 +105,8 @@ def open_array(
         array = zarr.open_array(store, mode=cast(Any, mode), zarr_format=3, config=_CONFIG)
     except (FileNotFoundError, NodeNotFoundError) as error:
         raise InputError(f"{place}: no array there") from error
+    except InputError:  # which names the object already
+        raise
     except METADATA_ERRORS as error:
         raise InputError(f"{place}: damaged array metadata ({error!s:.200})") from error
     if not _is_own(array):
@@ -207,6 +209,8 @@ def _intact(place: Location, read: Callable[[], NDArray[Any]]) -> NDArray[Any]:
 def _read_rows(array: zarr.Array[Any], place: Location, start: int, stop: int) -> NDArray[Any]:
     try:
         values = np.asarray(array[start:stop] if array.ndim else array[()])
+    except InputError:
+        raise
     except METADATA_ERRORS as error:
         raise InputError(
             f"{place}: damaged: rows {start}:{stop} cannot be read ({error!s:.200})"

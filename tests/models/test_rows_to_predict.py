@@ -20,6 +20,7 @@ from dcsvm_dask.steps import batches
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.run import RunFolder
 
 HERE = Execution(workers=0)
 THREADS = Execution()
@@ -196,7 +197,7 @@ def test_a_preparation_is_kept_to_the_last_bit(kept_run: Any, tmp_path: Any) -> 
     prepared = Preparation.read(made.run.folder)
     assert prepared.scales_like(made.data)
     place = Location.of(tmp_path)
-    prepared.write(place)
+    prepared.write(RunFolder(place, made.run.folder.header))
     text = (place / "preparation.json").read_bytes()
     assert text == (made.run.folder.place / "preparation.json").read_bytes()
 

@@ -67,7 +67,7 @@ def test_a_chunk_that_was_copied_over_another_one_is_refused(tmp_path: Path) -> 
     checksums._compared.clear()
     data = DataSet.open(place)
     np.testing.assert_array_equal(data.rows.read(0, 512), X[:512])
-    with pytest.raises(InputError, match=r"X.*c/1/0: damaged: its checksum is not the committed"):
+    with pytest.raises(InputError, match=r"X/c/1/0: damaged: its checksum is not the committed"):
         data.rows.read(0, 1024)
     with pytest.raises(DcsvmError, match="damaged"):
         api.train(place, tmp_path / "run", execution=HERE, quiet=True)
@@ -140,7 +140,7 @@ def test_arrays_of_a_commit_are_compared_when_they_are_read(tmp_path: Path, othe
         shutil.copy(target.parents[2] / "b" / "c" / "0", target)
     else:
         target.write_bytes(b"x" * target.stat().st_size)
-    with pytest.raises(InputError, match=r"a: damaged: .*c/0: damaged: its checksum"):
+    with pytest.raises(InputError, match=r"a/c/0: damaged: its checksum"):
         run.node("s", "n").read("a")
 
 

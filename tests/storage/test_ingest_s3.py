@@ -104,7 +104,7 @@ def test_damage_is_noticed(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(InputError, match="damaged"):
         data.rows.read(0, 500)
     chunk.delete()
-    with pytest.raises(InputError, match="the chunk c/2/0 is missing"):
+    with pytest.raises(InputError, match="X/c/2/0: damaged: it is missing"):
         data.rows.read(0, 500)
     np.testing.assert_array_equal(data.rows.read(0, 200), X[:200])
 
