@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dcsvm_dask.masking import masked
+
 
 class DcsvmError(Exception):
-    """A failure that is told in one sentence: what is wrong, where, and what to do."""
+    """A failure in one sentence: what is wrong, where, and what to do.
+
+    Passwords and signatures of URLs are masked, whoever writes the sentence.
+    """
 
     exit_status = 1
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(masked(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class InputError(DcsvmError, ValueError):
     """Data, a parameter or a folder that a user gave cannot be used as it is."""
 
     exit_status = 2
+
+
+class AccessError(InputError):
+    """A store refuses access to what a user named; whether it is there, nobody knows."""
 
 
 class RunError(DcsvmError, RuntimeError):

@@ -103,7 +103,7 @@ def search(
         if word not in (*TRAINED, *SEARCHED):
             raise InputError(f"{word}: there is no such parameter of search")
     follow = followers(callbacks, quiet=quiet, progress=progress)
-    place, dataset = Location.of(run), DataSet.open(data)
+    place, dataset = Location.of(run, writable=True), DataSet.open(data)
     held_out = None if validation is None else open_holdout(validation, dataset)
     if held_out is not None and held_out.fingerprint == dataset.fingerprint:
         raise InputError(

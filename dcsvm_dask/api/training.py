@@ -144,7 +144,7 @@ def train(
     """
     training = Training.of(parameters)
     follow = followers(callbacks, quiet=quiet, progress=progress)
-    place = Location.of(run)
+    place = Location.of(run, writable=True)
     dataset = DataSet.open(data)
     held_out = None if holdout is None else open_holdout(holdout, dataset)
     wanted, goals, shape = training.settle(dataset, holdout=held_out is not None)

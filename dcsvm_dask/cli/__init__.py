@@ -16,6 +16,7 @@ import click
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.masking import masked, printable
 from dcsvm_dask.runtime.compilation import use_own_cache
 
 WRONG_PATH = (
@@ -77,18 +78,23 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except DcsvmError as error:
-            click.echo(f"dcsvm: {error}", err=True)
+            _complain(str(error))
             ctx.exit(error.exit_status)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            click.echo(f"dcsvm: {where}{error.strerror or error}", err=True)
+            _complain(f"{where}{error.strerror or error}")
             wrong = isinstance(error, WRONG_PATH) or error.errno == errno.EROFS
             ctx.exit(2 if wrong else 1)
         except KeyboardInterrupt as error:
             # One more Ctrl-C on the way out would change the status.
             atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
-            click.echo(f"dcsvm: {str(error) or 'interrupted'}", err=True)
+            _complain(str(error) or "interrupted")
             ctx.exit(INTERRUPTED)
+
+
+def _complain(text: str) -> None:
+    """Show an error: names from files of others must neither drive the terminal nor leak."""
+    click.echo(f"dcsvm: {printable(masked(text))}", err=True)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

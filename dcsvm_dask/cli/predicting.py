@@ -67,12 +67,12 @@ def place_options(command: Command) -> Command:
 
 def test_part_note(data: str) -> str | None:
     """Return a hint where a data set with a test part was named without a part."""
-    from dcsvm_dask.storage.dataset import DataSet, read_commit
+    from dcsvm_dask.storage.dataset import DataSet, is_data_set
     from dcsvm_dask.storage.location import Location
 
-    if read_commit(Location.of(data)) is None:
+    if not is_data_set(data):
         return None
     found = DataSet.open(data)
-    if "test" not in found.parts:
+    if found.place != Location.of(data) or "test" not in found.parts:
         return None
     return f"{data}: its training part is taken; {found.place}/test is its test part"

@@ -15,7 +15,9 @@ import fsspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import AccessError, InputError
+from dcsvm_dask.masking import has_credentials
+from dcsvm_dask.readers.urls import check_url, is_url
 
 TEXT_BYTES = 8 << 20
 """Bytes of text that are parsed at a time."""
@@ -36,38 +38,70 @@ def is_out_of_reach(error: Exception) -> bool:
     return client in _CLIENTS or isinstance(error, PermissionError | ConnectionError | TimeoutError)
 
 
+def is_refused(error: Exception) -> bool:
+    """Whether an error says that a store is there and does not let one in."""
+    if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # what fsspec makes of any answer of a web server
+    statuses = (getattr(error, name, None) for name in ("status", "status_code", "code"))
+    return isinstance(error, PermissionError) or any(status in (401, 403) for status in statuses)
+
+
+def refused(path: str) -> AccessError:
+    """Return the error for a place that a store does not let one into."""
+    return AccessError(
+        f"{path}: access was refused (permission denied); look at the credentials, whether a "
+        "signed URL has expired, and who may read there"
+    )
+
+
+def cause_of(error: Exception, path: str) -> Exception | None:
+    """Return what a traceback may show as the cause: a client's message repeats the URL."""
+    return None if is_url(path) and has_credentials(path) else error
+
+
 @contextlib.contextmanager
 def plain_errors(path: str) -> Iterator[None]:
     """Turn what goes wrong while a file is opened or read into one sentence."""
     try:
         yield
     except FileNotFoundError as error:
-        raise InputError(f"{path}: there is no such file") from error
+        if is_url(path) and is_refused(error):
+            raise refused(path) from cause_of(error, path)
+        raise InputError(f"{path}: there is no such file") from cause_of(error, path)
     except IsADirectoryError as error:
-        raise InputError(f"{path}: is a folder; a file is needed") from error
+        raise InputError(f"{path}: is a folder; a file is needed") from cause_of(error, path)
     except PermissionError as error:
+        if is_url(path):
+            raise refused(path) from cause_of(error, path)
         raise InputError(f"{path}: may not be read (permission denied)") from error
     except _DAMAGED as error:
-        raise InputError(f"{path}: damaged or cut off: cannot be decompressed ({error})") from error
+        raise InputError(
+            f"{path}: damaged or cut off: cannot be decompressed ({error})"
+        ) from cause_of(error, path)
     except (ValueError, ImportError) as error:
         if isinstance(error, InputError) or "rotocol" not in str(error):
             raise
-        raise InputError(f"{path}: cannot be opened: {error}") from error
+        raise InputError(f"{path}: cannot be opened: {error}") from cause_of(error, path)
     except Exception as error:
+        if is_url(path) and is_refused(error):
+            raise refused(path) from cause_of(error, path)
         if is_out_of_reach(error):
-            raise InputError(f"{path}: cannot be reached: {error}") from error
+            raise InputError(f"{path}: cannot be reached: {error}") from cause_of(error, path)
         # bz2 has no error of its own.
         if isinstance(error, OSError) and "data stream" in str(error):
             raise InputError(
                 f"{path}: damaged or cut off: cannot be decompressed ({error})"
-            ) from error
+            ) from cause_of(error, path)
         raise
 
 
 def open_raw(path: str) -> Any:
     """Open a file for reading bytes, as it is, with random access."""
-    if "://" in path:
-        return fsspec.open(path, "rb").open()
+    if is_url(path):
+        check_url(path)
+        # Not fsspec.open, which takes the ? of a query for a pattern.
+        fs, inner = fsspec.core.url_to_fs(path)
+        return fs.open(inner, "rb")
     return open(os.path.expanduser(path), "rb")  # noqa: PTH123, PTH111 - closed by callers
 
 

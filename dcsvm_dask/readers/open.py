@@ -12,6 +12,7 @@ from dcsvm_dask.readers.parquet import ParquetSource
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.readers.table import TableSource
+from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.zarr_files import ZarrSource, zarr_parts
 
 FORMATS = ("svmlight", "table", "npy", "npz", "parquet", "zarr")
@@ -36,9 +37,11 @@ def find_format(path: str) -> str:
         If the file is missing or empty.
     """
     base = path.lower().rstrip("/")
+    if is_url(path):
+        base = base.partition("?")[0]  # what signs it
     for ending in (".gz", ".bz2", ".xz"):
         base = base.removesuffix(ending)
-    if base.endswith(".zarr") or (os.path.isdir(path) and "://" not in path):  # noqa: PTH112
+    if base.endswith(".zarr") or (os.path.isdir(path) and not is_url(path)):  # noqa: PTH112
         return "zarr"
     head = read_head(path, 1 << 16)
     if not head.strip():

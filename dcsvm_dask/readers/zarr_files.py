@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import zarr
 from numpy.typing import NDArray
+from zarr.abc.store import Store
 from zarr.errors import NodeNotFoundError
+from zarr.storage import FsspecStore, LocalStore
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.archive import archive_names
@@ -16,6 +18,7 @@ from dcsvm_dask.readers.blosc_chunks import check_chunks, is_blosc
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import plain_errors
 from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_block
+from dcsvm_dask.readers.urls import check_url, is_url
 
 METADATA_ERRORS = (
     *(ValueError, TypeError, AttributeError, LookupError, ArithmeticError),
@@ -144,10 +147,18 @@ def zarr_parts(path: str) -> list[str]:
     return ["train", "test"] if found & {"X_test", "x_test"} else ["train"]
 
 
+def _store(path: str) -> Store:
+    """Return the store of a group; Zarr itself would hand a path with ``::`` in it to fsspec."""
+    if not is_url(path):
+        return LocalStore(path, read_only=True)
+    check_url(path)
+    return FsspecStore.from_url(path, read_only=True)
+
+
 def _open_group(path: str) -> zarr.Group:
     with plain_errors(path):
         try:
-            return zarr.open_group(path, mode="r")
+            return zarr.open_group(_store(path), mode="r")
         except (NodeNotFoundError, *METADATA_ERRORS) as error:
             raise InputError(f"{path}: no Zarr group there ({error!s:.200})") from error
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage
+from dcsvm_dask.masking import masked
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Advanced,
@@ -83,7 +84,7 @@ class Announcer:
 
     def say(self, text: str, *, doing: bool = False) -> None:
         """Tell a sentence; `doing`: of what the process is at until something else is told."""
-        self.send({"kind": "said", "text": text, "doing": doing})
+        self.send({"kind": "said", "text": masked(text), "doing": doing})
         self.drain()
 
     def end(self, state: str, message: str = "", *, converged: bool = False) -> None:

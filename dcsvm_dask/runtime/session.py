@@ -15,6 +15,7 @@ from dcsvm_dask.graphs.graph import Outcome
 from dcsvm_dask.graphs.methods import BEGUN
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
+from dcsvm_dask.masking import masked
 from dcsvm_dask.runtime.announcer import INTERRUPTED, Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.capacity import FEWER_THREADS, MORE_MEMORY, check_disk, check_memory
@@ -213,7 +214,7 @@ def how_it_breaks_off(run: RunFolder, error: BaseException) -> dict[str, Any]:
     told = str(error)
     if is_full(error) and not isinstance(error, DcsvmError):
         told = str(disk_full(run.place.url, str(error)))
-    return {"state": "failed", "message": told or type(error).__name__, "converged": False}
+    return {"state": "failed", "message": masked(told) or type(error).__name__, "converged": False}
 
 
 @contextmanager

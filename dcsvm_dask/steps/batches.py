@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.open import find_format, open_source
 from dcsvm_dask.readers.source import ArraySource, Source, finish_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, decide_stored
-from dcsvm_dask.storage.dataset import PARTS, DataSet, find_data_set
+from dcsvm_dask.storage.dataset import PARTS, DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.rows_read import take_rows
@@ -104,7 +105,7 @@ class SentRows:
     """
 
     def __init__(self, source: Source, prepared: Preparation, *, labelled: bool) -> None:
-        self.name = source.name
+        self.name = masked(source.name)
         self.n_rows: int | None = None
         self._source = source
         self._prepared = prepared
@@ -190,7 +191,7 @@ def open_batches(data: Any, prepared: Preparation, *, labelled: bool) -> StoredR
     if isinstance(data, DataSet):
         return StoredRows(data, prepared, labelled=labelled)
     if isinstance(data, str | os.PathLike | Location):
-        if find_data_set(data) is not None:
+        if is_data_set(data):
             return StoredRows(DataSet.open(data), prepared, labelled=labelled)
         return SentRows(
             open_raw_file(data, prepared, labelled=labelled), prepared, labelled=labelled

@@ -27,9 +27,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import AccessError, InputError
+from dcsvm_dask.masking import has_credentials
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.scaling import KINDS, Scaling
+from dcsvm_dask.readers.urls import is_url, is_web
 from dcsvm_dask.storage.arrays import Form, read_array
 from dcsvm_dask.storage.checksums import Checksums, read_checksums
 from dcsvm_dask.storage.location import Location
@@ -291,6 +293,12 @@ def read_commit(root: Location) -> dict[str, Any] | None:
         meta = (root / COMMIT).read_json()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except AccessError:
+        raise
+    except InputError:
+        if is_web(root.url):  # some servers answer every address by a page
+            return None
+        raise
     if meta.get("format") != FORMAT:
         raise InputError(f"{root}: {COMMIT} is not that of a data set")
     return meta
@@ -299,13 +307,34 @@ def read_commit(root: Location) -> dict[str, Any] | None:
 def find_data_set(
     place: str | os.PathLike[str] | Location,
 ) -> tuple[Location, str, dict[str, Any]] | None:
-    """Return the data set that a place is or is a part of, the part, and the commit object."""
+    """Return the data set that a place is or is a part of, the part, and the commit object.
+
+    Raises
+    ------
+    AccessError
+        If the commit object may not be read.
+    """
     place = Location.of(place)
     meta = read_commit(place)
     if meta is not None:
         return place, "train", meta
     meta = read_commit(place.parent) if place.name in PARTS else None
     return None if meta is None else (place.parent, place.name, meta)
+
+
+def is_data_set(place: str | os.PathLike[str] | Location) -> bool:
+    """Whether a place is a data set or a part of one, and no other file or archive.
+
+    A signed URL names one file. Where ``FILE/dataset.json`` may not be read there is none: so do
+    stores answer for objects that are absent to those who may not list them.
+    """
+    text = place.url if isinstance(place, Location) else os.fspath(place)
+    if is_url(text) and has_credentials(text):
+        return False
+    try:
+        return find_data_set(place) is not None
+    except AccessError:
+        return False
 
 
 def _find(place: Location) -> tuple[Location, str, dict[str, Any]]:

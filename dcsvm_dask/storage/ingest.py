@@ -15,6 +15,7 @@ import zarr
 
 import dcsvm_dask
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.labels import Label, canonical, choose_classes
 from dcsvm_dask.readers.scaling import KINDS, LEARNED
 from dcsvm_dask.readers.statistics import ScalingStatistics
@@ -123,7 +124,7 @@ def ingest(
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
     if train_rows is not None and not _is_whole(train_rows, 1):
         raise InputError(f"train_rows = {train_rows}: give a whole number, 1 or more")
-    place = Location.of(out)
+    place = Location.of(out, writable=True)
     _refuse_others(place, overwrite)
     train_source, test_source = resolve_sources(
         source, test, label=label, header=header, own_test=test_fraction is None
@@ -135,7 +136,11 @@ def ingest(
     own = getattr(train_source, "weights", None)
     if weighed is None and own is not None:
         weighed = Weights.of(own)
-    tell = report or (lambda _: None)
+
+    def tell(line: str) -> None:
+        if report is not None:
+            report(masked(line))
+
     attempt = f"parts-{uuid.uuid4().hex[:12]}"
     with contextlib.ExitStack() as stack:
         stack.callback(place.delete_if_empty)

@@ -14,7 +14,7 @@ from dcsvm_dask.readers.open import open_source, source_parts
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import ArraySource, Block, Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
-from dcsvm_dask.storage.dataset import DataSet, find_data_set
+from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
 
 
@@ -108,7 +108,7 @@ def _parts(source: Any) -> list[str]:
 
 
 def _data_set(source: Any) -> DataSet | None:
-    return None if find_data_set(source) is None else DataSet.open(source)
+    return DataSet.open(source) if is_data_set(source) else None
 
 
 def _open(source: Any, label: str | int | None, header: bool | None, part: str) -> Source:

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import finish_block
@@ -94,7 +95,7 @@ def write_part(
             "counts": counts.tolist(),
             "n_distinct": count_distinct(kept.read, done),
             "fingerprint": fingerprint(_pieces(kept), json.dumps(heading)),
-            "source": scan.source.name,
+            "source": masked(scan.source.name),
             **about,
         }
     finally:

@@ -20,6 +20,7 @@ from zarr.abc.store import Store
 from zarr.storage import FsspecStore, LocalStore
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.urls import check_place, check_writable, is_url, is_web
 from dcsvm_dask.storage.files import create_file, replace_file, sync_file, sync_folder
 from dcsvm_dask.storage.object_store import PatientStore, on_store, read_intact
 
@@ -40,21 +41,31 @@ class Location:
 
     url: str
 
+    def __post_init__(self) -> None:
+        if is_url(self.url):
+            check_place(self.url)
+
     @classmethod
-    def of(cls, place: str | os.PathLike[str] | Location) -> Location:
+    def of(cls, place: str | os.PathLike[str] | Location, *, writable: bool = False) -> Location:
         """Return the location of a path or URL; local paths become absolute.
 
         Raises
         ------
         InputError
-            If no file can be called so.
+            If no file can be called so, the URL is of a protocol that is not opened, or it is
+            to be `writable` and a web server's.
         """
-        if isinstance(place, Location):
-            return place
+        found = place if isinstance(place, Location) else cls._of(place)
+        if writable:
+            check_writable(found.url)
+        return found
+
+    @classmethod
+    def _of(cls, place: str | os.PathLike[str]) -> Location:
         text = os.fspath(place)
         if text.startswith("file://"):
             text = text.removeprefix("file://")
-        if "://" in text:
+        if is_url(text):
             return cls(text.rstrip("/"))
         try:
             path = Path(text).expanduser().resolve()
@@ -68,7 +79,7 @@ class Location:
     @property
     def is_local(self) -> bool:
         """Whether this is a folder of the local file system."""
-        return "://" not in self.url
+        return not is_url(self.url)
 
     @property
     def is_process_local(self) -> bool:
@@ -122,6 +133,7 @@ class Location:
 
     def write_bytes(self, data: bytes) -> None:
         """Write the object whole or not at all, durable when this returns."""
+        check_writable(self.url)
         if not self.is_local:
             on_store(self.url, lambda fs, path: fs.pipe_file(path, data))
             return
@@ -129,10 +141,12 @@ class Location:
 
     def upload(self, file: Path) -> None:
         """Write a local file's bytes to an object store, whole or not at all."""
+        check_writable(self.url)
         on_store(self.url, lambda fs, path: fs.put_file(str(file), path))
 
     def write_new(self, data: bytes) -> bool:
         """Write the object whole if there is none; return whether this call wrote it."""
+        check_writable(self.url)
         if not self.is_local:
             return on_store(self.url, lambda fs, path: self._create(fs, path, data))
         return create_file(Path(self.url), data)
@@ -160,7 +174,7 @@ class Location:
         InputError
             If what is stored is not a JSON object, or not the one that was sealed.
         """
-        if self.is_remote:
+        if self.is_remote and not is_web(self.url):
             return read_intact(lambda: self._read_json(sealed))
         return self._read_json(sealed)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.readers.labels import canonical
+from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.location import Location
 
@@ -52,10 +53,12 @@ def differing(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
 
 
 def _name(source: Any) -> str | None:
-    """Return the name of a file, a folder or a URL; None: it is none."""
+    """Return the name of a file, a folder or a URL without its query; None: it is none."""
     if not isinstance(source, str | os.PathLike | Location):
         return None
     text = source.url if isinstance(source, Location) else os.fspath(source)
+    if is_url(text):
+        text = text.partition("?")[0]
     return text.rstrip("/").rpartition("/")[2]
 
 

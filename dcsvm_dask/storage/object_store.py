@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import fsspec
 from zarr.storage import FsspecStore, WrapperStore
 
-from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.files import is_out_of_reach
+from dcsvm_dask.errors import AccessError, InputError
+from dcsvm_dask.readers.files import is_out_of_reach, is_refused, refused
+from dcsvm_dask.readers.urls import check_place
 
 PAUSES = (0.2, 1.0, 3.0)
 """Seconds before what failed is tried again; clients have a patience of their own besides."""
@@ -29,8 +30,10 @@ def on_store(url: str, do: Callable[[Any, str], T]) -> T:
     Raises
     ------
     InputError
-        If the protocol is unknown, its package is not installed, or the store stays out of reach.
+        If the protocol is not opened, its package is not installed, or the store stays out of
+        reach; an `AccessError` if it does not let one in.
     """
+    check_place(url)
     try:
         fs, path = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError) as error:
@@ -42,6 +45,8 @@ def on_store(url: str, do: Callable[[Any, str], T]) -> T:
         except Exception as error:
             pause = next(pauses, None) if may_pass(error) else None
             if pause is None:
+                if is_refused(error):
+                    raise refused(url) from error
                 if may_pass(error) or is_out_of_reach(error):
                     raise InputError(f"{url}: cannot be reached: {error}") from error
                 raise
@@ -59,6 +64,8 @@ def read_intact(read: Callable[[], T]) -> T:
     for pause in PAUSES:
         try:
             return read()
+        except AccessError:
+            raise
         except InputError:
             time.sleep(pause)
     return read()
@@ -66,7 +73,7 @@ def read_intact(read: Callable[[], T]) -> T:
 
 def may_pass(error: Exception) -> bool:
     """Return whether an error of a store is likely to be gone after a pause."""
-    if isinstance(error, PermissionError) or "Credentials" in type(error).__name__:
+    if is_refused(error) or "Credentials" in type(error).__name__:
         return False
     return is_out_of_reach(error) or (isinstance(error, OSError) and error.errno in _PASSING)
 
