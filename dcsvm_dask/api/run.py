@@ -55,7 +55,12 @@ class Run(Predictor):
         return Run(RunFolder.open(place)) if (place / "run.json").exists() else None
 
     def report(
-        self, out: Place | None = None, *, csv: Place | None = None, compute: bool = True
+        self,
+        out: Place | None = None,
+        *,
+        csv: Place | None = None,
+        compute: bool = True,
+        overwrite: bool = False,
     ) -> str:
         """Write a report: one HTML file that needs no network; return where it lies.
 
@@ -68,18 +73,21 @@ class Run(Predictor):
         compute : bool, default True
             Whether to compute what costs kernel values (naive prediction, decision regions); it
             is kept in the run's folder.
+        overwrite : bool, default False
+            Whether tables that are there are replaced; an older report is in any case.
 
         Raises
         ------
         InputError
-            If bokeh is not installed, what the run committed is damaged, or something lies at
-            `out` that is no report.
+            If bokeh is not installed, what the run committed is damaged, something lies at
+            `out` that is no report, or a place is inside a run or a data set.
         """
         from dcsvm_dask.diagnostics.report.report import report
-        from dcsvm_dask.diagnostics.report.writing import place_in, refuse_other
+        from dcsvm_dask.diagnostics.report.writing import check_places, place_in
 
-        place = place_in(self.folder) if out is None else Location.of(out)
-        refuse_other(place)
+        own = place_in(self.folder)
+        place = own if out is None else Location.of(out, writable=True)
+        check_places(place, csv, own=own, overwrite=overwrite)
         text, tables = report(self.folder, compute=compute)
         return _write(text, tables, place, csv)
 
@@ -105,7 +113,11 @@ def open_run(run: Place) -> Run:
 
 
 def compare(
-    runs: Sequence[Run | Place], out: Place = "comparison.html", *, csv: Place | None = None
+    runs: Sequence[Run | Place],
+    out: Place = "comparison.html",
+    *,
+    csv: Place | None = None,
+    overwrite: bool = False,
 ) -> str:
     """Write a report of several runs side by side; return where it lies.
 
@@ -115,12 +127,14 @@ def compare(
     out : str or path, default "comparison.html"
     csv : str or path, optional
         A folder for a CSV file of every table.
+    overwrite : bool, default False
+        Whether tables that are there are replaced; an older report is in any case.
     """
     from dcsvm_dask.diagnostics.report.report import compare as report_of
-    from dcsvm_dask.diagnostics.report.writing import refuse_other
+    from dcsvm_dask.diagnostics.report.writing import check_places
 
-    place = Location.of(out)
-    refuse_other(place)
+    place = Location.of(out, writable=True)
+    check_places(place, csv, overwrite=overwrite)
     opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
     text, tables = report_of([run.folder for run in opened])
     return _write(text, tables, place, csv)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dcsvm_dask.cli.options import quiet_option
+from dcsvm_dask.cli.options import overwrite_option, quiet_option
 
 
 @click.command("export")
@@ -18,8 +18,9 @@ from dcsvm_dask.cli.options import quiet_option
     "Runtime.",
 )
 @click.argument("file")
+@overwrite_option
 @quiet_option
-def command(run_place: str, form: str, file: str, quiet: bool) -> None:
+def command(run_place: str, form: str, file: str, overwrite: bool, quiet: bool) -> None:
     """Write the exact model of RUN to FILE in another program's format.
 
     Where the training data were scaled, an ONNX graph does the same to its input; for LIBSVM
@@ -27,7 +28,7 @@ def command(run_place: str, form: str, file: str, quiet: bool) -> None:
     """
     from dcsvm_dask import api
 
-    found = api.open_run(run_place).export(file, format=form)
+    found = api.open_run(run_place).export(file, format=form, overwrite=overwrite)
     if not quiet:
         click.echo(f"{found['n_support']} support vectors written to {found['model']}")
         for note in found["notes"]:

@@ -32,6 +32,9 @@ TRAINING_OPTIONS = (
 )
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
+overwrite_option = click.option(
+    "--overwrite", is_flag=True, help="Replace an older file, once the new one is whole."
+)
 report_option = click.option(
     "--report/--no-report",
     default=True,

@@ -6,18 +6,15 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import quiet_option
+from dcsvm_dask.cli.options import overwrite_option, quiet_option
 from dcsvm_dask.cli.predicting import predicting_options, test_part_note
 
 
 @click.command("predict")
 @click.argument("run_place", metavar="RUN")
 @click.argument("data")
-@click.option(
-    "--out",
-    required=True,
-    help="Where to: .csv, .npy, .parquet or .zarr; an older file there is replaced.",
-)
+@click.option("--out", required=True, help="Where to: .csv, .npy, .parquet or .zarr.")
+@overwrite_option
 @predicting_options
 @quiet_option
 def command(run_place: str, data: str, out: str, quiet: bool, **how: Any) -> None:

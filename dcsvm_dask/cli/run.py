@@ -52,7 +52,7 @@ def command(
         return
     folder = runs[0].folder.place.parent
     if report and available():
-        api.compare(runs, folder / "comparison.html", csv=folder / "comparison")
+        api.compare(runs, folder / "comparison.html", csv=folder / "comparison", overwrite=True)
     if not quiet:
         click.echo(results([run.folder for run in runs]))
         if found:

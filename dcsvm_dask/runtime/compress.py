@@ -45,6 +45,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, Ownership
 from dcsvm_dask.storage.model import write_whole
+from dcsvm_dask.storage.outputs import refuse_inside
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.rows_read import stack_rows, take_rows
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
@@ -94,6 +95,7 @@ def compress_run(
     if (out / "run.json").exists():
         raise InputError(f"{out}: a run lives there already; name another folder")
     refuse_foreign(out)
+    refuse_inside(out)
     model = _whole_model(run, choice)
     prepared = Preparation.read(run)
     rows = _sample(run, prepared, data, sample, seed)

@@ -65,6 +65,8 @@ def predict_file(
     choice: Choice,
     execution: Execution,
     announcer: Announcer,
+    *,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     """Write labels and decision values of rows to a file; see `open_predictions`.
 
@@ -74,9 +76,9 @@ def predict_file(
         ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``.
     """
     prepared = Preparation.read(run)
-    writer = open_predictions(out, prepared.classes)
+    writer = open_predictions(out, prepared.classes, overwrite=overwrite)
     rows = open_batches(data, prepared, labelled=False)
-    _check_out(run, rows, writer.target)
+    _check_out(rows, writer.target)
     n, seconds = 0, 0.0
     n_classes, scheme = len(prepared.classes), settings_of(run).multiclass
     with writer, closing(decided(run, rows, choice, execution, announcer)) as found:
@@ -164,8 +166,7 @@ def _about(choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:
     }
 
 
-def _check_out(run: RunFolder, rows: StoredRows | SentRows, target: Location) -> None:
+def _check_out(rows: StoredRows | SentRows, target: Location) -> None:
     """Refuse to write over what is read."""
-    stages = f"{run.place.url}/stages/"
-    if target.url == Location.of(rows.name).url or target.url.startswith(stages):
+    if target.url == Location.of(rows.name).url:
         raise InputError(f"out: {target} is what the prediction reads; give another name")

@@ -108,6 +108,7 @@ class Predictor:
         level: int | None = None,
         precision: str = "float32",
         execution: Execution | None = None,
+        overwrite: bool = False,
         quiet: bool = True,
     ) -> dict[str, Any]:
         """Write labels and decision values to a file, in bounded memory.
@@ -117,7 +118,10 @@ class Predictor:
         data : str or path, or what `predict` takes
         out : str or path
             ``.csv`` (header ``label,decision``), ``.npy`` (a structured array with these fields),
-            ``.parquet`` or ``.zarr``; local or an fsspec URL; written whole or not at all.
+            ``.parquet`` or ``.zarr``; local or an fsspec URL; written whole or not at all, and
+            not inside a run or a data set.
+        overwrite : bool, default False
+            Whether predictions that are there are replaced.
 
         Returns
         -------
@@ -127,7 +131,13 @@ class Predictor:
         """
         choice = self._choose(mode, level, precision)
         return predicting.predict_file(
-            self.folder, data, out, choice, execution or Execution(), self._announcer(quiet=quiet)
+            self.folder,
+            data,
+            out,
+            choice,
+            execution or Execution(),
+            self._announcer(quiet=quiet),
+            overwrite=overwrite,
         )
 
     def evaluate(
@@ -159,7 +169,13 @@ class Predictor:
             self.folder, data, choice, execution or Execution(), self._announcer(quiet=quiet)
         )
 
-    def export(self, file: Place, *, format: str = "libsvm") -> dict[str, Any]:  # noqa: A002
+    def export(
+        self,
+        file: Place,
+        *,
+        format: str = "libsvm",  # noqa: A002
+        overwrite: bool = False,
+    ) -> dict[str, Any]:
         """Write the run's model in another program's format.
 
         Parameters
@@ -170,6 +186,8 @@ class Predictor:
             lies beside it as a range file of svm-scale, ``FILE.range``. Or an ONNX graph, which
             scales rows itself: input ``rows``, float32, shape (N, n_features); outputs ``label``
             and ``decision``, shape (N,).
+        overwrite : bool, default False
+            Whether files that are there are replaced.
 
         Returns
         -------
@@ -179,12 +197,13 @@ class Predictor:
         Raises
         ------
         InputError
-            If there is no model of the whole problem, or the format has no form for it.
+            If there is no model of the whole problem, the format has no form for it, the file
+            exists, or it lies inside a run or a data set.
         """
         writers = {"libsvm": exporting.export_libsvm, "onnx": exporting.export_onnx}
         if format not in writers:
             raise InputError(f"format: {format!r} is not possible; give {' or '.join(writers)}")
-        return writers[format](self.folder, Location.of(file))
+        return writers[format](self.folder, Location.of(file), overwrite=overwrite)
 
     def compress(
         self,
@@ -239,7 +258,7 @@ class Predictor:
         choice = self._choose(None, 0, "float32")
         return compressing.compress_run(
             self.folder,
-            Location.of(out),
+            Location.of(out, writable=True),
             choice,
             bound=bound,
             data=data,

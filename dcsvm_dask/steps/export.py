@@ -21,6 +21,7 @@ from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.steps.predict import load_any, load_model
 from dcsvm_dask.steps.problem import ARRANGE, data_of, representatives, settings_of
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.outputs import output
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
@@ -106,7 +107,7 @@ def _pairs(run: RunFolder, form: str) -> PairsModel:
     return model
 
 
-def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
+def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) -> dict[str, Any]:
     """Write a run's model as a LIBSVM model file, and the scaling as a range file beside it.
 
     Returns
@@ -122,6 +123,11 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
         If the model is not committed or no sum of kernel values, or LIBSVM has no such kernel.
     """
     prepared = Preparation.read(run)
+    output(target, "file", overwrite=overwrite)
+    scaling = prepared.scaling
+    ranges = None
+    if scaling is not None and scaling.kind != "unit":
+        ranges = output(f"{target.url}.range", "file", overwrite=overwrite)
     labels = label_integers(prepared.classes)
     if len(labels) > 2:
         pairs = _pairs(run, "LIBSVM's format")
@@ -142,12 +148,9 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
             "features are numbered from 1 in the model, but from 0 in the training file: "
             "add 1 to the indices of rows for svm-predict"
         )
-    ranges = None
-    scaling = prepared.scaling
-    if scaling is not None and scaling.kind == "unit":
+    if scaling is not None and ranges is None:
         notes.append("svm-scale cannot scale rows to unit length: do that before svm-predict")
-    elif scaling is not None:
-        ranges = Location(f"{target.url}.range")
+    elif scaling is not None and ranges is not None:
         lines = range_lines(prepared.n_features, scaling.offset, scaling.factor)
         ranges.write_bytes("".join(lines).encode())
         notes.append(f"scale rows by `svm-scale -r {ranges} ROWS` before svm-predict")
@@ -161,7 +164,7 @@ def export_libsvm(run: RunFolder, target: Location) -> dict[str, Any]:
     }
 
 
-def export_onnx(run: RunFolder, target: Location) -> dict[str, Any]:
+def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) -> dict[str, Any]:
     """Write a run's model as an ONNX graph that takes raw rows.
 
     See `expansion_onnx`; of many classes `pairs_onnx` and `rest_onnx`.
@@ -178,6 +181,7 @@ def export_onnx(run: RunFolder, target: Location) -> dict[str, Any]:
         installed, or the file were larger than 2 GB.
     """
     prepared = Preparation.read(run)
+    output(target, "file", overwrite=overwrite)
     classes, own, scaling = label_array(prepared.classes), prepared.scaling, None
     if own is not None:
         scaling = RowScaling(own.offset, own.factor, own.kind == "unit")

@@ -34,6 +34,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.storage.files import sync_folder
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.outputs import exists_already, output, refuse_inside
 from dcsvm_dask.storage.rows_write import ArrayWriter
 
 Codes = NDArray[np.int32]
@@ -326,7 +327,7 @@ _WRITERS: dict[str, type[PredictionWriter]] = {
 
 
 def open_predictions(
-    out: str | os.PathLike[str] | Location, classes: list[Label]
+    out: str | os.PathLike[str] | Location, classes: list[Label], *, overwrite: bool = False
 ) -> PredictionWriter:
     """Return a writer of predictions; nothing is written before its context is entered.
 
@@ -338,14 +339,16 @@ def open_predictions(
         ``.parquet`` (columns as in CSV) or ``.zarr`` (a group of two arrays).
     classes : list of labels
         What the codes mean.
+    overwrite : bool, default False
+        Whether what is there is replaced, once the new predictions are whole.
 
     Raises
     ------
     InputError
-        If the extension is none of these, what it needs is not installed, or the place holds
-        something that is no file of predictions.
+        If the extension is none of these, what it needs is not installed, something is there, or
+        it lies inside a run or a data set.
     """
-    target = Location.of(out)
+    target = Location.of(out, writable=True)
     extension = os.path.splitext(target.name)[1].lower()  # noqa: PTH122 - may be a URL
     writer = _WRITERS.get(extension)
     if writer is None:
@@ -355,13 +358,16 @@ def open_predictions(
         )
     if writer is ParquetWriter and importlib.util.find_spec("pyarrow") is None:
         raise InputError("out: .parquet needs pyarrow: pip install 'dcsvm-dask[parquet]'")
-    if target.is_local:
-        path = Path(target.url)
-        if writer is not ZarrWriter and path.is_dir():
-            raise InputError(f"out: {target} is a folder; give the name of a file")
     # A store is asked in any case: better now than with all predictions made.
-    if target.exists() and writer is ZarrWriter and not _is_predictions(target):
-        raise InputError(f"out: {target} holds something that is not predictions; remove it")
+    if writer is not ZarrWriter:
+        output(target, overwrite=overwrite)
+        return writer(target, classes)
+    refuse_inside(target)
+    if target.exists():
+        if not _is_predictions(target):
+            raise InputError(f"out: {target} holds something that is not predictions; remove it")
+        if not overwrite:
+            raise exists_already(target)
     return writer(target, classes)
 
 

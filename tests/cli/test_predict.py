@@ -50,7 +50,9 @@ def test_predict_writes_labels_and_decisions(home: Path, tmp_path: Path) -> None
     values = run.decision_function(home / "d.zarr/test", execution=HERE)
     assert [float(line.split(",")[1]) for line in lines[1:]] == values.tolist()
     assert [line.split(",")[0] for line in lines[1:]] == np.where(values > 0, "out", "in").tolist()
-    quiet = invoke("predict", home / "run", home / "raw.csv", "--out", out, "--quiet")
+    quiet = invoke(
+        "predict", home / "run", home / "raw.csv", "--out", out, "--quiet", "--overwrite"
+    )
     assert (quiet.exit_code, quiet.output) == (0, "")
     assert len(out.read_text().splitlines()) == 201
 

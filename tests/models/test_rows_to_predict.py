@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -210,20 +211,24 @@ def test_scores_of_a_part_with_one_class() -> None:
     assert Scores(["a", "b"]).result()["accuracy"] == 0.0
 
 
-def test_predictions_do_not_replace_what_they_are_made_from(kept_run: Any) -> None:
+def test_predictions_do_not_replace_what_they_are_made_from(kept_run: Any, tmp_path: Path) -> None:
     made = kept_run()
-    with pytest.raises(InputError, match="what the prediction reads"):
+    with pytest.raises(InputError, match="lies inside the run"):
         made.run.predict_file(
             made.data.url, f"{made.run.folder.place}/stages/x.csv", execution=HERE
         )
+    rows = tmp_path / "rows.csv"
+    np.savetxt(rows, made.X_test[:5], delimiter=",")
+    with pytest.raises(InputError, match="what the prediction reads"):
+        made.run.predict_file(rows, rows, execution=HERE, overwrite=True)
 
 
 def test_runs_and_predictions_may_live_in_an_object_store(make_run: Any) -> None:
     made = make_run(place="memory://prediction-test", n=100)
-    out = "memory://prediction-test/out/p.npy"
+    out = "memory://prediction-test-out/p.npy"
     found = made.run.predict_file(made.data.open_part("test").url, out, execution=HERE)
     assert (found["out"], found["n_rows"]) == (out, 100)
     rows = np.load(io.BytesIO(Location(out).read_bytes()))
     assert np.array_equal(rows["decision"], made.run.decision_function(made.X_test, execution=HERE))
     with pytest.raises(InputError, match="only this process sees"):
-        made.run.predict_file(made.data.url, out, execution=Execution(workers=1))
+        made.run.predict_file(made.data.url, out, execution=Execution(workers=1), overwrite=True)

@@ -24,13 +24,13 @@ CLASSES = [[-1, 1], [0.5, 2], ["no, never", 'the "yes"'], [1, "other"]]
 
 
 def write(out: Any, classes: list[Any]) -> None:
-    with open_predictions(out, classes) as writer:
+    with open_predictions(out, classes, overwrite=True) as writer:
         writer.append(CODES[:2], VALUES[:2])
         writer.append(CODES[2:], VALUES[2:])
 
 
 def stop_midway(out: Any, classes: list[Any]) -> None:
-    with open_predictions(out, classes) as writer:
+    with open_predictions(out, classes, overwrite=True) as writer:
         writer.append(CODES, VALUES)
         raise RuntimeError("stop")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from dcsvm_dask.diagnostics.report.page import GENERATOR
 from dcsvm_dask.diagnostics.report.table import Table, to_csv
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.outputs import exists_already, refuse_inside
 from dcsvm_dask.storage.run import RunFolder
 
 NAME = "report.html"
@@ -16,6 +19,46 @@ HEAD_BYTES = 600
 def place_in(run: RunFolder) -> Location:
     """Return where a run's report lies."""
     return run.place / NAME
+
+
+def check_places(
+    page: Location,
+    csv: str | os.PathLike[str] | Location | None,
+    *,
+    own: Location | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Refuse places where a report may not be written, before it is made.
+
+    Parameters
+    ----------
+    page : Location
+        An older report there is replaced.
+    csv : str, path or Location, optional
+        The folder of its tables.
+    own : Location, optional
+        The one place in a run that a report has.
+    overwrite : bool, default False
+        Whether tables that are there are replaced.
+
+    Raises
+    ------
+    InputError
+        If something else lies there, or it is inside a run or a data set.
+    """
+    if page != own:
+        refuse_inside(page)
+    refuse_other(page)
+    if csv is None:
+        return
+    folder = Location.of(csv, writable=True)
+    refuse_inside(folder / "x.csv", "csv")
+    try:
+        tables = [name for name in folder.list() if name.endswith(".csv")]
+    except NotADirectoryError as error:
+        raise InputError(f"csv: {folder} is a file; name a folder") from error
+    if tables and not overwrite:
+        raise exists_already(folder / tables[0], "csv")
 
 
 def write_html(text: str, place: Location) -> None:
