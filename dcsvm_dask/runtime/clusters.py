@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import logging
 import multiprocessing
@@ -29,6 +30,10 @@ CONNECT_SECONDS = 10
 DASHBOARD_PORT = 8787
 SPAWNED_WITH = "distributed.nanny.pre-spawn-environ"
 QUIET_TRACKER = "ignore:resource_tracker"
+OPEN_TO_ALL = (
+    "the workers take connections from every user of this machine, who can run code as you: "
+    "`pip install cryptography`, or use --workers 0"
+)
 GUARD = (
     "worker processes import the script that starts them, so in a script train below "
     'if __name__ == "__main__":, or in this process alone by workers=0'
@@ -44,6 +49,9 @@ def local_cluster(
 ) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
 
+    Its connections need a certificate that is made for this cluster and lies in memory only, so
+    that no other user of the machine gets in; see `temporary_security`.
+
     Parameters
     ----------
     settings : mapping
@@ -58,6 +66,9 @@ def local_cluster(
     from distributed import Client, LocalCluster
 
     refuse_in_child()
+    security = temporary_security()
+    if security is None:
+        announcer.say(OPEN_TO_ALL)
     with contextlib.ExitStack() as stack:
         try:
             how = {SPAWNED_WITH: allocation(memory_limit), **settings}
@@ -69,6 +80,7 @@ def local_cluster(
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=memory_limit,
+                    security=security,
                     dashboard_address=f"127.0.0.1:{dashboard_port()}",
                     # What fails reaches the user as an error; what is done again needs no
                     # traceback.
@@ -87,6 +99,15 @@ def local_cluster(
                 kill_workers(cluster)
                 stack.close()
             raise
+
+
+def temporary_security() -> Any:
+    """Return certificates for one local cluster, None where `cryptography` is not installed."""
+    if importlib.util.find_spec("cryptography") is None:
+        return None
+    from distributed import Security
+
+    return Security.temporary()
 
 
 def kill_workers(cluster: Any) -> None:

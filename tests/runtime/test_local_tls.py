@@ -1,0 +1,100 @@
+"""Who gets into a local cluster: its own processes, nobody else on the machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.clusters import local_cluster
+from dcsvm_dask.runtime.events import Said
+
+
+class Heard(Callback):
+    """Keep what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def on_say(self, event: Said) -> None:
+        self.said.append(event.text)
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+def client(heard: Heard) -> Iterator[Any]:
+    """Give the client of a local cluster of one worker."""
+    from distributed import default_client
+
+    with local_cluster(1, 1 << 30, Announcer("run", [heard]), {}):
+        yield default_client()
+
+
+def welcomed(port: int) -> bool:
+    """Return whether Dask talks to who comes without a certificate."""
+    with socket.create_connection(("127.0.0.1", port), 30) as bare:
+        bare.sendall(bytes(64))
+        try:
+            return bare.recv(64)[:1] not in (b"", b"\x15")  # the end, an alert of TLS
+        except ConnectionResetError:
+            return False
+
+
+def test_every_process_needs_the_certificate_of_this_cluster(client: Any, heard: Heard) -> None:
+    from distributed import Security
+
+    worker = next(iter(client.scheduler_info()["workers"].values()))
+    addresses = [client.scheduler.address, worker["nanny"], *client.nthreads()]
+    assert len(addresses) == 3
+    assert all(address.startswith("tls://127.0.0.1:") for address in addresses)
+    assert client.submit(sum, [1, 2]).result() == 3
+    foreign = Security.temporary().get_connection_args("client")["ssl_context"]
+    for address in addresses:
+        port = int(address.rsplit(":", 1)[1])
+        assert not welcomed(port)
+        other = socket.create_connection(("127.0.0.1", port), 30)
+        with other, pytest.raises(ssl.SSLError):
+            foreign.wrap_socket(other)
+    assert heard.said == []
+
+
+def test_all_that_listens_does_so_on_loopback(client: Any) -> None:
+    """The dashboard among them: plain HTTP, to be looked at by who is on the machine."""
+    own = psutil.Process()
+    found = [
+        one.laddr.ip
+        for process in (own, *own.children(recursive=True))
+        for one in process.net_connections()
+        if one.status == psutil.CONN_LISTEN
+    ]
+    assert len(found) >= 4
+    assert set(found) == {"127.0.0.1"}
+
+
+def test_where_there_are_no_certificates_the_user_is_warned(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import default_client
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "cryptography" else find(name, *rest),
+    )
+    with local_cluster(1, 1 << 30, Announcer("run", [heard]), {}):
+        address = default_client().scheduler.address
+        assert address.startswith("tcp://127.0.0.1:")
+        assert welcomed(int(address.rsplit(":", 1)[1]))
+    assert "can run code as you: `pip install cryptography`" in heard.said[0]
