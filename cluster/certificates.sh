@@ -1,20 +1,74 @@
 #!/bin/sh
 # Make a certificate authority, and a certificate for scheduler, workers and clients each.
 #
-#     sh cluster/certificates.sh FOLDER
+#     sh cluster/certificates.sh [FOLDER [SCHEDULER-HOST...]]
 #
-# Who has a certificate of this authority may run anything on the cluster: keep the keys.
+# FOLDER is by default ~/.config/dcsvm/certificates; a folder inside a Git checkout is refused, so
+# that no key gets into a commit or an image. Hosts are names or addresses of the scheduler that its
+# certificate names besides dcsvm-scheduler. Who has a certificate of this authority may run anything
+# on the cluster: keep the keys.
 set -eu
-key="-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
-folder=${1:?usage: certificates.sh FOLDER}
+folder=${1:-${XDG_CONFIG_HOME:-$HOME/.config}/dcsvm/certificates}
+[ $# -eq 0 ] || shift
+days=365
 umask 077
+
 mkdir -p "$folder"
 cd "$folder"
-openssl req -x509 $key -days 365 -subj "/CN=dcsvm authority" \
-    -keyout authority-key.pem -out authority.pem
-for who in scheduler worker client; do
-    openssl req $key -subj "/CN=dcsvm $who" -keyout "$who-key.pem" -out request.pem
-    openssl x509 -req -in request.pem -days 365 -CA authority.pem -CAkey authority-key.pem \
-        -CAcreateserial -out "$who.pem"
+if git rev-parse --show-toplevel >/dev/null 2>&1; then
+    rmdir "$PWD" 2>/dev/null || true # empty: made just now
+    echo "certificates.sh: $folder lies in a Git checkout; name a folder outside of it" >&2
+    exit 2
+fi
+if [ -e authority-key.pem ]; then
+    echo "certificates.sh: $folder has an authority already; name another folder" >&2
+    exit 2
+fi
+
+# What a certificate is for. A scheduler and a worker are server and client: they listen, and they
+# connect to others. A client only connects, so its certificate cannot pose as a scheduler.
+names="DNS:dcsvm-scheduler"
+for host in "$@"; do
+    case $host in
+        *[!0-9.]*) case $host in *:*) names="$names,IP:$host" ;; *) names="$names,DNS:$host" ;; esac ;;
+        *) names="$names,IP:$host" ;;
+    esac
 done
-rm request.pem authority.srl
+leaf="basicConstraints = critical, CA:false
+keyUsage = critical, digitalSignature
+subjectKeyIdentifier = hash
+authorityKeyIdentifier = keyid"
+cat >openssl.cnf <<END
+[req]
+distinguished_name = nothing
+[nothing]
+[authority]
+basicConstraints = critical, CA:true, pathlen:0
+keyUsage = critical, keyCertSign, cRLSign
+subjectKeyIdentifier = hash
+[scheduler]
+$leaf
+extendedKeyUsage = serverAuth, clientAuth
+subjectAltName = $names
+[worker]
+$leaf
+extendedKeyUsage = serverAuth, clientAuth
+subjectAltName = DNS:dcsvm-worker
+[client]
+$leaf
+extendedKeyUsage = clientAuth
+subjectAltName = DNS:dcsvm-client
+END
+
+key="-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+openssl req -config openssl.cnf -x509 -extensions authority $key -sha256 -days "$days" \
+    -subj "/CN=dcsvm authority" -keyout authority-key.pem -out authority.pem
+for who in scheduler worker client; do
+    openssl req -config openssl.cnf $key -sha256 -subj "/CN=dcsvm $who" \
+        -keyout "$who-key.pem" -out request.pem
+    openssl x509 -req -in request.pem -sha256 -days "$days" -CA authority.pem \
+        -CAkey authority-key.pem -set_serial "0x$(openssl rand -hex 16)" \
+        -extfile openssl.cnf -extensions "$who" -out "$who.pem"
+done
+rm request.pem openssl.cnf
+echo "$folder: authority.pem for everybody, a certificate and a key for each kind of process"
