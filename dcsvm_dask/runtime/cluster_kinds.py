@@ -25,6 +25,7 @@ from dcsvm_dask.runtime.preload import MODULE
 
 SETTINGS = Path(__file__).with_name("dask.yaml")
 PRELOAD = "distributed.nanny.preload"
+ENCRYPTION = "distributed.comm.require-encryption"
 CACHE = "NUMBA_CACHE_DIR"
 LOOPBACK = "127.0.0.1"
 WORKER_PAGES = f"{LOOPBACK}:0"
@@ -131,6 +132,11 @@ def job_of(worker: Any) -> str:
     return str(worker.name).rsplit("-", 1)[0]
 
 
+def scheme(file: ClusterFile) -> str:
+    """Return how processes that are started over SSH talk: by TLS where the file asks for it."""
+    return "tls" if settings(file).get(ENCRYPTION) else "tcp"
+
+
 def ssh_arguments(file: ClusterFile) -> dict[str, Any]:
     """Return the keyword arguments of distributed's SSHCluster."""
     said = dict(file.options)
@@ -138,6 +144,7 @@ def ssh_arguments(file: ClusterFile) -> dict[str, Any]:
         "hosts": list(file.hosts),
         "connect_options": {"connect_timeout": CONNECT_SECONDS, **said.pop("connect_options", {})},
         "scheduler_options": {
+            "protocol": f"{scheme(file)}://",
             "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}",
             **said.pop("scheduler_options", {}),
         },

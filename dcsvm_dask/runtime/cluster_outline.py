@@ -20,6 +20,7 @@ from dcsvm_dask.runtime.cluster_kinds import (
     WORKER_WORDS,
     exported,
     job_script,
+    scheme,
     settings,
     ssh_arguments,
 )
@@ -59,9 +60,17 @@ def _ssh(file: ClusterFile) -> Iterator[str]:
     python = file.options.get("remote_python")
     dask = f"{python[0] if isinstance(python, list) else python or 'python'} -m dask"
     folder = arguments["worker_options"].get("local_directory")
-    scheduler = ["scheduler", "--dashboard-address"]
+    protocol = scheme(file)
+    scheduler = ["scheduler", "--protocol", protocol, "--dashboard-address"]
     scheduler.append(arguments["scheduler_options"]["dashboard_address"])
-    worker = ["worker", f"tcp://{head}:8786", "--nthreads", "1", "--nworkers", str(file.together)]
+    worker = [
+        "worker",
+        f"{protocol}://{head}:8786",
+        "--nthreads",
+        "1",
+        "--nworkers",
+        str(file.together),
+    ]
     worker += ["--memory-limit", str(file.memory), *WORKER_WORDS]
     worker += ["--local-directory", str(folder)] if folder else []
     yield f"{file.name} would start over SSH a scheduler on {head}, and on each of"

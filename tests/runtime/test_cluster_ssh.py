@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -28,6 +29,14 @@ options:
   connect_options: {{port: {port}, known_hosts: null, username: x, client_keys: null}}
   worker_options: {{local_directory: {folder}}}
 """
+TLS = """dask:
+  distributed.comm.require-encryption: true
+  distributed.comm.tls.ca-file: {0}/authority.pem
+  distributed.comm.tls.scheduler: {{cert: {0}/scheduler.pem, key: {0}/scheduler-key.pem}}
+  distributed.comm.tls.worker: {{cert: {0}/worker.pem, key: {0}/worker-key.pem}}
+  distributed.comm.tls.client: {{cert: {0}/client.pem, key: {0}/client-key.pem}}
+"""
+CERTIFICATES = Path(__file__).parents[2] / "cluster" / "certificates.sh"
 
 
 class Host:
@@ -99,7 +108,9 @@ def host() -> Iterator[Host]:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("protocol", ["tcp", "tls"])
 def test_hosts_reached_by_ssh_train_and_are_left_as_they_were(
+    protocol: str,
     host: Host,
     cache: str,
     command: Callable[..., Any],
@@ -109,10 +120,18 @@ def test_hosts_reached_by_ssh_train_and_are_left_as_they_were(
     look: Any,
 ) -> None:
     file = tmp_path / "ssh.yaml"
-    file.write_text(FILE.format(cache=cache, port=host.port, folder=tmp_path))
+    text = FILE.format(cache=cache, port=host.port, folder=tmp_path)
+    if protocol == "tls":
+        if shutil.which("openssl") is None:
+            pytest.skip("needs openssl")
+        made = tmp_path / "certificates"
+        subprocess.run(["sh", CERTIFICATES, made], check=True, capture_output=True)
+        text += TLS.format(made)
+    file.write_text(text)
     words = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
     train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *words)
     assert train.wait() == 0, train.said
+    assert f"scheduler {protocol}://" in train.said
     assert "dashboard http://127.0.0.1:" in train.said
     run = api.open_run(tmp_path / "run")
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
