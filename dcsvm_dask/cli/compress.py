@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import quiet_option
+from dcsvm_dask.cli.options import echo, quiet_option
 from dcsvm_dask.cli.predicting import place_options, test_part_note
 
 
@@ -49,9 +49,9 @@ def command(
 
     note = None if quiet or data is None else test_part_note(data)
     if note is not None:
-        click.echo(note, err=True)
+        echo(note, err=True)
     found = api.open_run(run_place).compress(out, data=data, quiet=quiet, **how)
-    click.echo(json.dumps(found, indent=1) if as_json else describe(found))
+    echo(json.dumps(found, indent=1) if as_json else describe(found))
 
 
 def describe(found: dict[str, Any]) -> str:

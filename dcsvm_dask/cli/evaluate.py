@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import quiet_option
+from dcsvm_dask.cli.options import echo, quiet_option
 from dcsvm_dask.cli.predicting import predicting_options, test_part_note
 
 
@@ -26,9 +26,9 @@ def command(run_place: str, data: str, as_json: bool, quiet: bool, **how: Any) -
 
     note = None if quiet else test_part_note(data)
     if note is not None:
-        click.echo(note, err=True)
+        echo(note, err=True)
     found = api.open_run(run_place).evaluate(data, quiet=quiet, **how)
-    click.echo(json.dumps(found, indent=1) if as_json else describe(found))
+    echo(json.dumps(found, indent=1) if as_json else describe(found))
 
 
 def describe(found: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dcsvm_dask.cli.options import overwrite_option, quiet_option
+from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option
 
 
 @click.command("export")
@@ -30,6 +30,6 @@ def command(run_place: str, form: str, file: str, overwrite: bool, quiet: bool) 
 
     found = api.open_run(run_place).export(file, format=form, overwrite=overwrite)
     if not quiet:
-        click.echo(f"{found['n_support']} support vectors written to {found['model']}")
+        echo(f"{found['n_support']} support vectors written to {found['model']}")
         for note in found["notes"]:
-            click.echo(note, err=True)
+            echo(note, err=True)

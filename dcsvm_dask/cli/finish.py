@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-import click
+from dcsvm_dask.cli.options import echo
 
 NOT_CONVERGED = 3
 
@@ -17,16 +17,16 @@ def finish(run: Any, quiet: bool, log_json: bool = False) -> None:
     from dcsvm_dask.diagnostics.summary import is_exact
 
     if is_search(run.folder) and not log_json:
-        click.echo("" if quiet else told_of_search(run), nl=not quiet)
+        echo("" if quiet else told_of_search(run), nl=not quiet)
         return
 
     status = run.status()
     if log_json:
         from dcsvm_dask.diagnostics.json_lines import json_line
 
-        click.echo(json_line("Status", time.time(), {"status": status}))
+        echo(json_line("Status", time.time(), {"status": status}))
     elif not quiet:
-        click.echo(told(run, status))
+        echo(told(run, status))
     if status["state"] == "complete" and is_exact(status) and not status["converged"]:
         sys.exit(NOT_CONVERGED)
 

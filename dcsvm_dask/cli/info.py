@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import quiet_option
+from dcsvm_dask.cli.options import echo, quiet_option
 
 
 @click.command()
@@ -19,7 +19,7 @@ def command(data: str, as_json: bool, quiet: bool) -> None:
     del quiet  # what is printed is the result
     found = describe(data)
     if as_json:
-        click.echo(json.dumps(found, indent=1))
+        echo(json.dumps(found, indent=1))
     else:
         show(found)
 
@@ -58,24 +58,24 @@ def describe(place: Any) -> dict[str, Any]:
 def show(found: dict[str, Any]) -> None:
     """Print what `describe` found."""
     form = "sparse (CSR)" if found["sparse"] else "dense"
-    click.echo(found["data"])
-    click.echo(
+    echo(found["data"])
+    echo(
         f"  {found['features']:,} features, {form}, chunks of {found['chunk_rows']:,} rows, "
         f"scaling {found['scaling'] or 'none'}"
     )
     if found["positive"] is not None:
-        click.echo(f"  class 1 is {', '.join(map(str, found['positive']))} of the source")
+        echo(f"  class 1 is {', '.join(map(str, found['positive']))} of the source")
     for name, part in found["parts"].items():
         rows, distinct = part["rows"], part["distinct_rows"]
-        click.echo(f"  {name}: {rows:,} rows, {distinct:,} of them distinct, from {part['source']}")
+        echo(f"  {name}: {rows:,} rows, {distinct:,} of them distinct, from {part['source']}")
         pairs = list(zip(found["classes"], part["counts"], strict=True))
         for label, count in pairs[:20]:
-            click.echo(f"    class {label}: {count:,} rows ({count / max(1, rows):.1%})")
+            echo(f"    class {label}: {count:,} rows ({count / max(1, rows):.1%})")
         if len(pairs) > 20:
-            click.echo(f"    and {len(pairs) - 20} more classes")
+            echo(f"    and {len(pairs) - 20} more classes")
         if part["weights"] is not None:
             least, most, total = (f"{part['weights'][key]:g}" for key in ("least", "most", "sum"))
-            click.echo(f"    rows weigh {least} to {most}, {total} together")
+            echo(f"    rows weigh {least} to {most}, {total} together")
         if found["sparse"]:
-            click.echo(f"    {part['density']:.3%} of cells are not zero")
-        click.echo(f"    fingerprint {part['fingerprint']}")
+            echo(f"    {part['density']:.3%} of cells are not zero")
+        echo(f"    fingerprint {part['fingerprint']}")

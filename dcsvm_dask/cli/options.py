@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.masking import printable
 
 Command = Callable[..., Any]
 
@@ -49,6 +50,11 @@ log_json_option = click.option(
 cluster_option = click.option(
     "--cluster", metavar="FILE", help="Cluster file to start workers from; see `dcsvm cluster`."
 )
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text; labels, names and messages of a foreign folder do not drive the terminal."""
+    click.echo(printable(text), err=err, nl=nl)
 
 
 def execution_options(command: Command) -> Command:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import overwrite_option, quiet_option
+from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option
 from dcsvm_dask.cli.predicting import predicting_options, test_part_note
 
 
@@ -26,10 +26,10 @@ def command(run_place: str, data: str, out: str, quiet: bool, **how: Any) -> Non
 
     note = None if quiet else test_part_note(data)
     if note is not None:
-        click.echo(note, err=True)
+        echo(note, err=True)
     found = api.open_run(run_place).predict_file(data, out, quiet=quiet, **how)
     if not quiet:
-        click.echo(
+        echo(
             f"{found['n_rows']} rows, {_model(found)}, {found['ms_per_row']:.4g} ms a row; "
             f"written to {found['out']}"
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import quiet_option
+from dcsvm_dask.cli.options import echo, quiet_option
 
 LEFT = 130
 """Exit status where Ctrl-C ended the watching, as shells have it."""
@@ -48,11 +48,9 @@ def command(run_place: str, as_json: bool, watch: bool, interval: float, quiet: 
         except KeyboardInterrupt:
             sys.exit(LEFT)
         found = _status(run)
-        click.echo(
-            json_line("Status", time.time(), {"status": found}) if as_json else told(run, found)
-        )
+        echo(json_line("Status", time.time(), {"status": found}) if as_json else told(run, found))
     elif as_json:
-        click.echo(json.dumps(_status(run), indent=1))
+        echo(json.dumps(_status(run), indent=1))
     else:
         show(run)
 
@@ -83,4 +81,4 @@ def show(run: Any) -> None:
             plain, many = console.options.ascii_only, 1000
             console.print(table(progress, time.time(), console.width, many, ascii_only=plain))
             console.print()
-    click.echo(told_of_search(run) if is_search(run.folder) else summary(found))
+    echo(told_of_search(run) if is_search(run.folder) else summary(found))

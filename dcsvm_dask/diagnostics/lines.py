@@ -7,6 +7,7 @@ from typing import TextIO
 
 from dcsvm_dask.diagnostics.numbers import counted
 from dcsvm_dask.diagnostics.outline import in_brief
+from dcsvm_dask.masking import printable
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Event,
@@ -61,7 +62,7 @@ class Lines(Callback):
         if self._begin is None:
             self._begin = event.time
         elapsed = max(0.0, event.time - self._begin)
-        print(f"{elapsed:7.1f} s  {text}", file=self._stream, flush=True)
+        print(f"{elapsed:7.1f} s  {printable(text)}", file=self._stream, flush=True)
 
 
 def fault(event: TaskFailed | WorkerLost | NoWorkers) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from dcsvm_dask.diagnostics.colours import GREEN, GREY, ORANGE, RED
@@ -37,10 +38,10 @@ def run_html(status: dict[str, Any], links: dict[str, str]) -> str:
     """
     state = str(status["state"])
     head = (
-        f'<b>{escape(status["run"])}</b> &nbsp;<span style="background:{STATES[state]};'
-        f'color:#fff;border-radius:3px;padding:1px 7px">{state}</span>'
+        f'<b>{escape(status["run"])}</b> &nbsp;<span style="background:{STATES.get(state, GREY)};'
+        f'color:#fff;border-radius:3px;padding:1px 7px">{escape(state)}</span>'
     )
-    said = escape(status["message"])
+    said = str(status["message"])
     if state == "complete" and is_exact(status):
         said = "the exact model" if status["converged"] else "the rounds ended before convergence"
     elif state == "complete" and status["approximates"]:
@@ -53,7 +54,7 @@ def run_html(status: dict[str, Any], links: dict[str, str]) -> str:
         f'<a href="{escape(address)}" target="_blank">{escape(name)}</a>'
         for name, address in links.items()
     )
-    parts = [head, said, _table(history(status)), anchors]
+    parts = [head, escape(said), _table(history(status)), anchors]
     return f'<div style="line-height:1.7">{"<br>".join(part for part in parts if part)}</div>'
 
 
@@ -64,11 +65,12 @@ def links(run: RunFolder, *, running: bool) -> dict[str, str]:
         begins = [entry for part in read_journal(run) for entry in part if "dashboard" in entry]
     except InputError:  # damaged: there are links less
         begins = []
-    if running and begins and begins[-1]["dashboard"]:
-        found["live page"] = begins[-1]["dashboard"].removesuffix("/status") + "/dcsvm"
+    page = str(begins[-1]["dashboard"] or "") if begins else ""
+    if running and page.startswith(("http://", "https://")):  # no script of a foreign folder
+        found["live page"] = page.removesuffix("/status") + "/dcsvm"
     report = run.place / "report.html"
     if report.is_local and report.exists():
-        found["report"] = f"file://{report}"
+        found["report"] = Path(report.url).as_uri()
     return found
 
 
@@ -82,6 +84,6 @@ def _table(entries: list[dict[str, Any]]) -> str:
     for entry in shown:
         cells = ["" if entry[key] is None else form.format(entry[key]) for key, _, form in _COLUMNS]
         cells = [f'<td style="{_CELL}">{cell}</td>' for cell in cells]
-        name = f'<td style="text-align:left;padding:1px 10px">{entry["stage"]}</td>'
+        name = f'<td style="text-align:left;padding:1px 10px">{escape(str(entry["stage"]))}</td>'
         rows.append(f"<tr>{name}{''.join(cells)}</tr>")
     return f'<table style="border-collapse:collapse">{"".join(rows)}</table>'

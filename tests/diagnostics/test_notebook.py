@@ -11,6 +11,7 @@ import pytest
 
 from dcsvm_dask.api import Run
 from dcsvm_dask.diagnostics.frames import to_frame
+from dcsvm_dask.diagnostics.notebook import links, run_html
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.journal import Journal, read_journal
 from dcsvm_dask.storage.location import Location
@@ -83,3 +84,28 @@ def test_without_pandas_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPat
     records: list[dict[str, Any]] = [{"time": 1.0}]
     with pytest.raises(ValueError, match=r"dcsvm-dask\[pandas\]"):
         to_frame(records)
+
+
+def test_names_of_a_foreign_run_are_text_and_no_html(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole_run(run)
+    script = "<script>alert(1)</script>"
+    found = Run(run).status()
+    stages = {**found["stages"], script: found["stages"]["level-1"]}
+    found["stage_seconds"][script] = 1.0
+    for change in (
+        {"state": "running"},
+        {"state": script, "message": script},
+        {"state": "complete", "stage": f"level-1{script}", "approximates": False},
+        {"state": "complete", "stage": script, "approximates": True, "method": script},
+    ):
+        text = run_html({**found, "stages": stages, **change}, {script: f'"{script}'})
+        assert "&lt;script&gt;" in text
+        assert "<script" not in text
+        ET.fromstring(text.replace("<br>", "<br/>").replace("&nbsp;", " "))
+    journal = Announcer(run.place.url, [Journal(run)])
+    journal.send({**BEGIN, "dashboard": "javascript:alert(1)//status"})
+    journal.drain()
+    leave(run, "running")
+    assert "live page" not in links(run, running=True)

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.numbers import aligned, brief, clock
 from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.diagnostics.terminal.closing import closing
 from dcsvm_dask.diagnostics.terminal.columns import COLUMNS, figures, headings, layout, line
 from dcsvm_dask.diagnostics.terminal.live import Terminal, kernel_text
-from dcsvm_dask.diagnostics.terminal.rows import rows
-from dcsvm_dask.diagnostics.terminal.table import table
+from dcsvm_dask.diagnostics.terminal.rows import Row, rows
+from dcsvm_dask.diagnostics.terminal.table import row_line, table
 from dcsvm_dask.runtime.events import RunEnds, Said, StageDone, TaskFailed, WorkerLost
 from tests.diagnostics.conftest import Recorder, Trained
 
@@ -195,3 +196,23 @@ def test_a_level_whose_blocks_never_meet_is_known_exactly() -> None:
     level["objective_error"] = 4.0
     assert figures(0.0, "level-1", level, 0.5)["objective"].startswith("~-50 ")
     assert figures(0.0, "level-1", level, 0.5)["error"] == "+-4"
+
+
+def test_what_a_foreign_run_says_is_neither_markup_nor_a_command_to_the_terminal() -> None:
+    evil = "[red]x[/nothing] \x1b]0;owned\x07\x1b[2J[link=file:///etc/passwd]y[/link]"
+    file = io.StringIO()
+    terminal = Terminal(Console(file=file, width=200))
+    terminal.on_event(Said("run", 1.0, evil))
+    terminal.on_event(TaskFailed("run", 3.0, evil, "solve-0", "w", evil))
+    terminal.on_event(RunEnds("run", 4.0, "failed", evil, converged=False))
+    terminal._sentence(Said("run", 5.0, ""), evil, evil)
+    row = row_line(Row(evil, "done", 1.0, "", None, None), 200, ascii_only=False)
+    terminal._console.print(row)
+    plain = io.StringIO()
+    lines = Lines(plain)
+    lines.on_event(Said("run", 1.0, evil))
+    for text in (file.getvalue(), plain.getvalue()):
+        assert "[red]x[/nothing]" in text
+        assert r"\x1b]0;owned\x07\x1b[2J" in text
+        assert "\x1b" not in text
+        assert "\x07" not in text

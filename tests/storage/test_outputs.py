@@ -68,7 +68,7 @@ def test_nothing_is_written_inside_a_run_or_a_data_set(name: str, inside: str, h
 
 
 @pytest.mark.parametrize("form", ["libsvm", "onnx"])
-@pytest.mark.parametrize("name", ["run.json", "state.json"])
+@pytest.mark.parametrize("name", ["run.json", "preparation.json"])
 def test_an_export_does_not_replace_a_run(form: str, name: str, home: Path) -> None:
     whole = (home / "run" / name).read_bytes()
     words = ["export", str(home / "run"), "--format", form, str(home / "run" / name), "--overwrite"]

@@ -15,6 +15,7 @@ from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.diagnostics.terminal.closing import shown
 from dcsvm_dask.diagnostics.terminal.columns import figures, has_time, headings, is_point, line
 from dcsvm_dask.diagnostics.terminal.table import table
+from dcsvm_dask.masking import printable
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Event,
@@ -179,7 +180,7 @@ class Terminal(Callback):
         if "error" in texts and not self._ascii:
             texts["error"] = texts["error"].replace("+-", "±")
         return Text(
-            line(texts, self._console.width),
+            printable(line(texts, self._console.width)),
             style=GREY if event.resumed else "",
             no_wrap=True,
             overflow="crop",
@@ -198,9 +199,10 @@ class Terminal(Callback):
             texts.append(clock(self._progress.elapsed(event.time)))
         if about:
             grid.add_column(width=11)
-            texts.append(about)
+            # As a text: a cell that is a string would be read as Rich's markup.
+            texts.append(Text(printable(about)))
         grid.add_column()
-        grid.add_row(*texts, Text(text, style=style))
+        grid.add_row(*texts, Text(printable(text), style=style))
         self._console.print(grid)
 
     def _print(self, *texts: str, style: str = "") -> None:
@@ -208,7 +210,7 @@ class Terminal(Callback):
         from rich.text import Text
 
         between = " | " if self._ascii else " · "
-        self._console.print(Text(between.join(texts), style=style))
+        self._console.print(Text(printable(between.join(texts)), style=style))
 
 
 def ending_in_score(stage: str) -> tuple[str, ...]:

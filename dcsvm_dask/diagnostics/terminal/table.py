@@ -9,6 +9,7 @@ from dcsvm_dask.diagnostics.colours import GREY, RED, STATES
 from dcsvm_dask.diagnostics.numbers import brief, clock
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress
 from dcsvm_dask.diagnostics.terminal.rows import STOPPED, Row, rows
+from dcsvm_dask.masking import printable
 from dcsvm_dask.runtime.events import NoWorkers, TaskFailed, WorkerLost
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def row_line(row: Row, width: int, *, ascii_only: bool) -> Text:
     counts = COUNTS[0 if width >= WIDE else 1]
     bar = min(LONGEST_BAR, width - NAME - counts - SECONDS - LEFT - 4)
     text = Text(no_wrap=True, overflow="crop")
-    text.append(f"{row.name:<{NAME}}  ", style=STYLES[row.state])
+    text.append(f"{printable(row.name):<{NAME}}  ", style=STYLES[row.state])
     if bar >= SHORTEST_BAR:
         text.append_text(bar_text(row, bar, ascii_only=ascii_only))
     count = row.count if len(row.count) <= counts else row.count.split(": ")[-1]
@@ -95,7 +96,7 @@ def foot(progress: Progress, now: float, width: int, *, ascii_only: bool) -> lis
     parts += [(text, "") for text in standing(progress)]
     parts += [(text, RED) for text in faults(progress)]
     if progress.beginning is not None and progress.beginning.dashboard and not progress.ending:
-        parts.append((page(progress.beginning.dashboard), GREY))
+        parts.append((printable(page(progress.beginning.dashboard)), GREY))
     between = " | " if ascii_only else " · "
     lines = [Text(no_wrap=True, overflow="crop")]
     for text, style in parts:
