@@ -278,8 +278,9 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
                 arranged,
                 sizes.arranging(),
                 0.0,
-                sizes.arranged_bytes(),
+                sizes.arranged_bytes() + sizes.shuffled_bytes(),
                 core_seconds=seconds,
+                passing_bytes=sizes.shuffled_bytes(),
                 relief=RELIEF,
             )
         ]

@@ -93,9 +93,9 @@ class Attempt:
     owner: Ownership | None = None
     _written: list[str] = field(default_factory=list, repr=False)
 
-    def write(self, name: str, array: np.ndarray) -> None:
-        """Write one array."""
-        write_array(self.place / name, array)
+    def write(self, name: str, array: np.ndarray, chunk: int | None = None) -> None:
+        """Write one array, in chunks of so many rows or of about 4 MB."""
+        write_array(self.place / name, array, chunk)
         self._written.append(name)
 
     def commit(self, record: Record) -> bool:
