@@ -29,7 +29,7 @@ from dcsvm_dask.steps.problem import (
 )
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.permute import permuted
-from dcsvm_dask.storage.rows import open_rows, write_rows
+from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
 from dcsvm_dask.storage.spool import Column, RowSpool
 
@@ -157,7 +157,7 @@ class HeldOut:
         if self.sorted_rows is None:
             yield from self.batches(np.empty(0, dtype=np.int64), most)
             return
-        rows = open_rows(self.sorted_rows.place / "rows")
+        rows = self.sorted_rows.open_rows("rows")
         first = int(np.count_nonzero(self.block < block))
         last = first + int(np.count_nonzero(self.block == block))
         for start in range(first, last, most):

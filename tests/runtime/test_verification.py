@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from dcsvm_dask.runtime.events import Said
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Committed, RunFolder
+from tests.left import rewrite_state
 
 HERE = Execution(workers=0)
 
@@ -35,11 +37,11 @@ class Heard(Callback):
 def left(undisturbed: api.Run, tmp_path: Path) -> Path:
     """Give a copy of the undisturbed run that looks as if it had been killed at its end."""
     place = Path(shutil.copytree(undisturbed.url, tmp_path / "left"))
-    state = Location.of(place / "state.json")
-    state.write_json({**state.read_json(), "state": "running"})
+    rewrite_state(place, state="running")
     return place
 
 
+@pytest.mark.long
 def test_workers_compare_the_checksums_not_the_client(
     left: Path, undisturbed: api.Run, look: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +94,7 @@ def test_tasks_are_few_and_take_all_nodes(
     calls, check = list[Any](), verification.check_nodes
 
     def spy(run_url: str, names: list[tuple[str, str]]) -> tuple[int, str]:
+        assert threading.current_thread().name.startswith("dcsvm_check")
         calls.append(names)
         return check(run_url, names)
 
