@@ -5,8 +5,7 @@
 Ingests generated rows, then clusters them into as many blocks as there are parts and writes them
 in block order by that many tasks, all in this process, which keeps no chunk in memory from one
 task to the next. Counts every byte that comes out of a store: of arrays, pages and JSON objects.
-What a commit reads of what its own task has written, for the checksums, stands by itself. Writes
-``arrange.json``.
+Writes ``arrange.json``.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ from dcsvm_dask.runtime.callbacks import StopRun
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.executors import in_process
 from dcsvm_dask.steps import resources
-from dcsvm_dask.storage import run as run_module
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
@@ -68,8 +66,7 @@ def main() -> int:
                 found[parts] = {**count, "stored": stored, "seconds": seconds}
                 print(
                     f"{parts:4d} parts: read {count['read'] / stored:.2f} times the data's "
-                    f"{stored / 1e6:.0f} MB, and {count['checked'] / stored:.2f} times for the "
-                    f"checksums of what was written; {seconds:.1f} s",
+                    f"{stored / 1e6:.0f} MB; {seconds:.1f} s",
                     flush=True,
                 )
     write(chosen.out, found)
@@ -134,20 +131,18 @@ def chunks_not_kept(threads: int) -> Iterator[None]:
 
 @contextmanager
 def counted_bytes() -> Iterator[Counter[str]]:
-    """Count the bytes that stores give in the block, ``read`` and ``checked`` for commits."""
-    count, guard, checking = Counter[str](), threading.Lock(), threading.local()
+    """Count the bytes that stores give in the block, as ``read``."""
+    count, guard, store = Counter[str](), threading.Lock(), Location.store
 
     def add(n_bytes: int) -> None:
         with guard:
-            count["checked" if getattr(checking, "on", False) else "read"] += n_bytes
+            count["read"] += n_bytes
 
     class CountedStore(WrapperStore[Store]):
         async def get(self, *args: Any, **words: Any) -> Any:
             found = await self._store.get(*args, **words)
             add(0 if found is None else len(found))
             return found
-
-    store, checksums = Location.store, run_module._checksums
 
     def measured(name: str) -> Any:
         read = getattr(Location, name)
@@ -159,18 +154,10 @@ def counted_bytes() -> Iterator[Counter[str]]:
 
         return mock.patch.object(Location, name, call)
 
-    def checked(place: Location) -> Any:
-        checking.on = True
-        try:
-            return checksums(place)
-        finally:
-            checking.on = False
-
     with (
         measured("read_bytes"),
         measured("read_range"),
         mock.patch.object(Location, "store", lambda self: CountedStore(store(self))),
-        mock.patch.object(run_module, "_checksums", checked),
     ):
         yield count
 

