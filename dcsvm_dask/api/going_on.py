@@ -21,8 +21,10 @@ from dcsvm_dask.pipeline.training import check_goals, shape_of
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.runtime.header import read_header
 from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
+from dcsvm_dask.runtime.verification import refuse_damage
 from dcsvm_dask.steps.problem import ARRANGE, seen_by
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
@@ -96,11 +98,16 @@ def go_on(
             done = f"{folder.place} is complete already: nothing to do"
             Announcer(folder.place.url, follow).say(done)
             return Run(folder)
-        refuse_damage(folder)
-        if goals != before or dataset.url != folder.header["data"]["url"]:
-            folder = folder.changed(goals=goals.to_json(), data_url=dataset.url)
-        carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
-    return Run(folder)
+        following = reported(folder, follow) if report else follow
+
+        def checked(executor: Executor) -> RunFolder:
+            refuse_damage(folder, executor, lock.check_heartbeat)
+            if goals == before and dataset.url == folder.header["data"]["url"]:
+                return folder
+            return folder.changed(goals=goals.to_json(), data_url=dataset.url)
+
+        carry_run(folder, lock, execution, following, checked=checked)
+    return Run(RunFolder.open(folder.place))
 
 
 def check_levels(folder: RunFolder, goals: Goals, shape: Shape) -> None:
@@ -135,19 +142,3 @@ def check_search(folder: RunFolder, before: Goals, goals: Goals) -> None:
                 f"{name.replace('_', '-')}: {folder.place} is a search, which has no such goal; "
                 "leave it out"
             )
-
-
-def refuse_damage(folder: RunFolder) -> None:
-    """Refuse a run whose arrays are not those that were committed.
-
-    Raises
-    ------
-    InputError
-        With the place, and with what to delete so that it is made again.
-    """
-    for place in folder.damaged():
-        again = folder.what_makes_again(place.parent.name, place.name.rsplit(".", 1)[0])
-        raise InputError(
-            f"{place}: is damaged: its objects are not those that were committed; "
-            f"delete {again} and resume to make it again"
-        )

@@ -10,6 +10,7 @@ STEPS = {
     "cluster": PURPLE,
     "assign": "#b79fce",
     "order": "#9a86b8",
+    "pieces": "#9a86b8",
     "part": "#8f7aa8",
     "solve": BLUE,
     "improve": SKY,

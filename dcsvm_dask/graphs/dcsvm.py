@@ -10,9 +10,26 @@ from dcsvm_dask.graphs.committee import committee_stage
 from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
-from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters, level_slots, row_parts
+from dcsvm_dask.graphs.sizes import (
+    PAGES_OF_PIECE,
+    arrange_parts,
+    bottom_clusters,
+    level_slots,
+    row_parts,
+    shuffle_shares,
+)
 from dcsvm_dask.graphs.working_sets import working_sets
-from dcsvm_dask.steps import arrange, class_level, finish, level, partition, probe, score, solve
+from dcsvm_dask.steps import (
+    arrange,
+    class_level,
+    finish,
+    level,
+    partition,
+    probe,
+    score,
+    shuffle,
+    solve,
+)
 from dcsvm_dask.steps.node import Step
 from dcsvm_dask.steps.problem import ARRANGE, PROBE
 from dcsvm_dask.steps.settings import Settings
@@ -161,16 +178,40 @@ def merge_stage() -> Stage:
     return Stage(ARRANGE, (single(COMMIT, arrange.merge_repeats),), "arrange")
 
 
-def arrange_stage(settings: Settings, shape: Shape) -> Stage:
-    """Return the stage that clusters all rows and writes them in block order."""
+def arrange_stage(settings: Settings, shape: Shape, parts: int | None = None) -> Stage:
+    """Return the stage that clusters all rows and writes them in block order.
+
+    Parameters
+    ----------
+    parts : int, optional
+        Tasks that write rows in block order; None: as many as the data's size asks for.
+    """
     n_clusters = bottom_clusters(settings.clusters, shape.n_variables)
-    chunks = row_parts(shape.n_rows, settings.chunk_rows)
-    parts = arrange_parts(shape.n_bytes)
+    parts = arrange_parts(shape.n_bytes) if parts is None else parts
+    shuffled = parts > 1
+    if shuffled:
+        shares, pages = shuffle_shares(shape.n_bytes, parts), PAGES_OF_PIECE * parts
+        assigning = many(
+            "assign", shuffle.assign_and_sort, shares, "part", parts=shares, pages=pages
+        )
+        found = [single("pieces", shuffle.find_pieces, keep=Keep.STAGE, parts=parts, shares=shares)]
+    else:
+        shares, found = row_parts(shape.n_rows, settings.chunk_rows), []
+        assigning = many("assign", partition.assign_data, shares, "part", parts=shares)
     layers = (
         single("cluster", partition.cluster_data, n_clusters=n_clusters),
-        many("assign", partition.assign_data, chunks, "part", parts=chunks),
-        single("order", arrange.order_rows, keep=Keep.RUN, parts=chunks),
-        many("part", arrange.arrange_part, parts, "part", keep=Keep.RUN, parts=parts),
+        assigning,
+        single("order", arrange.order_rows, keep=Keep.RUN, parts=shares, readers=parts),
+        *found,
+        many(
+            "part",
+            arrange.arrange_part,
+            parts,
+            "part",
+            keep=Keep.RUN,
+            parts=parts,
+            shuffled=shuffled,
+        ),
         single(COMMIT, arrange.commit_arrangement, parts=parts),
     )
     return Stage(ARRANGE, layers, "arrange")

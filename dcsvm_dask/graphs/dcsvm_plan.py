@@ -83,7 +83,7 @@ def level_plans(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     levels, stages = len(settings.clusters), []
     if not (levels and goals.stop_at >= levels):
         stages.append(StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0))
-    arranged = sizes.arranged_bytes()
+    arranged = sizes.arranged_bytes() + sizes.shuffled_bytes()
     arranging = sizes.arranging_seconds()
     stages.append(
         StagePlan(
@@ -92,6 +92,7 @@ def level_plans(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             0.0,
             arranged,
             core_seconds=arranging,
+            passing_bytes=sizes.shuffled_bytes(),
             relief="lower the number of clusters",
         )
     )

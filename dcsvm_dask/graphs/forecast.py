@@ -13,7 +13,7 @@ from dcsvm_dask.clustering.grow import FLAT
 from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
 from dcsvm_dask.graphs.goals import Shape
 from dcsvm_dask.graphs.measured import Measured
-from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters
+from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters, shuffle_shares
 from dcsvm_dask.solvers.subsets import subset_sizes
 from dcsvm_dask.steps.estimate import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.steps.partition import (
@@ -97,6 +97,11 @@ class Forecast:
         return min(self.settings.chunk_rows, self.shape.n_rows) * self.row
 
     @property
+    def parts(self) -> int:
+        """Tasks that write rows in block order; where there are several, rows are shuffled."""
+        return arrange_parts(self.shape.n_bytes)
+
+    @property
     def set_rows(self) -> float:
         """Rows of the largest working set."""
         return min(self.n * self.measured.set_share, self.n, self.settings.set_cap)
@@ -147,12 +152,16 @@ class Forecast:
 
     def arranging(self) -> Need:
         """Return the need of the largest task that puts rows in block order."""
-        parts = arrange_parts(self.shape.n_bytes)
-        part = (2.5 * self.shape.n_bytes + 8 * VECTOR * self.shape.n_rows) / parts
+        part = (2.5 * self.shape.n_bytes + 8 * VECTOR * self.shape.n_rows) / self.parts
         order = 16 * self.shape.n_rows
+        assigned = 2 * self.chunk
+        if self.parts > 1:  # the rows of a share, the same in pages, their labels and order
+            shares = shuffle_shares(self.shape.n_bytes, self.parts)
+            assigned = (2 * self.shape.n_bytes + 6 * VECTOR * self.shape.n_rows) / shares
+            order += 3 * VECTOR * self.parts * shares
         return largest(
             self.choosing(bottom_clusters(self.settings.clusters, self.n)),
-            self.fixed(max(part, order, 2 * self.chunk)),
+            self.fixed(max(part, order, assigned)),
         )
 
     def level(self, n_clusters: int, *, bottom: bool) -> Need:
@@ -179,8 +188,8 @@ class Forecast:
         return largest(self.solving(rows, min(cap, self.n)), self.checking(self.n))
 
     def arranging_seconds(self) -> float:
-        """Return the time of a core for arranging: every part reads all rows."""
-        reads = 2 + arrange_parts(self.shape.n_bytes)
+        """Return the time of a core for arranging: sampled, assigned, read to be written."""
+        reads = 3
         return reads * self.shape.n_bytes / READ_PER_SECOND + LABEL_SECONDS * self.shape.n_rows
 
     def level_seconds(self, n_clusters: int) -> float:
@@ -195,6 +204,15 @@ class Forecast:
     def arranged_bytes(self) -> float:
         """Return the bytes that arranging writes: rows in block order, and which they are."""
         return self.n * (self.row + VECTOR + 6) + 2 * VECTOR * self.shape.n_rows
+
+    def shuffled_bytes(self) -> float:
+        """Return the bytes of the rows sorted by block, which are deleted when these are arranged.
+
+        With their codes and, since they may have some, weights.
+        """
+        if self.parts == 1:
+            return 0.0
+        return self.shape.n_bytes + 1.5 * VECTOR * self.shape.n_rows
 
     def point_bytes(self) -> float:
         """Return the bytes that a conquer round writes."""

@@ -96,5 +96,14 @@ def plan(settings: Settings, goals: Goals, shape: Shape, measured: Measured = TY
     numbers of rounds, which only the run can tell.
     """
     stages = BEGUN[settings.method].lay_out(Forecast(settings, shape, measured), goals)
-    written = sum(stage.written_bytes * min(stage.times, 2) for stage in stages)
-    return Plan(tuple(stages), int(written), shape.n_bytes, measured)
+    return Plan(tuple(stages), disk_bytes(stages), shape.n_bytes, measured)
+
+
+def disk_bytes(stages: list[StagePlan]) -> int:
+    """Return the bytes that some stages take at their most, one after the other."""
+    kept = most = 0.0
+    for stage in stages:
+        written = stage.written_bytes * min(stage.times, 2)
+        most = max(most, kept + written)
+        kept += written - stage.passing_bytes
+    return int(most)

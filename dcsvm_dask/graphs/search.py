@@ -278,14 +278,15 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
                 arranged,
                 sizes.arranging(),
                 0.0,
-                sizes.arranged_bytes(),
+                sizes.arranged_bytes() + sizes.shuffled_bytes(),
                 core_seconds=seconds,
+                passing_bytes=sizes.shuffled_bytes(),
                 relief=RELIEF,
             )
         ]
-    stages.append(
-        StagePlan(split, sizes.fixed(64 * shape.n_rows), 0.0, 8.0 * shape.n_rows, relief=None)
-    )
+    # Folds; or held-out rows with their classes and weights, block after block.
+    written = 8.0 * shape.n_rows + options.held_out * (sizes.row + 16)
+    stages.append(StagePlan(split, sizes.fixed(64 * shape.n_rows), 0.0, written, relief=None))
     block, every = n / clusters, list(range(len(candidates)))
     # Each C costs about as many kernel values again in steps.
     beside = block + (stand_ins.MOST if settings.clusters else 0)

@@ -7,6 +7,13 @@ import math
 ARRANGE_LEAST_BYTES = 32 << 20
 ARRANGE_MOST_BYTES = 256 << 20
 ARRANGE_PARTS = 16
+SHARE_LEAST_BYTES = 4 << 20
+SHARE_MOST_BYTES = 128 << 20
+SHARES = 64
+# Of a share, what a part takes: of less, heads and requests cost more than bytes.
+PIECE_LEAST_BYTES = 64 << 10
+# A part reads a page too many of each share: of all bytes, so many times less than all.
+PAGES_OF_PIECE = 16
 SLOT_ROWS = 2048
 MOST_SLOTS = 128
 # Without levels, rows are still arranged in blocks of about this many: neighbours lie together.
@@ -24,9 +31,28 @@ def row_parts(n_rows: int, chunk_rows: int) -> int:
 
 
 def arrange_parts(n_bytes: int) -> int:
-    """Return into how many tasks arranging is shared: every one reads all of the data set."""
-    part = min(max(n_bytes / ARRANGE_PARTS, ARRANGE_LEAST_BYTES), ARRANGE_MOST_BYTES)
-    return max(1, math.ceil(n_bytes / part))
+    """Return into how many tasks blocks are shared that put their rows in order.
+
+    Of more than one none reads the data set: rows are shuffled first.
+    """
+    return _tasks(n_bytes, ARRANGE_PARTS, ARRANGE_LEAST_BYTES, ARRANGE_MOST_BYTES)
+
+
+def shuffle_shares(n_bytes: int, parts: int) -> int:
+    """Return into how many tasks rows are shared that are written sorted by block.
+
+    Parameters
+    ----------
+    parts : int
+        Tasks that take a piece of each.
+    """
+    least = max(SHARE_LEAST_BYTES, parts * PIECE_LEAST_BYTES)
+    return _tasks(n_bytes, SHARES, least, SHARE_MOST_BYTES)
+
+
+def _tasks(n_bytes: int, wanted: int, least: int, most: int) -> int:
+    """Return how many tasks share some bytes: as many as wanted, or as the size of each allows."""
+    return max(1, math.ceil(n_bytes / min(max(n_bytes / wanted, least), most)))
 
 
 def level_slots(n_clusters: int, n_variables: int) -> int:

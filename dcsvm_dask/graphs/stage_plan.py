@@ -24,6 +24,8 @@ class StagePlan:
     """How many stages like it there are, typically."""
     core_seconds: float = 0.0
     """Time of a core for what is neither kernel values nor writing."""
+    passing_bytes: float = 0.0
+    """Those of them that are deleted when it is committed."""
     relief: str | None = "lower --block-cap"
     """What makes its largest task smaller, beside fewer rows; None: nothing does."""
 

@@ -26,8 +26,9 @@ from dcsvm_dask.models.compression import Block, check_kernel, compress, shares
 from dcsvm_dask.models.elimination import Path
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.calls import Pool, results
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.pool import Pool, open_pool, results
+from dcsvm_dask.runtime.pool import open_pool
 from dcsvm_dask.runtime.predict import REPORT_SECONDS, evaluate
 from dcsvm_dask.runtime.session import check_reach, method_of
 from dcsvm_dask.steps.batches import SentRows, StoredRows, open_batches

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from typing import Any, Protocol, cast
 
@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.graphs.graph import Graph
 from dcsvm_dask.runtime.announcer import Announcer, Message
+from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
 from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.tasks import TOPIC, listen, perform, to_dask
 from dcsvm_dask.steps import resources
@@ -49,6 +50,9 @@ class Executor(Protocol):
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Run what is not committed of a graph, until `check`, which is asked often, raises."""
+
+    def calls(self, name: str) -> AbstractContextManager[Pool]:
+        """Open a pool, where nodes run, for calls that are none; `name` begins their tasks'."""
 
 
 class InProcess:
@@ -111,6 +115,15 @@ class InProcess:
                         perform(*call)
         finally:
             listen(None)
+
+    @contextmanager
+    def calls(self, name: str) -> Iterator[Pool]:
+        """Open a pool of threads."""
+        with ThreadPoolExecutor(self._threads, f"dcsvm_{name}") as threads:
+            try:
+                yield ThreadCalls(threads, self._threads)
+            finally:
+                threads.shutdown(wait=True, cancel_futures=True)
 
     def _beside_each_other(self, calls: list[tuple[Any, ...]], width: int) -> None:
         """Run nodes on threads, in their order; callbacks are called here meanwhile."""
@@ -190,6 +203,11 @@ class OnCluster:
             raise error
         if error is not None:
             raise tasks_failed(error) from error
+
+    @contextmanager
+    def calls(self, name: str) -> Iterator[Pool]:
+        """Open a pool of the workers."""
+        yield ClusterCalls(self._client, f"dcsvm_{name}")
 
     def _wait(self, future: Any, check: Callable[[], None]) -> BaseException | None:
         """Wait for a future; return the exception that it ended with."""

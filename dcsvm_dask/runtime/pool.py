@@ -1,56 +1,18 @@
-"""Many calls of one function, side by side, their results in order, few of them under way."""
+"""A pool of workers or threads for calls that belong to no run's graph."""
 
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
-from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.session import open_executor
-
-Call = tuple[Callable[..., Any], tuple[Any, ...]]
-
-CALLS_PER_WORKER = 3
-"""Calls under way for each worker: one runs, others wait beside it."""
-
-
-class Pool(Protocol):
-    """Runs calls somewhere."""
-
-    width: int
-    """Calls that run at the same time."""
-
-    def submit(self, number: int, call: Call) -> Any:
-        """Begin a call; return something with ``result()`` and ``cancel()``."""
-
-
-def results(pool: Pool, calls: Iterable[tuple[Call, Any]]) -> Iterator[tuple[Any, Any]]:
-    """Yield the result of every call with what belongs to it, in order.
-
-    Calls are drawn only as results are taken, so that memory stays bounded however many there are.
-    """
-    waiting: deque[tuple[Any, Any]] = deque()
-    try:
-        for number, (call, belongs) in enumerate(calls):
-            waiting.append((pool.submit(number, call), belongs))
-            if len(waiting) >= CALLS_PER_WORKER * pool.width:
-                future, held = waiting.popleft()
-                yield future.result(), held
-        while waiting:
-            future, held = waiting.popleft()
-            yield future.result(), held
-    finally:
-        for future, _ in waiting:
-            future.cancel()
 
 
 @contextmanager
@@ -69,7 +31,7 @@ def open_pool(execution: Execution, announcer: Announcer, name: str) -> Iterator
     if in_threads and not execution.workers:
         threads = (os.cpu_count() or 1) if execution.workers is None else 1
         with threadpool_limits(1), ThreadPoolExecutor(threads, f"dcsvm_{name}") as threads_pool:
-            pool = _Threads(threads_pool, threads)
+            pool = ThreadCalls(threads_pool, threads)
             try:
                 yield pool
             finally:
@@ -78,49 +40,4 @@ def open_pool(execution: Execution, announcer: Announcer, name: str) -> Iterator
     with open_executor(execution, announcer):
         from distributed import default_client
 
-        yield _Cluster(default_client(), f"dcsvm_{name}")
-
-
-class _Threads:
-    def __init__(self, pool: ThreadPoolExecutor, width: int) -> None:
-        self._pool = pool
-        self.width = width
-
-    def submit(self, number: int, call: Call) -> Any:
-        del number
-        function, arguments = call
-        return self._pool.submit(function, *arguments)
-
-
-class _Cluster:
-    def __init__(self, client: Any, name: str) -> None:
-        from dask.base import tokenize
-
-        self._client = client
-        self._name = f"{name}-{tokenize(os.urandom(16))[:12]}"
-        self.width = max(1, sum(client.nthreads().values()))
-
-    def submit(self, number: int, call: Call) -> Any:
-        function, arguments = call
-        future = self._client.submit(
-            function, *arguments, key=f"{self._name}-{number}", pure=False, retries=2
-        )
-        return _Future(future)
-
-
-class _Future:
-    def __init__(self, future: Any) -> None:
-        self._future = future
-
-    def result(self) -> Any:
-        try:
-            return self._future.result()
-        except DcsvmError:
-            raise
-        except Exception as error:
-            raise tasks_failed(error) from error
-        finally:
-            self._future.release()
-
-    def cancel(self) -> None:
-        self._future.cancel()
+        yield ClusterCalls(default_client(), f"dcsvm_{name}")

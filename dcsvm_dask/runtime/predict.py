@@ -16,8 +16,9 @@ from dcsvm_dask.models.classes import values_of_classes, winning_classes
 from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.readers.source import ArraySource
 from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.calls import results
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.pool import open_pool, results
+from dcsvm_dask.runtime.pool import open_pool
 from dcsvm_dask.runtime.session import check_reach
 from dcsvm_dask.steps.batches import Batch, SentRows, StoredRows, open_batches, prepare_rows
 from dcsvm_dask.steps.choice import Choice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -87,7 +87,12 @@ def check_room(execution: Execution, plan: Plan, place: Location, memory: int | 
 
 
 def carry_run(
-    run: RunFolder, lock: FolderLock, execution: Execution, callbacks: Sequence[Callback] = ()
+    run: RunFolder,
+    lock: FolderLock,
+    execution: Execution,
+    callbacks: Sequence[Callback] = (),
+    *,
+    checked: Callable[[Executor], RunFolder] | None = None,
 ) -> None:
     """Carry a run whose lock is held to its end, and leave its state.
 
@@ -95,6 +100,8 @@ def carry_run(
     ----------
     callbacks : sequence of Callback
         Who follows it.
+    checked : callable, optional
+        Called before anything is run, with who runs it; returns the run that is carried.
     """
     begin = time.time()
     run = run.owned(lock.ownership)
@@ -104,6 +111,7 @@ def carry_run(
         with open_executor(execution, announcer, method=method_of(run)) as executor:
             ready = time.time()
             try:
+                run = run if checked is None else checked(executor)
                 outcome = _carry(run, lock, execution, executor, begin)
                 ending = how_it_ends(run, outcome, "the time budget was used up")
             except BaseException as error:

@@ -11,7 +11,10 @@ from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.steps.partition import block_record, group_by_label, read_labels
 from dcsvm_dask.steps.problem import ARRANGE, data_of, data_rows, is_of_classes
 from dcsvm_dask.steps.shares import blocks_of_part
+from dcsvm_dask.steps.shuffle import take_pieces
+from dcsvm_dask.storage.arrays import CHUNK_BYTES
 from dcsvm_dask.storage.hashing import row_hashes
+from dcsvm_dask.storage.pages import LabelledRows
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Record, RunFolder
 
@@ -38,22 +41,40 @@ def merge_repeats(run: RunFolder, attempt: Attempt) -> Record:
     return {"variables": len(rows), "rows": data.n_rows, "parts": 0}
 
 
-def order_rows(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
-    """List the data set's rows block by block, as ``rows`` with their ``offsets``."""
+def order_rows(run: RunFolder, attempt: Attempt, *, parts: int, readers: int) -> Record:
+    """List the data set's rows block by block, as ``rows`` with their ``offsets``.
+
+    Parameters
+    ----------
+    parts : int
+        Tasks that assigned the rows.
+    readers : int
+        Tasks that read a part of the list each.
+    """
     index, offsets, label = group_by_label(read_labels(run, ARRANGE, parts))
-    attempt.write("rows", index)
+    # A part that is much shorter than a chunk would read a whole one; the commit lists all chunks.
+    chunk = min(2 * len(index) // readers + 1, CHUNK_BYTES // index.itemsize)
+    attempt.write("rows", index, chunk)
     attempt.write("offsets", offsets)
     attempt.write("block_label", label)
     return {"rows": len(index), "blocks": len(label)}
 
 
-def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
+def arrange_part(
+    run: RunFolder, attempt: Attempt, *, part: int, parts: int, shuffled: bool
+) -> Record:
     """Write a share of the blocks: repeats merged, each block in k-d order.
 
     Rows that are equal are in one block, whose label depends on the row alone. Writes rows ``X``,
     ``y`` (of many classes ``codes``), ``weight`` and ``rows`` of the variables, how many of them
     each block has (``sizes``), and which of them stands for each row that ``order`` lists here
     (``variable``).
+
+    Parameters
+    ----------
+    shuffled : bool
+        Whether the rows lie sorted by block in shares (see `dcsvm_dask.steps.shuffle`); else they
+        are taken from the data set, which is read whole.
     """
     data, order = data_of(run), run.node(ARRANGE, "order")
     offsets = order.read("offsets")
@@ -61,7 +82,12 @@ def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> 
     borders = offsets[start : stop + 1]
     # Ascending in each block, so that the first of equal rows is the first in the data set.
     listed = order.read("rows", slice(int(borders[0]), int(borders[-1]))).astype(np.int64)
-    X, codes = data_rows(run).take(listed), data.take_codes(listed)
+    if shuffled:
+        taken = take_pieces(run, data, part, listed)
+    else:
+        weights = data.take_weights(listed)
+        taken = LabelledRows(data_rows(run).take(listed), data.take_codes(listed), weights)
+    X, codes = taken.X, taken.codes
     hashes = row_hashes(X, codes)
     kept, variable, sizes = [], np.empty(len(listed), dtype=np.int32), []
     done = 0
@@ -76,7 +102,7 @@ def arrange_part(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> 
         done += len(alone)
     position = np.concatenate([np.empty(0, dtype=np.int64), *kept])
     attempt.write("rows", listed[position])
-    attempt.write("weight", summed(variable, data.take_weights(listed), done))
+    attempt.write("weight", summed(variable, taken.weights, done))
     if is_of_classes(run):
         attempt.write("codes", codes[position].astype(np.int32))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -27,7 +28,10 @@ from dcsvm_dask.steps.problem import (
     representatives,
 )
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.permute import permuted
+from dcsvm_dask.storage.rows import write_rows
+from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
+from dcsvm_dask.storage.spool import Column, RowSpool
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -35,6 +39,8 @@ Vector = NDArray[np.float64]
 SPLIT = "split"
 PART_ROWS, LEAST_PART_ROWS = 16_384, 256
 """Held-out rows that are looked at at a time, at most and at least."""
+SORTED_CHUNK_ROWS = 1024
+"""Of those that are written block after block: a block reads two chunks too many at most."""
 PART_VALUES = 1 << 23
 """Values that are held of these, about."""
 
@@ -60,6 +66,9 @@ class HeldOut:
         Rows that are held out of all; None: there are folds.
     block : ndarray, shape (data.n_rows,), integers
         The block that decides each of these.
+    sorted_rows : Committed or None
+        What `split_rows` wrote of these rows, block after block; None: there are folds, or one
+        block.
     blocks : list of ndarray
         The variables of each block.
     """
@@ -70,6 +79,7 @@ class HeldOut:
     fold: NDArray[Any]
     data: DataSet | None
     block: NDArray[Any]
+    sorted_rows: Committed | None
     blocks: list[Index]
     n_classes: int
 
@@ -144,12 +154,18 @@ class HeldOut:
         """
         if self.data is None:
             return
-        rows = np.flatnonzero(self.block == block)
-        codes, weights = self.data.take_codes(rows), self.data.take_weights(rows)
-        counts = np.ones(len(rows)) if weights is None else weights
-        for start in range(0, len(rows), most):
-            some = slice(start, start + most)
-            yield self._like_problem(self.data.rows.take(rows[some])), codes[some], counts[some]
+        if self.sorted_rows is None:
+            yield from self.batches(np.empty(0, dtype=np.int64), most)
+            return
+        rows = self.sorted_rows.open_rows("rows")
+        first = int(np.count_nonzero(self.block < block))
+        last = first + int(np.count_nonzero(self.block == block))
+        for start in range(first, last, most):
+            some = slice(start, min(start + most, last))
+            codes = self.sorted_rows.read("codes", some)
+            weighted = self.sorted_rows.record["weighted"]
+            counts = self.sorted_rows.read("weights", some) if weighted else np.ones(len(codes))
+            yield rows.read(some.start, some.stop), codes, counts
 
     def of_fold(self, own: Index, fold: int) -> tuple[Index, Index]:
         """Return the places among some variables that a fold trains on, and that it decides."""
@@ -187,7 +203,8 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
     """Hold rows out: in stratified folds, or those of the data set held out for all.
 
     Writes ``fold`` of every variable and ``fold_of_row`` of every row of the data set (-1: always
-    trained on), or ``block`` of every row that is held out.
+    trained on), or ``block`` of every row that is held out. Where there are several blocks, also
+    these rows block after block: ``rows``, ``codes`` and, where they have some, ``weights``.
     """
     problem, data = read_variables(run), data_of(run)
     codes = data.read_codes(0, data.n_rows)[problem.rows]
@@ -203,22 +220,50 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
     held = DataSet.open(run.header["holdout"])
     block = np.zeros(held.n_rows, dtype=np.int32)
     if run.node(ARRANGE, "commit").record["parts"]:
-        rule, table = read_rule(run, ARRANGE), read_table(run, ARRANGE)
-        # A block of the rule that has no rows decides nothing: the largest one stands in for it.
-        of_label = np.full(rule.n_blocks, np.argmax(np.diff(table.offsets)), dtype=np.int32)
-        of_label[table.label] = np.arange(table.n_blocks)
-        for start in range(0, held.n_rows, PART_ROWS):
-            stop = min(start + PART_ROWS, held.n_rows)
-            rows = stored_like(held.rows.read(start, stop), as_csr=problem.X.is_sparse)
-            block[start:stop] = of_label[rule.assign(rows)]
+        block = _write_sorted(run, attempt, held, as_csr=problem.X.is_sparse)
     attempt.write("fold", fold)
     attempt.write("block", block)
     about = {
         "held_out": held.n_rows,
         "fingerprint": held.fingerprint,
         "deciding": len(np.unique(block)),  # blocks that have any of these rows
+        "weighted": held.weights is not None,
     }
     return {"folds": 0, "rows": data.n_rows, "variables": problem.n, **about}
+
+
+def _write_sorted(
+    run: RunFolder, attempt: Attempt, held: DataSet, *, as_csr: bool
+) -> NDArray[np.int32]:
+    """Write held-out rows block after block, and return the block of each in the given order.
+
+    Otherwise the task of each block would look for its rows in all of them.
+    """
+    rule, table = read_rule(run, ARRANGE), read_table(run, ARRANGE)
+    # A block of the rule that has no rows decides nothing: the largest one stands in for it.
+    of_label = np.full(rule.n_blocks, np.argmax(np.diff(table.offsets)), dtype=np.int32)
+    of_label[table.label] = np.arange(table.n_blocks)
+    block = np.empty(held.n_rows, dtype=np.int32)
+    with closing(RowSpool(as_csr)) as spool, closing(Column(np.int32)) as codes:
+        for start in range(0, held.n_rows, PART_ROWS):
+            stop = min(start + PART_ROWS, held.n_rows)
+            rows = stored_like(held.rows.read(start, stop), as_csr=as_csr)
+            block[start:stop] = of_label[rule.assign(rows)]
+            spool.append(rows)
+            codes.append(held.read_codes(start, stop))
+        order = np.argsort(block, kind="stable")
+        write_rows(
+            attempt.place / "rows",
+            (rows for rows, _ in permuted(spool, codes, order)),
+            n_features=held.n_features,
+            sparse=as_csr,
+            chunk_rows=SORTED_CHUNK_ROWS,
+        )
+    attempt.write("codes", held.read_codes(0, held.n_rows)[order], PART_ROWS)
+    weights = held.read_weights(0, held.n_rows)
+    if weights is not None:
+        attempt.write("weights", weights[order], PART_ROWS)
+    return block
 
 
 def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int16]:
@@ -246,6 +291,7 @@ def _read_split(run_url: str, attempt: str) -> HeldOut:
     problem, data, commit = read_variables(run), data_of(run), run.node(SPLIT, "commit")
     codes = data.read_codes(0, data.n_rows)[problem.rows]
     settings, held, block = problem.settings, None, np.empty(0, dtype=np.int32)
+    sorted_rows = None
     if not commit.record["folds"]:
         held, block = DataSet.open(run.header["holdout"]), commit.read("block")
         if held.fingerprint != commit.record["fingerprint"]:
@@ -256,6 +302,7 @@ def _read_split(run_url: str, attempt: str) -> HeldOut:
     if run.node(ARRANGE, "commit").record["parts"]:
         table = read_table(run, ARRANGE)
         blocks = [table.rows(number) for number in range(table.n_blocks)]
+        sorted_rows = None if held is None else commit
     return HeldOut(
         problem,
         codes,
@@ -263,6 +310,7 @@ def _read_split(run_url: str, attempt: str) -> HeldOut:
         commit.read("fold"),
         held,
         block,
+        sorted_rows,
         blocks,
         len(data.counts),
     )

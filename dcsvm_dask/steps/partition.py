@@ -38,10 +38,13 @@ MOST_LISTED = 4096
 def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
     """Choose the bottom partition on a sample of all rows of the data set."""
     settings, data = settings_of(run), data_of(run)
-    X = _sampled(run, settings, sample_size(settings, n_clusters))
     cap = largest_block(settings, data.n_distinct, n_clusters)
     size = balance_size(data.n_distinct, cap)
-    others = _sampled(run, settings, size, stream=7000) if size else None
+    sample = drawn_rows(settings, data.n_rows, sample_size(settings, n_clusters))
+    more = drawn_rows(settings, data.n_rows, size, stream=7000)
+    # At once: each of them lies in nearly all chunks.
+    both = data_rows(run).take(np.concatenate([sample, more]))
+    X, others = both[: len(sample)], both[len(sample) :] if size else None
     return _choose(settings, attempt, X, others, data.n_distinct, n_clusters, cap, 0)
 
 
@@ -162,12 +165,6 @@ def balance_size(n_rows: int, cap: int) -> int:
     """Return how many rows tell the sizes of the blocks; 0: those that measure mass are enough."""
     size = min(n_rows, BALANCE_ROWS_PER_BLOCK * (n_rows // cap))
     return size if size > MEASURED_ROWS else 0
-
-
-def _sampled(run: RunFolder, settings: Settings, size: int, stream: int = 0) -> Rows:
-    """Return rows of the data set drawn at random."""
-    rows = data_rows(run)
-    return rows.take(drawn_rows(settings, rows.n_rows, size, stream))
 
 
 def drawn_rows(settings: Settings, n_rows: int, size: int, stream: int = 0) -> NDArray[np.int64]:

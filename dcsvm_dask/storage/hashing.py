@@ -1,4 +1,4 @@
-"""128-bit hashes of rows, the number of distinct ones, and the fingerprint of a data set.
+"""128-bit hashes of rows, and the fingerprint of a data set.
 
 A row's hash is the sum over its non-zero features of a mix of (feature, value), mixed with its
 code: two independent sums of 64 bits. So it is the same for dense and sparse rows and for any
@@ -26,9 +26,6 @@ _M2 = np.uint64(0xC4CEB9FE1A85EC53)
 _S33 = np.uint64(33)
 _S32 = np.uint64(32)
 
-DISTINCT_BATCH = 1 << 21
-"""Rows that `count_distinct` holds at a time."""
-
 
 def row_hashes(rows: Rows, codes: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Return the 128-bit hashes of rows with their class codes.
@@ -48,29 +45,6 @@ def row_hashes(rows: Rows, codes: NDArray[np.int32]) -> NDArray[np.uint64]:
     else:
         _hash_dense(np.ascontiguousarray(rows).view(np.uint32), codes, out)
     return out
-
-
-def count_distinct(read: Any, n: int) -> int:
-    """Return the number of distinct hashes, in bounded memory.
-
-    Parameters
-    ----------
-    read : callable
-        ``read(start, stop)`` gives hashes as uint64 (m, 2); called several times for large n.
-    n : int
-        Number of hashes.
-    """
-    rounds = max(1, -(-n // DISTINCT_BATCH))
-    total = 0
-    for number in range(rounds):
-        kept = []
-        for start in range(0, n, DISTINCT_BATCH // 4):
-            hashes = read(start, min(n, start + DISTINCT_BATCH // 4))
-            if rounds > 1:
-                hashes = hashes[hashes[:, 1] % np.uint64(rounds) == number]
-            kept.append(hashes)
-        total += _count(np.concatenate(kept)) if kept else 0
-    return total
 
 
 def fingerprint(hashes: Iterable[NDArray[np.uint64]], heading: str) -> str:
@@ -129,25 +103,3 @@ def _hash_sparse(bits: Any, indices: Any, indptr: Any, codes: Any, out: Any) -> 
                 first += _mix(key ^ _SEED)
                 second += _mix(key * _OTHER)
         _close(first, second, codes[i], out[i])
-
-
-@njit(cache=True, nogil=True)
-def _count(hashes: Any) -> int:
-    """Count distinct pairs with an open-addressing table that is at most half full."""
-    size = 16
-    while size < 2 * hashes.shape[0]:
-        size *= 2
-    table = np.zeros(size, np.int32)
-    mask = size - 1
-    found = 0
-    for i in range(hashes.shape[0]):
-        slot = np.int64(hashes[i, 0] >> np.uint64(1)) & mask
-        while table[slot] != 0:
-            k = table[slot] - 1
-            if hashes[k, 0] == hashes[i, 0] and hashes[k, 1] == hashes[i, 1]:
-                break
-            slot = (slot + 1) & mask
-        if table[slot] == 0:
-            table[slot] = i + 1
-            found += 1
-    return found

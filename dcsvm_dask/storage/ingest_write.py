@@ -17,7 +17,8 @@ from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import finish_block
 from dcsvm_dask.storage.checksums import Written
-from dcsvm_dask.storage.hashing import count_distinct, fingerprint, row_hashes
+from dcsvm_dask.storage.distinct import count_distinct
+from dcsvm_dask.storage.hashing import fingerprint, row_hashes
 from dcsvm_dask.storage.ingest_form import Form
 from dcsvm_dask.storage.ingest_scan import Report, Scan
 from dcsvm_dask.storage.location import Location

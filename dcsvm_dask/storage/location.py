@@ -131,6 +131,16 @@ class Location:
             return Path(self.url).read_bytes()
         return on_store(self.url, lambda fs, path: cast(bytes, fs.cat_file(path)))
 
+    def read_range(self, start: int, stop: int) -> bytes:
+        """Return the object's bytes start:stop; ``FileNotFoundError`` if there is no object."""
+        if self.is_local:
+            with Path(self.url).open("rb") as file:
+                file.seek(start)
+                return file.read(stop - start)
+        return on_store(
+            self.url, lambda fs, path: cast(bytes, fs.cat_file(path, start=start, end=stop))
+        )
+
     def write_bytes(self, data: bytes) -> None:
         """Write the object whole or not at all, durable when this returns."""
         check_writable(self.url)

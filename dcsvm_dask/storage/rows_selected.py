@@ -36,6 +36,10 @@ class SelectedRows:
         """Return rows in the order of an index, which may repeat."""
         return self._rows.take(self._index[index])
 
+    def borders(self) -> NDArray[np.int64]:
+        """Return the first row of every chunk that has some of them, and the number of rows."""
+        return np.unique(np.searchsorted(self._index, self._rows.borders()))
+
     def nbytes_of(self, start: int, stop: int) -> int:
         """Return about how many bytes the rows start:stop take in memory."""
         return self._rows.nbytes_of(0, self._rows.n_rows) * (stop - start) // self._rows.n_rows

@@ -40,6 +40,7 @@ from dcsvm_dask.storage.checksums import Checksums
 from dcsvm_dask.storage.files import make_folder
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import Ownership
+from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rows_read import RowArray, open_rows
 
 FORMAT = "dcsvm-run-3"
@@ -87,15 +88,15 @@ class Committed:
 class Attempt:
     """The arrays that a node is writing; invisible until committed."""
 
-    place: Location
+    place: RecordedPlace
     commit_object: Location
     digest: str
     owner: Ownership | None = None
     _written: list[str] = field(default_factory=list, repr=False)
 
-    def write(self, name: str, array: np.ndarray) -> None:
-        """Write one array."""
-        write_array(self.place / name, array)
+    def write(self, name: str, array: np.ndarray, chunk: int | None = None) -> None:
+        """Write one array, in chunks of so many rows or of about 4 MB."""
+        write_array(self.place / name, array, chunk)
         self._written.append(name)
 
     def commit(self, record: Record) -> bool:
@@ -127,6 +128,7 @@ class Attempt:
             keys = _checksums(self.place)
             # An array's metadata is written first, so what was deleted since lacks it.
             gone = [name for name in self._written if f"{name}/zarr.json" not in keys]
+            gone += [key for key in self.place.written.keys if key not in keys]
         except FileNotFoundError as error:
             gone = [error.filename or str(error)]
         if gone:
@@ -275,7 +277,8 @@ class RunFolder:
         if home.is_local:  # durable, which it would not be when arrays make it on their way
             make_folder(Path(home.url))
         name = f"{node}.{uuid.uuid4().hex[:12]}"
-        return Attempt(home / name, home / f"{node}.json", self.digest, self.owner)
+        place = RecordedPlace.at(home / name)
+        return Attempt(place, home / f"{node}.json", self.digest, self.owner)
 
     def find(self, stage: str, node: str) -> Committed | None:
         """Return a node's outcome, or None if it has not been committed.
@@ -455,6 +458,11 @@ def _checksum(url: str) -> int:
 
 
 def _checksums(place: Location) -> dict[str, tuple[int, int]]:
-    return {
-        key: (size, zlib.crc32((place / key).read_bytes())) for key, size in place.keys().items()
-    }
+    """Return what is stored below a place; what this process has written there is not read."""
+    known = place.written.keys if isinstance(place, RecordedPlace) else {}
+
+    def checksum(key: str, size: int) -> tuple[int, int]:
+        found = known.get(key, (-1, 0))
+        return found if found[0] == size else (size, zlib.crc32((place / key).read_bytes()))
+
+    return {key: checksum(key, size) for key, size in place.keys().items()}

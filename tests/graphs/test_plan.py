@@ -13,10 +13,12 @@ from scipy.sparse import csr_array
 
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.status import status
+from dcsvm_dask.graphs.dcsvm import arrange_stage
+from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
-from dcsvm_dask.graphs.plan import plan
-from dcsvm_dask.graphs.sizes import level_slots
+from dcsvm_dask.graphs.plan import disk_bytes, plan
+from dcsvm_dask.graphs.sizes import arrange_parts, level_slots, shuffle_shares
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.settings import Settings
 from tests.typical import COVTYPE, GOALS, SETTINGS
@@ -150,6 +152,46 @@ def test_what_a_run_takes_stays_below_its_plan(
     stages = {stage.stage.name: stage.stage.n_nodes for stage in planned.stages}
     for name in ("arrange", "level-2", "level-1"):
         assert sum(found["tasks"][name].values()) == stages[name]
+
+
+def test_arranging_many_bytes_is_by_shares_whose_number_follows_from_the_data() -> None:
+    def layers(gigabytes: float) -> dict[str, int]:
+        n = int(gigabytes * 1e9 / 216)
+        shape = replace(COVTYPE, n_rows=n, n_variables=n, n_bytes=216 * n)
+        stage = arrange_stage(replace(SETTINGS, chunk_rows=16_384), shape)
+        return {layer.name: len(layer.nodes) for layer in stage.layers}
+
+    once = {"cluster": 1, "order": 1, "commit": 1}
+    assert layers(0.033) == {**once, "assign": 10, "part": 1}  # rows are read from the data set
+    assert layers(0.2) == {**once, "assign": 48, "pieces": 1, "part": 6}
+    assert layers(2.0) == {**once, "assign": 64, "pieces": 1, "part": 16}
+    assert layers(100.0) == {**once, "assign": 746, "pieces": 1, "part": 373}
+
+
+@pytest.mark.parametrize("gigabytes", [0.2, 2.0, 100.0])
+def test_a_share_of_the_rows_takes_no_more_memory_than_a_part_of_the_blocks(
+    gigabytes: float,
+) -> None:
+    n = int(gigabytes * 1e9 / 216)
+    shape = replace(COVTYPE, n_rows=n, n_variables=n, n_bytes=216 * n)
+    sizes = Forecast(SETTINGS, shape, TYPICAL)
+    parts = arrange_parts(shape.n_bytes)
+    share = 2 * shape.n_bytes / shuffle_shares(shape.n_bytes, parts)
+    assert share <= 2.5 * shape.n_bytes / parts
+    assert sizes.arranging().most < 16 * n + (1 << 30)
+
+
+def test_the_copy_sorted_by_block_counts_while_rows_are_arranged() -> None:
+    stages = plan(SETTINGS, GOALS, COVTYPE).stages
+    arrange = next(stage for stage in stages if stage.stage.name == "arrange")
+    assert COVTYPE.n_bytes < arrange.passing_bytes < 1.1 * COVTYPE.n_bytes
+    assert arrange.written_bytes > 2 * COVTYPE.n_bytes  # in blocks, too
+    kept = sum(s.written_bytes * min(s.times, 2) - s.passing_bytes for s in stages)
+    assert disk_bytes([arrange]) == int(arrange.written_bytes)
+    assert disk_bytes(list(stages)) == pytest.approx(max(kept, arrange.written_bytes), rel=1e-6)
+    few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
+    for stage in plan(replace(SETTINGS, clusters=(8,)), GOALS, few).stages:
+        assert stage.passing_bytes == 0.0
 
 
 def test_small_blocks_share_a_task_and_large_ones_have_one_each() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.multiclass import OneVsRestClassifier
@@ -23,8 +24,9 @@ from dcsvm_dask.diagnostics.search import grid
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps import held_out
-from dcsvm_dask.steps.held_out import stratified
+from dcsvm_dask.steps.held_out import read_split, stratified
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.rows import RowArray
 
 HERE = Execution(workers=0)
 COSTS, GAMMAS = (0.5, 8.0, 64.0), (0.25, 4.0)
@@ -411,6 +413,42 @@ def test_other_held_out_rows_are_refused(
     api.ingest((X[:1100], y[:1100]), held, test=(X[1100:1200], y[1100:1200]))
     with pytest.raises(Exception, match="are others now"):
         api.resume(run.url, execution=HERE, quiet=True)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "weighted"])
+def test_the_task_of_a_block_reads_its_own_held_out_rows_only(
+    form: str, search: Search, rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (X, y), place = rows, str(tmp_path / "held.zarr")
+    part: Any = csr_array if form == "sparse" else np.asarray
+    weights = 1.0 + np.arange(400) % 7 if form == "weighted" else np.ones(400)
+    api.ingest((part(X[:1100]), y[:1100]), tmp_path / "d.zarr")
+    api.ingest((part(X[1100:]), y[1100:]), place, weights=weights)
+    run = search("s", f"{tmp_path}/d.zarr", validation=place, block_rows=64, callbacks=[Stop(6)])
+    held, read = read_split(run.folder), RowArray.read
+    assert held.data is not None
+    assert len(held.deciding) > 5
+    rows_read: list[str] = []
+
+    def spy(self: RowArray, start: int, stop: int) -> Any:
+        rows_read.extend([self.place.url] * (stop - start))
+        return read(self, start, stop)
+
+    wanted = {number: np.flatnonzero(held.block == number) for number in held.deciding}
+    taken = {number: held.data.rows.take(index) for number, index in wanted.items()}
+    monkeypatch.setattr(RowArray, "read", spy)
+    for number, index in wanted.items():
+        found = list(held.outside(number, 10))
+        assert [len(codes) for _, codes, _ in found[:-1]] == [10] * (len(found) - 1)
+        stacked = np.concatenate([z.toarray() if form == "sparse" else z for z, _, _ in found])
+        ours = taken[number].toarray() if form == "sparse" else taken[number]
+        np.testing.assert_array_equal(stacked, ours)
+        codes = np.concatenate([codes for _, codes, _ in found])
+        np.testing.assert_array_equal(codes, held.data.take_codes(index))
+        counts = np.concatenate([counts for _, _, counts in found])
+        np.testing.assert_array_equal(counts, weights[index])
+    assert len(rows_read) == held.data.n_rows
+    assert not [url for url in rows_read if url.startswith(place)]
 
 
 @pytest.mark.parametrize(

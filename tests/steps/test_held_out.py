@@ -43,6 +43,7 @@ def held_out(blocks: int) -> HeldOut:
         rng.integers(0, FOLDS, N).astype(np.int16),
         None,
         np.empty(0, dtype=np.int32),
+        None,
         np.array_split(rng.permutation(N), blocks),
         CLASSES,
     )

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.hashing import count_distinct, row_hashes
+from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, read_holder
@@ -130,17 +130,6 @@ def test_repeats_have_equal_hashes(tmp_path: Path) -> None:
     assert data.n_distinct == len(found) == len(distinct) == 100
     same = inverse.reshape(-1)[:, None] == inverse.reshape(-1)
     np.testing.assert_array_equal(mine.reshape(-1)[:, None] == mine.reshape(-1), same)
-
-
-def test_distinct_rows_are_counted_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    codes = np.zeros(5000, np.int32)
-    rows = RNG.integers(0, 12, (5000, 3)).astype(np.float32)
-    hashes = row_hashes(rows, codes)
-    np.testing.assert_array_equal(hashes, row_hashes(sparse.csr_array(rows), codes))
-    wanted = len(np.unique(rows, axis=0))
-    for batch in (400, 1000, 10**6):
-        monkeypatch.setattr("dcsvm_dask.storage.hashing.DISTINCT_BATCH", batch)
-        assert count_distinct(lambda a, b: hashes[a:b], 5000) == wanted
 
 
 def test_hashes_of_small_changes_do_not_meet() -> None:

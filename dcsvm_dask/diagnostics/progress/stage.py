@@ -17,6 +17,7 @@ WEIGHTS = {
     "assign": 0.5,
     "scope": 0.1,
     "order": 0.1,
+    "pieces": 0.1,
     "choose": 4.0,
     SOLVE: 6.0,
     "commit": 0.1,

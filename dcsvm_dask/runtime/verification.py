@@ -1,0 +1,76 @@
+"""Comparing what a run has committed with its checksums, by tasks, before it goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.calls import results
+from dcsvm_dask.runtime.executors import Executor
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import RunFolder
+
+MOST_TASKS = 1000
+TOLD_EVERY = 1.0
+"""Seconds from one word about the progress to the next."""
+
+
+def refuse_damage(run: RunFolder, executor: Executor, check: Callable[[], None]) -> None:
+    """Refuse a run whose arrays are not those that were committed.
+
+    Parameters
+    ----------
+    check : callable
+        Raises where the run is no longer this process's.
+
+    Raises
+    ------
+    InputError
+        With the first damaged place, and with what to delete so that it is made again.
+    """
+    names = [(stage, node) for stage in run.stages() for node in run.nodes(stage)]
+    size = max(1, -(-len(names) // MOST_TASKS))
+    groups = [names[first : first + size] for first in range(0, len(names), size)]
+    calls = (((check_nodes, (run.place.url, group)), len(group)) for group in groups)
+    nodes, n_bytes, told = 0, 0, time.monotonic()
+    with executor.calls("check") as pool:
+        for (checked, complaint), count in results(pool, calls):
+            check()
+            if complaint:
+                raise InputError(complaint)
+            nodes, n_bytes = nodes + count, n_bytes + checked
+            if time.monotonic() - told >= TOLD_EVERY:
+                told = time.monotonic()
+                text = (
+                    f"checking what is committed: {nodes:,} of {len(names):,} tasks, "
+                    f"{n_bytes / 1e9:,.1f} GB"
+                )
+                executor.tell({"kind": "said", "text": text, "doing": True})
+
+
+def check_nodes(run_url: str, names: list[tuple[str, str]]) -> tuple[int, str]:
+    """Read what some nodes have committed.
+
+    Returns
+    -------
+    n_bytes : int
+        Bytes that are as they were committed.
+    complaint : str
+        What is wrong with the first node that is damaged; empty: nothing.
+    """
+    run, n_bytes = RunFolder.open(Location.of(run_url)), 0
+    for stage, node in names:
+        try:
+            found = run.find(stage, node)
+        except InputError as error:
+            return n_bytes, str(error)
+        if found is None or found.released:
+            continue
+        if not found.verify():
+            return n_bytes, (
+                f"{found.place}: is damaged: its objects are not those that were committed; "
+                f"delete {run.what_makes_again(stage, node)} and resume to make it again"
+            )
+        n_bytes += sum(size for size, _ in found.keys.values())
+    return n_bytes, ""

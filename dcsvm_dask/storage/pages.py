@@ -1,0 +1,164 @@
+"""Labelled rows in compressed pages of one object: consecutive rows are one range of its bytes.
+
+For rows that many tasks read in small pieces. A chunk of a Zarr array is an object and is read
+whole; a page is neither, so pages can be small while objects are few. Each page is
+
+    size        uint32  bytes of what follows the checksum
+    checksum    uint32  of that, and of where the page stands
+    packed      Blosc (zstd): int32 items: codes; weights, where rows have some; dense values, or
+                values a row, columns and values of CSR rows
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numcodecs.blosc import Blosc
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.object_store import read_intact
+from dcsvm_dask.storage.rows_read import as_csr, stack_rows
+
+_HEAD = struct.Struct("<II")
+_WORD = np.dtype("<i4")
+_PACK = Blosc(cname="zstd", clevel=1, shuffle=Blosc.SHUFFLE)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """Some rows with their class codes and, where they have them, weights."""
+
+    X: Rows
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64] | None
+
+    def take(self, index: slice | NDArray[np.int64]) -> LabelledRows:
+        """Return some of them."""
+        weights = None if self.weights is None else self.weights[index]
+        return LabelledRows(self.X[index], self.codes[index], weights)
+
+
+@dataclass(frozen=True, slots=True)
+class PageForm:
+    """What the rows of an object are like, which its pages do not say."""
+
+    n_features: int
+    is_sparse: bool
+    weighted: bool
+
+
+def write_pages(
+    place: Location, rows: LabelledRows, order: NDArray[np.int64], page_rows: int, seat: int
+) -> NDArray[np.int64]:
+    """Write rows in an order and return where each page begins, and where the last one ends.
+
+    Parameters
+    ----------
+    page_rows : int
+        Rows a page.
+    seat : int
+        The number of the object among those like it, which reading compares.
+    """
+    packed, borders = io.BytesIO(), [0]
+    for first in range(0, len(order), page_rows):
+        page = _PACK.encode(_words_of(rows.take(order[first : first + page_rows])))
+        packed.write(_HEAD.pack(len(page), _checksum(page, seat, borders[-1])))
+        packed.write(page)
+        borders.append(packed.tell())
+    place.write_bytes(packed.getvalue())
+    return np.array(borders, dtype=np.int64)
+
+
+def read_pages(
+    place: Location, first: int, last: int, form: PageForm, seat: int
+) -> list[LabelledRows]:
+    """Return the pages in the bytes first:last of an object, which are whole pages.
+
+    Raises
+    ------
+    InputError
+        If a page is missing or is not the one that was written there.
+    """
+    if first == last:
+        return []
+
+    def read() -> list[LabelledRows]:
+        try:
+            found = place.read_range(first, last)
+        except FileNotFoundError as error:
+            raise InputError(f"{place}: damaged: it is missing") from error
+        return [_rows_of(words, form) for words in _unpacked(place, found, first, last, seat)]
+
+    return read_intact(read) if place.is_remote else read()
+
+
+def joined(pages: list[LabelledRows], form: PageForm) -> LabelledRows:
+    """Return the rows of some pages, one after the other."""
+    if len(pages) == 1:
+        return pages[0]
+    X = stack_rows([page.X for page in pages], form.n_features, form.is_sparse)
+    none = np.empty(0, np.int32), np.empty(0)
+    codes = np.concatenate([none[0], *(page.codes for page in pages)])
+    if not form.weighted:
+        return LabelledRows(X, codes, None)
+    weights = [page.weights for page in pages if page.weights is not None]
+    return LabelledRows(X, codes, np.concatenate([none[1], *weights]))
+
+
+def _unpacked(
+    place: Location, found: bytes, first: int, last: int, seat: int
+) -> Iterator[NDArray[np.int32]]:
+    """Yield the words of each page; a decoder of Blosc sees none that was not written so."""
+    at = 0
+    while at < last - first:
+        size, checksum = _HEAD.unpack_from(found.ljust(at + _HEAD.size, b"\0"), at)
+        page = found[at + _HEAD.size : at + _HEAD.size + size]
+        if not size or len(page) != size or _checksum(page, seat, first + at) != checksum:
+            raise InputError(f"{place}: damaged: the page at byte {first + at} is not intact")
+        yield np.frombuffer(_PACK.decode(page), dtype=_WORD)
+        at += _HEAD.size + size
+
+
+def _checksum(page: bytes, seat: int, at: int) -> int:
+    return zlib.crc32(page, zlib.crc32(struct.pack("<QQ", seat, at)))
+
+
+def _words_of(rows: LabelledRows) -> NDArray[np.int32]:
+    """Return a page's rows as items of 32 bits, which Blosc packs by their bytes."""
+    parts: list[NDArray[Any]] = [np.array([len(rows.codes)], np.int32), rows.codes]
+    if rows.weights is not None:
+        parts.append(rows.weights)
+    if sparse.issparse(rows.X):
+        parts += [np.diff(rows.X.indptr).astype(np.int32), rows.X.indices, rows.X.data]
+    else:
+        parts.append(np.ascontiguousarray(rows.X).reshape(-1))
+    return np.concatenate([_as_words(part) for part in parts])
+
+
+def _as_words(values: NDArray[Any]) -> NDArray[np.int32]:
+    """Return whole numbers, or the bits of others, as items of 32 bits, little endian."""
+    kind = values.dtype if values.dtype.kind == "f" else _WORD
+    return np.ascontiguousarray(values, kind.newbyteorder("<")).view(_WORD)
+
+
+def _rows_of(words: NDArray[np.int32], form: PageForm) -> LabelledRows:
+    n = int(words[0])
+    widths = [1, n, 2 * n * form.weighted, n * form.is_sparse]
+    _, codes, weights, counts, values = np.split(words, np.cumsum(widths))
+    if form.is_sparse:
+        indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        nnz = int(indptr[-1])
+        X = as_csr(values[nnz:].view("<f4"), values[:nnz], indptr, form.n_features)
+    else:
+        X = values.view("<f4").reshape(n, form.n_features)
+    return LabelledRows(X, codes, weights.view("<f8") if form.weighted else None)
