@@ -20,7 +20,7 @@ from zarr.errors import ContainsArrayError, NodeNotFoundError
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.zarr_files import METADATA_ERRORS
-from dcsvm_dask.storage.checksums import Checksums, Written
+from dcsvm_dask.storage.checksums import Checksums
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.object_store import read_intact
 
@@ -43,7 +43,6 @@ def create_array(
     chunks: tuple[int, ...],
     *,
     packed: bool = True,
-    written: Written | None = None,
 ) -> zarr.Array[Any]:
     """Create an empty array at a place and return it, ready for writing.
 
@@ -57,8 +56,6 @@ def create_array(
         A type of numbers.
     packed : bool, default True
         Whether chunks are compressed.
-    written : Written, optional
-        Collects the checksums of what is written.
 
     Raises
     ------
@@ -70,7 +67,7 @@ def create_array(
     pack = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle")
     try:
         return zarr.create_array(
-            place.store() if written is None else written.store(place),
+            place.store(),
             shape=shape,
             dtype=kind,
             chunks=tuple(max(1, c) for c in chunks),
@@ -139,7 +136,6 @@ def write_array(
     place: Location,
     values: NDArray[Any],
     chunk: int | tuple[int, ...] | None = None,
-    written: Written | None = None,
 ) -> None:
     """Write a whole array to a place where none is.
 
@@ -151,8 +147,6 @@ def write_array(
         Of numbers.
     chunk : int or tuple of int, optional
         Rows a chunk, or the chunks' whole shape; by default chunks of about 4 MB.
-    written : Written, optional
-        Collects the checksums of what is written.
     """
     values = np.asarray(values)
     if isinstance(chunk, tuple):
@@ -165,7 +159,7 @@ def write_array(
             chunks = (*chunks[:-1], max(1, CHUNK_BYTES * values.shape[-1] // row))
     packed = values.nbytes > SMALL_BYTES
     form = values.shape, values.dtype, chunks
-    array = create_array(place, *form, packed=packed, written=written)
+    array = create_array(place, *form, packed=packed)
     if values.size:
         array[...] = values
 

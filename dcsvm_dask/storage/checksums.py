@@ -119,58 +119,15 @@ class _CheckedStore(WrapperStore[Store]):
         return data
 
 
-class Written:
-    """Collects the checksums of what is written below a folder, as it is written.
-
-    Parameters
-    ----------
-    place : Location
-
-    Attributes
-    ----------
-    keys : dict
-        See `Keys`.
-    """
-
-    def __init__(self, place: Location) -> None:
-        self.place = place
-        self.keys: dict[str, tuple[int, int]] = {}
-
-    def store(self, place: Location) -> Store:
-        """Return a Zarr store of the folder or of one below it."""
-        return _RecordingStore(place.store(), self, place.url[len(self.place.url) + 1 :])
-
-    def commit(self, name: str) -> list[int]:
-        """Write all checksums as one object below the folder; return its own size and CRC-32."""
-        data = json.dumps(dict(sorted(self.keys.items()))).encode()
-        (self.place / name).write_bytes(data)
-        return [len(data), zlib.crc32(data)]
-
-
-class _RecordingStore(WrapperStore[Store]):
-    """Writes objects and keeps their checksums."""
-
-    def __init__(self, store: Store, written: Written, prefix: str) -> None:
-        super().__init__(store)
-        self._written, self._prefix = written, f"{prefix}/" if prefix else ""
-
-    def _with_store(self, store: Store) -> _RecordingStore:
-        return _RecordingStore(store, self._written, self._prefix.rstrip("/"))
-
-    async def set(self, key: str, value: Any) -> None:
-        """Write an object."""
-        data = value.as_buffer_like()
-        crc = await asyncio.to_thread(zlib.crc32, data)
-        await self._store.set(key, value)
-        self._written.keys[self._prefix + key] = (len(value), crc)
-
-    async def set_if_not_exists(self, key: str, value: Any) -> None:
-        """Write an object: nobody else writes below the folder."""
-        await self.set(key, value)
+def write_checksums(place: Location, name: str, keys: Keys) -> list[int]:
+    """Write the checksums of a folder as one object in it; return its own size and CRC-32."""
+    data = json.dumps(dict(sorted(keys.items()))).encode()
+    (place / name).write_bytes(data)
+    return [len(data), zlib.crc32(data)]
 
 
 def read_checksums(place: Location, name: str, size: int, crc: int) -> Checksums:
-    """Return what `Written.commit` wrote below a place, given what that returned.
+    """Return what `write_checksums` wrote at a place, given what that returned.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from dcsvm_dask.readers.scaling import KINDS, LEARNED
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.arrays import write_array
-from dcsvm_dask.storage.checksums import Written
+from dcsvm_dask.storage.checksums import write_checksums
 from dcsvm_dask.storage.dataset import (
     ATTEMPT,
     CHECKSUMS,
@@ -38,6 +38,7 @@ from dcsvm_dask.storage.ingest_write import write_part
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.made_with import made_with
+from dcsvm_dask.storage.recorded import RecordedPlace
 
 LEFT_BY_A_KILL = re.compile(rf"{ATTEMPT}|lock|zarr\.json|\.dataset\.json\..*|zarr\..*\.partial")
 
@@ -168,8 +169,7 @@ def ingest(
         if order is not None and scale in LEARNED:
             train.update_statistics(statistics, order)
         form = choose_form(train, held_out, classes, statistics, sparse, chunk_rows)
-        held = place / attempt
-        written = Written(held)
+        held = RecordedPlace.at(place / attempt)
         try:
             translate = np.array([code_of[v] for v in train.labels.labels], np.int32)
             parts = {
@@ -180,7 +180,6 @@ def ingest(
                     translate,
                     form,
                     tell,
-                    written,
                     train.weights(order),
                 )
             }
@@ -189,7 +188,7 @@ def ingest(
             if test_source is not None or test_fraction is not None:
                 translate = test_codes(held_out.labels, train.labels, code_of, positive)
                 parts["test"] = write_part(
-                    held / "test", held_out, test_order, translate, form, tell, written
+                    held / "test", held_out, test_order, translate, form, tell
                 )
             about = {
                 "positive": None,
@@ -205,7 +204,7 @@ def ingest(
             }
             if positive is not None:
                 about["positive"] = [canonical(p) for p in positive]
-            _commit(place, attempt, form, parts, about, written)
+            _commit(place, held, form, parts, about)
         except BaseException:
             held.delete()
             raise
@@ -226,31 +225,29 @@ def _refuse_others(place: Location, overwrite: bool) -> None:
 
 def _commit(
     place: Location,
-    attempt: str,
+    held: RecordedPlace,
     form: Form,
     parts: dict[str, dict[str, Any]],
     more: dict[str, Any],
-    written: Written,
 ) -> None:
     """Write what is left and then the object that makes the data set exist."""
-    held = place / attempt
     scaling = None
     if form.scaling is not None:
         arrays, scaling = form.scaling.to_arrays()
         scaling["arrays"] = sorted(arrays)
         for name, values in arrays.items():
-            write_array(held / "scaling" / name, values, written=written)
+            write_array(held / "scaling" / name, values)
     for folder in (held, *(held / part for part in parts)):
-        zarr.create_group(written.store(folder))
+        zarr.create_group(folder.store())
     if not (place / "zarr.json").exists():
         zarr.create_group(place.store())
-    checksums = written.commit(CHECKSUMS)
+    checksums = write_checksums(held, CHECKSUMS, held.written)
     held.sync()
     about = {
         "format": FORMAT,
         "version": VERSION,
         "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
-        "attempt": attempt,
+        "attempt": held.name,
         "checksums": checksums,
         "n_features": form.n_features,
         "sparse": form.is_sparse,

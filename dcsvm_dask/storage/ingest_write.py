@@ -16,7 +16,6 @@ from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import finish_block
-from dcsvm_dask.storage.checksums import Written
 from dcsvm_dask.storage.distinct import count_distinct
 from dcsvm_dask.storage.hashing import fingerprint, row_hashes
 from dcsvm_dask.storage.ingest_form import Form
@@ -36,7 +35,6 @@ def write_part(
     codes_of: NDArray[np.int32],
     form: Form,
     report: Report,
-    written: Written,
     weights: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
     """Write rows, codes, hashes and weights of one part; return its entry for the commit.
@@ -54,8 +52,6 @@ def write_part(
     form : Form
     report : callable
         Is told about progress.
-    written : Written
-        Collects the checksums of what is written.
     weights : float64 array, optional
         Of the rows as they are written; where all are 1 it is as if there were none.
     """
@@ -66,11 +62,10 @@ def write_part(
         sparse=form.is_sparse,
         chunk_rows=form.chunk_rows,
         nnz_per_row=scan.nnz / max(1, scan.n_rows),
-        written=written,
     )
     small = max(form.chunk_rows, SMALL_CHUNK)
-    codes_out = ArrayWriter(place / "codes", (), np.int32, small, written)
-    hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small, written)
+    codes_out = ArrayWriter(place / "codes", (), np.int32, small)
+    hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small)
     counts = np.zeros(len(form.classes), np.int64)
     kept = Column(np.uint64, 2)
     done = 0
@@ -88,7 +83,7 @@ def write_part(
         nnz = rows_out.close().nnz
         heading, about = [form.n_features, form.classes], {}
         if weights is not None and (weights != 1.0).any():
-            about["weights"] = _write_weights(place / "weights", weights, small, written)
+            about["weights"] = _write_weights(place / "weights", weights, small)
             heading.append(fingerprint([weights.view(np.uint64)], ""))
         return {
             "n_rows": done,
@@ -104,10 +99,10 @@ def write_part(
 
 
 def _write_weights(
-    place: Location, weights: NDArray[np.float64], chunk_rows: int, written: Written
+    place: Location, weights: NDArray[np.float64], chunk_rows: int
 ) -> dict[str, float]:
     """Write weights and return what the commit says of them."""
-    out = ArrayWriter(place, (), np.float64, chunk_rows, written)
+    out = ArrayWriter(place, (), np.float64, chunk_rows)
     for start in range(0, len(weights), chunk_rows):
         out.append(weights[start : start + chunk_rows])
     out.close()

@@ -2,48 +2,78 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from dataclasses import dataclass, field
+from typing import Any
 
 from zarr.abc.store import Store
+from zarr.storage import WrapperStore
 
-from dcsvm_dask.storage.checksums import Written
 from dcsvm_dask.storage.location import Location
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedPlace(Location):
-    """A place that this process writes to, by it or by those below it."""
+    """A place to which this process alone writes, through it and those below it.
 
-    written: Written = field(repr=False, compare=False)
+    Attributes
+    ----------
+    root : str
+        The URL of the place where recording began.
+    written : dict
+        Size and CRC-32 of what was written, by keys below the root.
+    """
+
+    root: str
+    written: dict[str, tuple[int, int]] = field(repr=False, compare=False)
 
     @classmethod
     def at(cls, place: Location) -> RecordedPlace:
         """Return a place of which nothing is known yet."""
-        return cls(place.url, Written(place))
+        return cls(place.url, place.url, {})
 
     def __truediv__(self, part: str) -> RecordedPlace:
-        return RecordedPlace(f"{self.url}/{part}", self.written)
+        return RecordedPlace(f"{self.url}/{part}", self.root, self.written)
 
     def store(self) -> Store:
         """Return a Zarr store rooted here."""
-        return self.written.store(Location(self.url))
+        return _RecordingStore(Location.store(self), self.written, self._key)
 
     def write_bytes(self, data: bytes) -> None:
         """Write the object whole or not at all, durable when this returns."""
         Location.write_bytes(self, data)
-        self.written.keys[self._key] = len(data), zlib.crc32(data)
+        self.written[self._key] = len(data), zlib.crc32(data)
 
     def delete(self) -> None:
         """Delete this object or everything below this folder; nothing happens if it is absent."""
         Location.delete(self)
-        gone = [
-            key for key in self.written.keys if f"{key}/".startswith(f"{self._key}/".lstrip("/"))
-        ]
+        gone = [key for key in self.written if f"{key}/".startswith(f"{self._key}/".lstrip("/"))]
         for key in gone:
-            del self.written.keys[key]
+            del self.written[key]
 
     @property
     def _key(self) -> str:
-        """The key of this place below the one where recording began; empty: it is that."""
-        return self.url.removeprefix(self.written.place.url).removeprefix("/")
+        """The key of this place below the root; empty: it is the root."""
+        return self.url.removeprefix(self.root).removeprefix("/")
+
+
+class _RecordingStore(WrapperStore[Store]):
+    """Writes objects and keeps their checksums."""
+
+    def __init__(self, store: Store, written: dict[str, tuple[int, int]], prefix: str) -> None:
+        super().__init__(store)
+        self._written, self._prefix = written, f"{prefix}/".lstrip("/")
+
+    def _with_store(self, store: Store) -> _RecordingStore:
+        return _RecordingStore(store, self._written, self._prefix.rstrip("/"))
+
+    async def set(self, key: str, value: Any) -> None:
+        """Write an object."""
+        crc = await asyncio.to_thread(zlib.crc32, value.as_buffer_like())
+        await self._store.set(key, value)
+        self._written[self._prefix + key] = (len(value), crc)
+
+    async def set_if_not_exists(self, key: str, value: Any) -> None:
+        """Write an object: nobody else writes there."""
+        await self.set(key, value)

@@ -13,7 +13,6 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.storage.arrays import CHUNK_BYTES, create_array
-from dcsvm_dask.storage.checksums import Written
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows_read import FORMAT, VERSION, RowArray, open_rows
 
@@ -29,8 +28,6 @@ class ArrayWriter:
     dtype : dtype
     chunk : int
         Rows a chunk.
-    written : Written, optional
-        Collects the checksums of what is written.
     """
 
     def __init__(
@@ -39,9 +36,8 @@ class ArrayWriter:
         width: tuple[int, ...],
         dtype: DTypeLike,
         chunk: int,
-        written: Written | None = None,
     ) -> None:
-        self._place, self._written = place, written
+        self._place = place
         self._dtype = np.dtype(dtype)
         self._chunk = max(1, chunk)
         self._width = width
@@ -67,7 +63,7 @@ class ArrayWriter:
 
     def _create(self, length: int) -> zarr.Array[Any]:
         shape, chunks = (length, *self._width), (self._chunk, *self._width)
-        return create_array(self._place, shape, self._dtype, chunks, written=self._written)
+        return create_array(self._place, shape, self._dtype, chunks)
 
     def _write(self, rows: int) -> None:
         values = self._pieces[0] if len(self._pieces) == 1 else np.concatenate(self._pieces)
@@ -93,8 +89,6 @@ class RowWriter:
         Rows a chunk.
     nnz_per_row : float, optional
         About how many values a sparse row holds, from which CSR parts get their chunks.
-    written : Written, optional
-        Collects the checksums of what is written.
     """
 
     def __init__(
@@ -105,11 +99,10 @@ class RowWriter:
         sparse: bool,
         chunk_rows: int,
         nnz_per_row: float | None = None,
-        written: Written | None = None,
     ) -> None:
         if chunk_rows < 1:
             raise InputError(f"chunk_rows = {chunk_rows}: give 1 or more")
-        self._place, self._written = place, written
+        self._place = place
         self._n_features = n_features
         self._sparse = sparse
         self._chunk_rows = chunk_rows
@@ -120,13 +113,13 @@ class RowWriter:
             values = longest if nnz_per_row is None else int(nnz_per_row * chunk_rows)
             # Chunks under a megabyte cost more in calls than in bytes.
             chunk = min(max(values, longest // 4), longest)
-            self._data = ArrayWriter(place / "data", (), np.float32, chunk, written)
-            self._indices = ArrayWriter(place / "indices", (), np.int32, chunk, written)
+            self._data = ArrayWriter(place / "data", (), np.float32, chunk)
+            self._indices = ArrayWriter(place / "indices", (), np.int32, chunk)
             rows = max(chunk_rows, 1 << 16)
-            self._indptr = ArrayWriter(place / "indptr", (), np.int64, rows, written)
+            self._indptr = ArrayWriter(place / "indptr", (), np.int64, rows)
             self._indptr.append(np.zeros(1, np.int64))
         else:
-            self._data = ArrayWriter(place / "X", (n_features,), np.float32, chunk_rows, written)
+            self._data = ArrayWriter(place / "X", (n_features,), np.float32, chunk_rows)
 
     def append(self, block: Rows) -> None:
         """Add a block of rows at the end."""
@@ -164,8 +157,7 @@ class RowWriter:
             "chunk_rows": self._chunk_rows,
             "nnz": self._nnz,
         }
-        store = self._place.store() if self._written is None else self._written.store(self._place)
-        zarr.create_group(store, attributes=meta)
+        zarr.create_group(self._place.store(), attributes=meta)
         return open_rows(self._place)
 
 

@@ -128,7 +128,7 @@ class Attempt:
             keys = _checksums(self.place)
             # An array's metadata is written first, so what was deleted since lacks it.
             gone = [name for name in self._written if f"{name}/zarr.json" not in keys]
-            gone += [key for key in self.place.written.keys if key not in keys]
+            gone += [key for key in self.place.written if key not in keys]
         except FileNotFoundError as error:
             gone = [error.filename or str(error)]
         if gone:
@@ -459,7 +459,7 @@ def _checksum(url: str) -> int:
 
 def _checksums(place: Location) -> dict[str, tuple[int, int]]:
     """Return what is stored below a place; what this process has written there is not read."""
-    known = place.written.keys if isinstance(place, RecordedPlace) else {}
+    known = place.written if isinstance(place, RecordedPlace) else {}
 
     def checksum(key: str, size: int) -> tuple[int, int]:
         found = known.get(key, (-1, 0))

@@ -97,12 +97,12 @@ def test_keys_are_relative_to_where_recording_began() -> None:
     (place / "b" / "c").write_bytes(b"1")
     (place / "b" / "d").write_bytes(b"22")
     (place / "bd").write_bytes(b"333")
-    assert {key: size for key, (size, _) in place.written.keys.items()} == {
+    assert {key: size for key, (size, _) in place.written.items()} == {
         "b/c": 1,
         "b/d": 2,
         "bd": 3,
     }
     (place / "b").delete()
-    assert list(place.written.keys) == ["bd"]
+    assert list(place.written) == ["bd"]
     place.delete()
-    assert not place.written.keys
+    assert not place.written
