@@ -233,6 +233,14 @@ def open_holdout(holdout: Place, data: DataSet) -> DataSet:
                 f"{found.url}: has {what} {theirs}, the training data {data.url} has {ours}; "
                 "ingest both together"
             )
+    names, wanted = found.feature_names, data.feature_names
+    if names is not None and wanted is not None and names != wanted:
+        k = next(k for k, name in enumerate(names) if name != wanted[k])
+        raise InputError(
+            f"{found.url}: feature {k} is {names[k]!r}, but {wanted[k]!r} in the training data "
+            f"{data.url}; held-out rows are read as they are stored: ingest both together "
+            "(--test), which finds features by name"
+        )
     if not Preparation.of(data).scales_like(found):
         raise InputError(
             f"{found.url}: was scaled otherwise than the training data {data.url}; "

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import AccessError, InputError
 from dcsvm_dask.masking import has_credentials
+from dcsvm_dask.readers.encoding import AsUtf8, check_utf8, decode_head, find_encoding
 from dcsvm_dask.readers.urls import check_url, is_url
 
 TEXT_BYTES = 8 << 20
@@ -131,8 +132,26 @@ def read_head(path: str, size: int) -> bytes:
         return head
 
 
-def text_blocks(path: str, size: int = TEXT_BYTES) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Return a text file in blocks of whole lines.
+def read_text(path: str, size: int, encoding: str | None = None) -> tuple[str, str]:
+    """Return the beginning of a text file of some bytes, and the codec that reads the file."""
+    head = read_head(path, size)
+    codec = find_encoding(head, encoding)
+    return decode_head(head, codec, path, whole=len(head) < size), codec
+
+
+def text_blocks(
+    path: str, size: int = TEXT_BYTES, *, encoding: str | None = None
+) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    """Return a text file in blocks of whole lines, in UTF-8.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    size : int
+        Bytes of a block, about.
+    encoding : str, optional
+        Of a file that does not begin with a byte order mark; UTF-8 by default.
 
     Yields
     ------
@@ -145,17 +164,19 @@ def text_blocks(path: str, size: int = TEXT_BYTES) -> Iterator[tuple[NDArray[np.
     Raises
     ------
     InputError
-        If the file is missing or damaged.
+        If the file is missing or damaged, or not in that encoding.
     """
+    codec = find_encoding(read_head(path, 4), encoding)
     line = 1
     buffer = bytearray(size + 16)
     held = 0
-    with open_bytes(path) as file:
+    with open_bytes(path) as raw:
+        file: Any = raw if codec.startswith("utf-8") else AsUtf8(raw, codec, path)
         while True:
             if held >= len(buffer) - 16 - size // 2:
                 buffer.extend(bytes(size))
             with memoryview(buffer) as view:
-                got = file.readinto(view[held : len(buffer) - 16])  # type: ignore[attr-defined]
+                got = file.readinto(view[held : len(buffer) - 16])
             end = held + got
             if got:
                 cut = buffer.rfind(b"\n", held, end) + 1
@@ -169,6 +190,8 @@ def text_blocks(path: str, size: int = TEXT_BYTES) -> Iterator[tuple[NDArray[np.
                 cut = end = end + 1
             rest = bytes(memoryview(buffer)[cut:end])
             buffer[cut : cut + 16] = b"\n" * 16
+            if file is raw:
+                check_utf8(buffer, cut, path, line)
             if line == 1 and buffer.startswith(b"\xef\xbb\xbf"):
                 buffer[:3] = b"   "  # a byte order mark
             text = np.frombuffer(buffer, np.uint8, cut + 16)
@@ -192,4 +215,4 @@ def show(text: NDArray[np.uint8], start: int, stops: bytes = b" \t\r\n") -> str:
     word = bytes(text[start : start + 60])
     ends = [k for k in (word.find(bytes([s])) for s in stops) if k >= 0]
     shown = word[: min(ends)] if ends else word
-    return repr(shown[:40].decode("utf-8", "replace"))
+    return repr(shown[:40].decode("utf-8", "backslashreplace"))

@@ -56,7 +56,7 @@ class LabelTable:
         InputError
             If a label is missing or not a number, or there are too many distinct ones.
         """
-        labels = _plain(np.asarray(labels))
+        labels = plain(labels, self.name)
         if labels.dtype.kind not in "biufU":
             raise InputError(
                 f"{self.name}: labels of type {labels.dtype} are neither numbers nor strings"
@@ -111,10 +111,23 @@ class LabelTable:
         )
 
 
-def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return strings in any of NumPy's forms in the usual one."""
+def plain(labels: Any, name: str) -> NDArray[Any]:
+    """Return labels as an array, strings in any of NumPy's forms in the usual one.
+
+    Raises
+    ------
+    InputError
+        If bytes are no UTF-8.
+    """
+    labels = np.asarray(labels)
     if labels.dtype.kind == "S":
-        return np.char.decode(labels, "utf-8", "replace")
+        try:
+            return np.char.decode(labels, "utf-8", "strict")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{name}: the label {error.object!r:.80} is not UTF-8; decode the labels, for "
+                "example by numpy.char.decode(y, 'cp1252')"
+            ) from error
     if labels.dtype.kind in "OT":
         values = labels.tolist()
         if all(isinstance(v, str) for v in values):
