@@ -107,7 +107,7 @@ def features_line(found: dict[str, Any]) -> str:
     """Return the first features with their ranges, for users."""
     names = found["feature_names"] or range(found["features"])
     shown = [
-        f"{name} {low:.6g}..{high:.6g}"
+        f"{name} {low:.10g}..{high:.10g}"
         for name, (low, high) in zip(names, found["ranges"][:SHOWN], strict=False)
     ]
     more = found["features"] - len(shown)
@@ -124,8 +124,8 @@ def dropped_line(dropped: dict[str, Any]) -> str:
     return "rows dropped: " + (", ".join(said) or "none")
 
 
-def show(found: dict[str, Any]) -> None:
-    """Print what `describe` found."""
+def show(found: dict[str, Any], *, warned: bool = False) -> None:
+    """Print what `describe` found; without warnings where the user has been warned."""
     form = "sparse (CSR)" if found["sparse"] else "dense"
     echo(found["data"])
     echo(
@@ -135,7 +135,7 @@ def show(found: dict[str, Any]) -> None:
     click.echo(f"  {reading_line(found['reading'])}")
     click.echo(f"  {features_line(found)}")
     click.echo(f"  {dropped_line(found['dropped'])}")
-    for said in found["warnings"]:
+    for said in () if warned else found["warnings"]:
         click.echo(f"  warning: {said}")
     if found["positive"] is not None:
         echo(f"  class 1 is {', '.join(map(str, found['positive']))} of the source")

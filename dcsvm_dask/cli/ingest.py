@@ -85,7 +85,7 @@ def command(
     if as_json:
         click.echo(json.dumps(describe(data.place), indent=1))
     elif not quiet:
-        show(describe(data.place))
+        show(describe(data.place), warned=True)
 
 
 class Progress:

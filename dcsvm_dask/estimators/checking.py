@@ -21,6 +21,7 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.rounding import RoundingLoss
 
@@ -61,7 +62,8 @@ def names_of(estimator: Any) -> list[str] | None:
 
 def _warn_rounded(given: Any, X: Any, names: list[str] | None) -> None:
     """Warn the caller of `fit` where float32 takes differences between rows away."""
-    if getattr(given, "dtype", None) == np.float32:
+    in_memory = isinstance(given, np.ndarray | list) or sparse.issparse(given) or is_frame(given)
+    if not in_memory or getattr(given, "dtype", None) == np.float32:
         return
     given = as_rows(given.tocsr()) if sparse.issparse(given) else np.asarray(given, np.float64)
     loss = RoundingLoss()

@@ -114,7 +114,9 @@ class FrameSource:
 
 def is_frame(X: Any) -> bool:
     """Whether something is a data frame of pandas or Polars, by what it can do."""
-    return all(hasattr(X, name) for name in ("columns", "to_numpy", "shape"))
+    kind = type(X)  # an attribute of what is not in memory may compute it
+    parts = all(hasattr(kind, name) for name in ("columns", "to_numpy", "shape"))
+    return parts and not hasattr(kind, "dask")
 
 
 def memory_source(
@@ -133,6 +135,11 @@ def memory_source(
     if is_frame(X):
         return FrameSource(
             X, y, name=name, label=label, expected=expected, labelled=labelled, drop=drop
+        )
+    if hasattr(type(X), "columns"):
+        raise InputError(
+            f"{name}: {type(X).__module__}.{type(X).__name__} is no data frame of pandas or Polars "
+            "in memory; make it one, as by compute(), collect() or to_pandas()"
         )
     if label is not None or drop:
         raise InputError(

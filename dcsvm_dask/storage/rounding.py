@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
 from dcsvm_dask.kernels.rows import Rows
@@ -38,7 +40,7 @@ class RoundingLoss:
 
     def update(self, rows: Rows, rounded: Rows) -> None:
         """Take a block of float64 rows in, and the same rows in float32."""
-        error, low, high = _each(abs(rows - rounded), "max"), _each(rows, "min"), _each(rows, "max")
+        error, low, high = _compared(rows, rounded)
         if self._error.size:
             self._error = np.maximum(self._error, error)
             self._low, self._high = np.minimum(self._low, low), np.maximum(self._high, high)
@@ -69,12 +71,26 @@ def _shares(error: Vector, low: Vector, high: Vector) -> Vector:
     return np.where(width > 0, error / np.where(width > 0, width, 1.0), 0.0)
 
 
-def _each(rows: Rows, what: str) -> Vector:
-    """Return the least or greatest value of each feature."""
-    found = getattr(rows, what)(axis=0)
-    if sparse.issparse(found):
-        found = found.toarray()
-    return np.asarray(found, np.float64).reshape(-1)
+def _compared(rows: Rows, rounded: Rows) -> tuple[Vector, Vector, Vector]:
+    """Return the largest change, the least and the greatest value of each feature."""
+    if sparse.issparse(rows):
+        found = abs(rows - rounded).max(axis=0), rows.min(axis=0), rows.max(axis=0)
+        error, low, high = (one.toarray().reshape(-1).astype(np.float64) for one in found)
+        return error, low, high
+    limits = np.full((3, rows.shape[1]), np.inf)
+    limits[0], limits[2] = 0.0, -np.inf
+    _compare_dense(rows, rounded, limits[0], limits[1], limits[2])
+    return limits[0], limits[1], limits[2]
+
+
+@njit(cache=True, nogil=True)
+def _compare_dense(rows: Any, rounded: Any, error: Any, low: Any, high: Any) -> None:
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            value = rows[i, j]
+            error[j] = max(error[j], abs(value - rounded[i, j]))
+            low[j] = min(low[j], value)
+            high[j] = max(high[j], value)
 
 
 def _count_distinct(rows: Rows) -> int:

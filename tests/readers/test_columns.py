@@ -14,7 +14,7 @@ import pytest
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, lay_out
-from dcsvm_dask.readers.frames import FrameSource
+from dcsvm_dask.readers.frames import FrameSource, memory_source
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.readers.source import Source
 
@@ -144,6 +144,13 @@ def test_frames_that_cannot_be_used(library: Any) -> None:
         list(FrameSource(library.DataFrame({"a": [1, 2], "y": ["u", None]}), name="t").blocks())
     with pytest.raises(InputError, match="empty: 0 rows"):
         FrameSource(library.DataFrame({"a": [], "y": []}), name="t")
+
+
+def test_frames_that_are_not_in_memory() -> None:
+    frame = pl.DataFrame({"a": [1, 2], "y": [0, 1]})
+    for X in (frame.lazy(), frame.to_arrow()):
+        with pytest.raises(InputError, match=r"X: .* is no data frame .* in memory; make it one"):
+            memory_source(X, name="X")
 
 
 def test_labels_of_any_type() -> None:
