@@ -138,7 +138,7 @@ def restored(kind: type[Any], run: Any) -> Any:
     )
     made.classes_, made._kernel, made._scheme = labels, settings.kernel, settings.multiclass
     made.class_weight_ = np.array(settings.class_weight or np.ones(len(labels)))
-    if data.feature_names is not None:
+    if data.feature_names is not None and data.scaling is None:  # scaled rows have lost them
         made.feature_names_in_ = np.array(data.feature_names, dtype=object)
     made.n_features_in_, made.shape_fit_ = data.n_features, (data.n_rows, data.n_features)
     codes = data.read_codes(0, data.n_rows)

@@ -136,7 +136,11 @@ def test_a_data_set_in_another_order(home: Path, tumours: pd.DataFrame, tmp_path
     wanted = run.decision_function(later(tumours), execution=HERE)
     np.testing.assert_array_equal(run.decision_function(mixed.url, execution=HERE), wanted)
     assert run.evaluate(mixed.url, execution=HERE)["n_rows"] == len(wanted)
+    with pytest.raises(ValueError, match="feature names should match"):
+        run.to_sklearn().predict(later(tumours))
     # Held out rows of a training are read by its tasks, as they are stored.
+    held_out = tumours[TRAIN:][[*tumours.columns[::-1][1:], "kind"]]
+    mixed = api.ingest(held_out, tmp_path / "held_out.zarr")
     with pytest.raises(InputError, match=r"feature 0 is .*, but .mean radius. in .*: ingest both"):
         api.train(plain.url, tmp_path / "other", holdout=mixed.url, execution=HERE, quiet=True)
 
