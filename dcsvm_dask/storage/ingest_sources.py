@@ -154,6 +154,8 @@ def _open(
             raise InputError(f"{data.url}: drop has no meaning for a data set; ingest its source")
         whole = data.place == Location.of(source)
         return DataSetSource(data.open_part(part) if whole else data, expected)
+    if expected is not None and expected.position is not None:
+        label = None  # it names a column of the training table
     opened = open_source(
         _text(source),
         part=part,

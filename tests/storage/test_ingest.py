@@ -216,6 +216,7 @@ def test_a_test_part_in_another_format(tmp_path: Path) -> None:
         data = ingest(
             tmp_path / "a.csv",
             tmp_path / "a.zarr",
+            label=5,
             test=tmp_path / "b.svm",
             scale=scale,
             overwrite=True,
