@@ -132,11 +132,11 @@ def show(found: dict[str, Any], *, warned: bool = False) -> None:
         f"  {found['features']:,} features, {form}, chunks of {found['chunk_rows']:,} rows, "
         f"scaling {found['scaling'] or 'none'}"
     )
-    click.echo(f"  {reading_line(found['reading'])}")
-    click.echo(f"  {features_line(found)}")
-    click.echo(f"  {dropped_line(found['dropped'])}")
+    echo(f"  {reading_line(found['reading'])}")
+    echo(f"  {features_line(found)}")
+    echo(f"  {dropped_line(found['dropped'])}")
     for said in () if warned else found["warnings"]:
-        click.echo(f"  warning: {said}")
+        echo(f"  warning: {said}")
     if found["positive"] is not None:
         echo(f"  class 1 is {', '.join(map(str, found['positive']))} of the source")
     for name, part in found["parts"].items():
