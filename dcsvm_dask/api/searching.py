@@ -82,7 +82,8 @@ def search(
         Most steps of a machine for each row that it trains on. One that is not solved by then is
         scored as it is, and marked.
     block_rows : int, optional
-        Most rows of a block, about; by default 4096, or less where memory asks for it.
+        Most rows of a block, about; by default 4096. Where the workers' memory is too small for
+        that, fewer are chosen when the search begins; it says how many.
     execution, quiet, report, progress, callbacks
         As `train` has them.
     kernel, fit_intercept, class_weight, multiclass, tol, seed, n_samples_clustering
@@ -142,6 +143,11 @@ def search(
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
+        if block_rows is None and rows < BLOCK_ROWS:
+            Announcer(place.url, follow).say(
+                f"the workers' memory is too small for the usual blocks: the search has "
+                f"--block-rows {rows}; give it wherever its results are to be the same"
+            )
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     how = {"quiet": quiet, "report": report, "progress": progress, "callbacks": callbacks}
     return refitted(Run(folder), execution, time.monotonic() - begin, **how)

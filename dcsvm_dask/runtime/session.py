@@ -64,13 +64,17 @@ def available_memory(execution: Execution, *places: str) -> int | None:
         return memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
 
 
-def check_room(execution: Execution, plan: Plan, place: Location, memory: int | None) -> None:
+def check_room(
+    execution: Execution, plan: Plan, place: Location, memory: int | None, *, begun: bool = False
+) -> None:
     """Refuse what the disk or the workers' memory cannot hold, before anything is written.
 
     Parameters
     ----------
     memory : int or None
         What `available_memory` returned.
+    begun : bool, default False
+        Whether the run exists already, so that its sizes are what they are.
 
     Raises
     ------
@@ -83,7 +87,8 @@ def check_room(execution: Execution, plan: Plan, place: Location, memory: int | 
         if execution.file is not None:
             setting = f"memory in {execution.file.name}"
         threads = execution.side_by_side()
-        check_memory(plan, memory, FEWER_THREADS if threads > 1 else setting, threads)
+        setting = FEWER_THREADS if threads > 1 else setting
+        check_memory(plan, memory, setting, threads, begun=begun)
 
 
 def carry_run(
@@ -164,7 +169,10 @@ def _carry(
     deadline = None if execution.time_budget is None else begin + execution.time_budget
     if executor.memory is not None:
         check_memory(
-            make_plan(settings, goals, shape), executor.memory, "the workers' memory limit"
+            make_plan(settings, goals, shape),
+            executor.memory,
+            "the workers' memory limit",
+            begun=bool(run.stages()),
         )
     blind = executor.blind(run.place.url, run.header["data"]["url"])
     if blind:
