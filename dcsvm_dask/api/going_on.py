@@ -56,6 +56,7 @@ def go_on(
     """
     follow = followers(callbacks, quiet=quiet, progress=progress)
     folder = RunFolder.open(Location.of(run))
+    folder.check_result_version()
     settings, before, shape = read_header(folder)
     if settings.method in MADE:
         source = settings.options.get("run")

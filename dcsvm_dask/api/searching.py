@@ -9,7 +9,7 @@ from typing import Any
 
 from dcsvm_dask.api.going_on import go_on
 from dcsvm_dask.api.run import Place, Run
-from dcsvm_dask.api.training import open_holdout, reported, train, versions
+from dcsvm_dask.api.training import open_holdout, reported, train
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.search import results
 from dcsvm_dask.errors import InputError
@@ -27,6 +27,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.versions import versions
 
 
 def search(

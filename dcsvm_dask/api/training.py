@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import dask
-import numba
-import numpy as np
-import zarr
 from threadpoolctl import threadpool_limits
 
-from dcsvm_dask import __version__
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
@@ -41,6 +35,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import Preparation, keep_preparation
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.versions import versions
 
 Place = str | os.PathLike[str] | Location
 
@@ -227,8 +222,8 @@ def chosen_sizes(wanted: Settings, settings: Settings) -> str:
         if getattr(settings, name) != getattr(wanted, name)
     ]
     # An approximation reads its features in one piece where nothing is said.
-    chunks = settings.options.get("chunks")
-    if chunks != wanted.options.get("chunks") and chunks > 1:
+    chunks = settings.options.get("chunks", 1)
+    if chunks > 1 and chunks != wanted.options.get("chunks"):
         words.append(f"-P chunks={chunks}")
     return " ".join(words)
 
@@ -263,15 +258,3 @@ def open_holdout(holdout: Place, data: DataSet) -> DataSet:
             "ingest both together"
         )
     return found
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a run records."""
-    return {
-        "dcsvm_dask": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "dask": dask.__version__,
-        "zarr": zarr.__version__,
-    }

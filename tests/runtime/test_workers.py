@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from distributed import LocalCluster
 
-from dcsvm_dask import api
+from dcsvm_dask import __version__, api
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime import clusters, executors, tasks
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.versions import RESULT_VERSION
 
 NEXT = Execution(workers=0)
 
@@ -174,14 +175,19 @@ def test_workers_of_another_version_are_named(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clusters, "installed_version", lambda: "0.0.1")
-    with pytest.raises(InputError, match=r"worker tcp://.* has dcsvm_dask 0.0.1; install"):
-        train(execution=on_cluster)
+    for package, said in (
+        (("0.0.1", RESULT_VERSION), f"dcsvm_dask 0.0.1 with results of version {RESULT_VERSION}"),
+        ((__version__, 0), f"dcsvm_dask {__version__} with results of version 0"),
+        (__version__, "another dcsvm_dask"),  # what the first versions answered
+    ):
+        monkeypatch.setattr(clusters, "installed", lambda package=package: package)
+        with pytest.raises(InputError, match=rf"worker tcp://.* has {said}; install"):
+            train(execution=on_cluster)
 
-    def absent() -> str:
+    def absent() -> tuple[str, int]:
         raise ModuleNotFoundError("No module named 'dcsvm_dask'")
 
-    monkeypatch.setattr(clusters, "installed_version", absent)
+    monkeypatch.setattr(clusters, "installed", absent)
     with pytest.raises(InputError, match=r"worker tcp://.* has no dcsvm_dask; install"):
         train(run=tmp_path / "other", execution=on_cluster)
 
