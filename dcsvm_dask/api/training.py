@@ -54,6 +54,11 @@ def train(
 ) -> Run:
     """Train a kernel SVM by divide and conquer, or another method, in a new run folder.
 
+    The same data, parameters and seed give the same model, whatever the number of workers, bit for
+    bit on one kind of processor with one set of versions. Where the workers' memory is too small
+    for `block_cap`, `set_cap` or the method's `chunks` and these are not given, others are chosen
+    before the run begins, and are parameters of the run from then on.
+
     Parameters
     ----------
     data : str or path

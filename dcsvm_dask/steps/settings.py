@@ -27,7 +27,11 @@ def usual_set_cap(block_cap: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The parameters that shape committed stages; equal settings and data give an equal model."""
+    """The parameters that shape committed stages.
+
+    Equal settings and data give an equal model, bit for bit on one kind of processor with one set
+    of versions.
+    """
 
     kernel: Kernel
     """The kernel function."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dcsvm_dask.api.training import chosen_sizes
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.features import Fourier
 from dcsvm_dask.graphs.methods import METHODS
@@ -127,6 +128,18 @@ def test_approximations_are_read_in_as_few_chunks_as_fit() -> None:
         found = fit_caps(settings, GOALS, COVTYPE, available)
         assert found == replace(settings, options=own | {"chunks": chunks})
         check_memory(plan(found, GOALS, COVTYPE), available)
+
+
+def test_sizes_that_were_lowered_are_told_as_the_options_that_give_them() -> None:
+    found = fit_caps(SETTINGS, GOALS, COVTYPE, 600 << 20)
+    caps = f"--block-cap {found.block_cap} --set-cap {found.set_cap}"
+    assert chosen_sizes(SETTINGS, found) == caps
+    assert chosen_sizes(SETTINGS, replace(SETTINGS, set_cap=8192)) == "--set-cap 8192"
+    assert chosen_sizes(SETTINGS, SETTINGS) == ""
+    own = Fourier(outputs=1000).to_json()
+    settings = replace(SETTINGS, clusters=(), method="fourier", options=own)
+    for available, said in ((4 << 30, ""), (2 << 30, "-P chunks=4")):
+        assert chosen_sizes(settings, fit_caps(settings, GOALS, COVTYPE, available)) == said
 
 
 def test_what_is_chosen_by_memory_does_not_hang_on_the_number_of_workers() -> None:
