@@ -14,14 +14,14 @@ PYTHONS ?= 3.12 3.13
 .PHONY: help venv browser demo test test-all test-lowest test-pythons lint clean
 
 help:
-	@echo "make demo      train the demo's DC-SVM, on data that ships with the package"
-	@echo "make test      the quick tests (under 5 minutes)"
-	@echo "make test-all  those and the long ones (under 40 minutes)"
+	@echo "make demo          train the demo's DC-SVM, on data that ships with the package"
+	@echo "make test          the quick tests: 7 minutes of processor time, 4 on two idle cores"
+	@echo "make test-all      those and the long ones (under 40 minutes)"
 	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows"
 	@echo "make test-pythons  the quick tests on Python $(PYTHONS), where they are installed"
-	@echo "make browser   Debian's Chromium and its driver, for a few long tests; as root"
-	@echo "make lint      ruff and mypy"
-	@echo "make venv      only the environment, with the dcsvm command in .venv/bin"
+	@echo "make browser       Debian's Chromium and its driver, for a few long tests; as root"
+	@echo "make lint          ruff and mypy"
+	@echo "make venv          only the environment, with the dcsvm command in .venv/bin"
 
 venv: $(READY)
 

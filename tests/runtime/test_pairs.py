@@ -150,7 +150,7 @@ def test_a_run_is_scored_reported_and_shown(data: str, digits: Any, tmp_path: Pa
     assert "model-pairs" in Path(page).read_text()
 
 
-@pytest.mark.skipif(shutil.which("svm-predict") is None, reason="libsvm-tools is not installed")
+@pytest.mark.skipif(shutil.which("svm-predict") is None, reason="needs Debian's libsvm-tools")
 def test_libsvm_predicts_the_same(train: Train, digits: Any, tmp_path: Path) -> None:
     X, y = digits
     run, model, rows, out = train(), *(tmp_path / name for name in ("m.model", "rows", "out"))
