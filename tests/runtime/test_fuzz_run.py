@@ -41,8 +41,8 @@ def answers(place: Path) -> Any:
     run.history()
     early = run.decision_function(ROWS, mode="early", execution=HERE)
     api.resume(place, execution=HERE, quiet=True)
-    run.export(place / "model.txt")
-    text = (place / "model.txt").read_text()
+    run.export(place.with_name("model.txt"), overwrite=True)
+    text = place.with_name("model.txt").read_text()
     return early, run.decision_function(ROWS, execution=HERE), run.predict(ROWS), text
 
 
