@@ -1,4 +1,7 @@
-"""CSR parts, read as streams, as blocks of sparse rows."""
+"""CSR parts, read as streams, as blocks of sparse rows.
+
+Memory: some 60 bytes for a value of a block, which has 8 MB of values, at least one row.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.source import BLOCK_BYTES
 
 _ROWS = 1 << 16
@@ -71,6 +75,8 @@ def csr_blocks(
             last = int(np.searchsorted(ends, at + BLOCK_BYTES // 8, side="right"))
             last = min(max(last, first + 1), ends.size)
             size = int(ends[last - 1]) - at
+            per_value = 3 * (data.dtype.itemsize + indices.dtype.itemsize) + 12
+            check_bound(per_value * size, name, f"a row of {size:,} values")
             values, columns = data.read(size), indices.read(size)
             if size and not (columns.min() >= 0 and columns.max() < d):
                 raise InputError(f"{name}_indices: not within 0..{d - 1}")

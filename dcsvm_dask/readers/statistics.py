@@ -1,4 +1,8 @@
-"""What a scaling has to know of the training rows, collected block by block."""
+"""What a scaling has to know of the training rows, collected block by block.
+
+Memory: at most 160 bytes for each feature, compared with the memory bound before; none for a
+scaling that is not learned.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,11 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import KINDS, LEARNED, Scaling
+
+FEATURE_MEMORY = 160
+"""Bytes of memory for each feature, at most."""
 
 
 class ScalingStatistics:
@@ -20,6 +28,8 @@ class ScalingStatistics:
     Parameters
     ----------
     kind : {"none", "minmax", "standard", "unit"}
+    name : str
+        The source, for messages.
 
     Notes
     -----
@@ -28,10 +38,11 @@ class ScalingStatistics:
     from block to block; what a sparse row does not store is a zero.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, name: str = "rows") -> None:
         if kind not in KINDS:
             raise InputError(f"scale = {kind!r}: give one of {', '.join(KINDS)}")
         self.kind = kind
+        self.name = name
         self.n_rows = 0
         self._count = np.zeros(0)
         self._mean = np.zeros(0)
@@ -83,6 +94,8 @@ class ScalingStatistics:
         extra = n_features - self._count.size
         if extra <= 0:
             return
+        what = f"scaling {n_features:,} features by {self.kind}"
+        check_bound(FEATURE_MEMORY * n_features, self.name, what)
         for name, value in (("_count", 0), ("_mean", 0), ("_squares", 0)):
             setattr(self, name, np.pad(getattr(self, name), (0, extra), constant_values=value))
         self._low = np.pad(self._low, (0, extra), constant_values=np.inf)

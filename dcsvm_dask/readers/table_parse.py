@@ -12,6 +12,9 @@ from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_numbe
 OK, TOO_FEW, TOO_MANY, MISSING, NOT_A_NUMBER, NOT_FINITE, OPEN_QUOTE, NO_LABEL = range(8)
 """What `parse_table` says."""
 
+_EXACT = 2.0**53
+"""Below, float64 holds every whole number."""
+
 _SPACE, _TAB, _CR, _LF, _QUOTE = 32, 9, 13, 10, 34
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
@@ -69,7 +72,8 @@ def parse_table(
         Which cell is the label, -1 for none.
     rows : float32 array, shape (room, columns or columns - 1)
     labels : float64 array, shape (room,)
-        Labels that are numbers; NaN for those that are none.
+        Labels that are numbers; NaN for those that are none, or so large that float64 may round
+        two of them to one.
     keys : uint64 array, shape (room,)
         Hashes of the text of labels that are no numbers.
     spans : int64 array, shape (room, 2)
@@ -150,7 +154,8 @@ def parse_table(
             if byte != delimiter and byte != _LF and not (blanks and pos > stop):
                 status = BAD
             if column == label:
-                if status == BAD or np.isnan(value):
+                if status == BAD or not abs(value) < _EXACT:
+                    status = GOOD
                     low, high, pos, keys[n] = _text_label(text, start, delimiter)
                     if pos < 0:
                         return n, n_text, n_slow, OPEN_QUOTE, start, column

@@ -147,7 +147,7 @@ def ingest(
         stack.callback(place.delete_if_empty)
         stack.enter_context(FolderLock(place, "data set"))
         _refuse_others(place, overwrite)
-        statistics = ScalingStatistics(scale)
+        statistics = ScalingStatistics(scale, train_source.name)
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet: statistics wait for them.
         train = Scan(

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.open import open_source, source_parts
 from dcsvm_dask.readers.scaling import Scaling
@@ -16,6 +14,7 @@ from dcsvm_dask.readers.source import ArraySource, Block, Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.predictions import label_array
 
 
 class DataSetSource:
@@ -45,7 +44,7 @@ class DataSetSource:
 
     def blocks(self) -> Iterator[Block]:
         """Return the chunks in order."""
-        classes = np.array(self._data.classes)
+        classes = label_array(self._data.classes)
         for start, stop in pairwise(self._data.rows.borders().tolist()):
             yield self._data.rows.read(start, stop), classes[self._data.read_codes(start, stop)]
 
