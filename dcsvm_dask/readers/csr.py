@@ -1,6 +1,7 @@
 """CSR parts, read as streams, as blocks of sparse rows.
 
-Memory: some 60 bytes for a value of a block, which has 8 MB of values, at least one row.
+Memory: as the values and indices have and 32 bytes more for each value of a block, which is a
+million values, or one row. It is compared with the memory bound before they are read.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def csr_blocks(
             last = int(np.searchsorted(ends, at + BLOCK_BYTES // 8, side="right"))
             last = min(max(last, first + 1), ends.size)
             size = int(ends[last - 1]) - at
-            per_value = 3 * (data.dtype.itemsize + indices.dtype.itemsize) + 12
+            per_value = data.dtype.itemsize + indices.dtype.itemsize + 32
             check_bound(per_value * size, name, f"a row of {size:,} values")
             values, columns = data.read(size), indices.read(size)
             if size and not (columns.min() >= 0 and columns.max() < d):

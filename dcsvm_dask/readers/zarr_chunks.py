@@ -9,7 +9,6 @@ piece by piece and the bytes are counted. So only packings that are known here a
 from __future__ import annotations
 
 import bz2
-import itertools
 import lzma
 import math
 import struct
@@ -17,6 +16,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import zarr
 from zarr.abc.store import ByteRequest, RangeByteRequest
 from zarr.codecs import BytesCodec, Crc32cCodec, ShardingCodec, VLenUTF8Codec
@@ -24,12 +24,14 @@ from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.memory import bound
+from dcsvm_dask.readers.memory import bound, check_bound
 
 _BLOSC = struct.Struct("<4xiii")
 """Of a chunk: bytes unpacked, bytes of a block, bytes packed."""
 _ZSTD_RATIO = 1 << 15
 """Bytes that a byte of zstd becomes, at most: four bytes tell of a block of 128 kB."""
+_CHUNK_MEMORY = 4096
+"""Bytes of memory for each chunk of a read, about."""
 _PIECE = 1 << 20
 _ROOM = 1 << 16
 
@@ -102,10 +104,17 @@ def _chunks(array: zarr.Array[Any], start: int, stop: int) -> Iterator[_Chunk]:
     """Return the stored chunks of some rows; those that are not stored hold fill values."""
     store, shards = array.store_path.store, _sharding(array)
     shape = array.chunks if array.shards is None else array.shards
-    rows = range(start // shape[0], -(-stop // shape[0]))
-    others = (range(-(-n // c)) for n, c in zip(array.shape[1:], shape[1:], strict=True))
-    for place in itertools.product(rows, *others):
-        key = f"{array.store_path.path}/{array.metadata.encode_chunk_key(place)}".lstrip("/")
+    low = start // shape[0]
+    stops = (stop, *array.shape[1:])
+    counts = [-(-size // c) for size, c in zip(stops, shape, strict=True)]
+    counts[0] -= low
+    # What Zarr itself keeps for each chunk of a read.
+    what = f"reading {math.prod(counts):,} chunks at once"
+    check_bound(_CHUNK_MEMORY * math.prod(counts), str(array.store_path), what)
+    for number in range(math.prod(counts)):
+        first, *later = (int(k) for k in np.unravel_index(number, counts))
+        key = array.metadata.encode_chunk_key((low + first, *later))
+        key = f"{array.store_path.path}/{key}".lstrip("/")
         try:
             size = sync(store.getsize(key))
         except FileNotFoundError:
@@ -122,6 +131,7 @@ def _parts(array: zarr.Array[Any], key: str, size: int) -> Iterator[_Chunk]:
     store = array.store_path.store
     count = math.prod(array.shards) // math.prod(array.chunks)
     index = 16 * count + 4
+    check_bound(_CHUNK_MEMORY * count, key, f"a shard of {count:,} chunks")
     if not index <= size <= count * (2 * _most(array) + _ROOM) + index:
         raise InputError(f"{key} is not as long as its array says")
     data = _read(store, key, RangeByteRequest(size - index, size))

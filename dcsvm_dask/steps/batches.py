@@ -14,7 +14,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.open import find_format, open_source
-from dcsvm_dask.readers.source import ArraySource, Source, finish_block
+from dcsvm_dask.readers.source import ArraySource, Source, finish_block, parts_to_fill
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, decide_stored
@@ -140,7 +140,9 @@ class SentRows:
                 if labels is None:
                     raise InputError(f"{self.name}: has no labels to compare predictions with")
                 codes = self._prepared.codes(labels, self.name, seen)
-            yield from self._cut(prepare_rows(rows, self._prepared, self.name, seen), codes)
+            for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
+                ready = prepare_rows(part, self._prepared, self.name, seen + start)
+                yield from self._cut(ready, None if codes is None else codes[start:stop])
             seen += rows.shape[0]
 
     def _cut(self, rows: Rows, codes: NDArray[np.int32] | None) -> Iterator[Batch]:
