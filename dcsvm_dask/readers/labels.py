@@ -76,6 +76,11 @@ class LabelTable:
             label = canonical(value)
             if label in ("", "?") or (isinstance(label, float) and not math.isfinite(label)):
                 raise InputError(f"{self.name}: row {row} (counted from 0) has no label: {value!r}")
+            if isinstance(label, str) and not _is_text(label):
+                raise InputError(
+                    f"{self.name}: row {row} (counted from 0) has a label that is no text: "
+                    f"{label[:40]!a}"
+                )
             if isinstance(label, str) and len(label) > MAX_LABEL:
                 raise InputError(
                     f"{self.name}: row {row} (counted from 0) has a label of {len(label):,} "
@@ -134,6 +139,15 @@ def _are_labels(labels: NDArray[Any]) -> bool:
     if labels.dtype.kind == "O":
         return all(isinstance(v, str) for v in labels.tolist())
     return labels.dtype.kind in "biufU"
+
+
+def _is_text(label: str) -> bool:
+    """Whether a label can be written as UTF-8."""
+    try:
+        label.encode()
+    except UnicodeEncodeError:  # half of a pair of UTF-16
+        return False
+    return True
 
 
 def _distinct(labels: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]]:

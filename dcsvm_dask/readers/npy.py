@@ -11,6 +11,7 @@ import contextlib
 import io
 import math
 import os
+import sys
 import tokenize
 from typing import IO, Any
 
@@ -59,6 +60,8 @@ class NpyStream:
         if self.dtype.hasobject:
             raise InputError(f"{name}: holds Python objects, which are not loaded; save numbers")
         sizes = all(type(size) is int and size >= 0 for size in self.shape)
+        # NumPy counts bytes by 64 bits, also of arrays without any.
+        sizes = sizes and math.prod(max(1, s) for s in self.shape) * self.dtype.itemsize < 2**62
         if self.dtype.kind == "V" or not self.dtype.itemsize or not sizes:
             raise InputError(
                 f"{name}: an array of type {self.dtype} and shape {self.shape} holds neither "
@@ -117,6 +120,10 @@ class NpyStream:
             if not piece:
                 raise InputError(f"{self.name}: damaged: it ends too early")
             pieces += piece
+        if self.dtype.kind == "U":
+            points = np.frombuffer(pieces, np.dtype(np.uint32).newbyteorder(self.dtype.byteorder))
+            if points.max(initial=0) > sys.maxunicode:
+                raise InputError(f"{self.name}: damaged: words of bytes that are no characters")
         return np.frombuffer(pieces, self.dtype)
 
 

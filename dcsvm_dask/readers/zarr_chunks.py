@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 import zarr
-from zarr.abc.store import ByteRequest, RangeByteRequest
+from zarr.abc.store import RangeByteRequest
 from zarr.codecs import BytesCodec, Crc32cCodec, ShardingCodec, VLenUTF8Codec
 from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
+from zarr.storage import LocalStore
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import bound, check_bound
@@ -67,6 +68,19 @@ def check_codecs(array: zarr.Array[Any], name: str) -> None:
         or shards.index_location.value != "end"
     ):
         raise InputError(f"{name}: has shards with an index of a kind that is not read here")
+
+
+def count_stored(array: zarr.Array[Any]) -> int:
+    """Return how many chunks of an array are stored, at most: those of a shard count as stored."""
+
+    async def count() -> int:
+        found = 0
+        async for _ in array.store_path.store.list_prefix(f"{array.store_path.path}/"):
+            found += 1
+        return found
+
+    per_shard = 1 if array.shards is None else math.prod(array.shards) // math.prod(array.chunks)
+    return sync(count()) * per_shard
 
 
 def check_chunks(array: zarr.Array[Any], start: int, stop: int) -> None:
@@ -116,8 +130,8 @@ def _chunks(array: zarr.Array[Any], start: int, stop: int) -> Iterator[_Chunk]:
         key = array.metadata.encode_chunk_key((low + first, *later))
         key = f"{array.store_path.path}/{key}".lstrip("/")
         try:
-            size = sync(store.getsize(key))
-        except FileNotFoundError:
+            size = _size(store, key)
+        except (FileNotFoundError, NotADirectoryError):
             continue
         if shards is None:
             yield _Chunk(store, key, 0, size)
@@ -225,6 +239,16 @@ def _name(codec: Any) -> str:
     return name.removeprefix("numcodecs.")
 
 
-def _read(store: Any, key: str, part: ByteRequest) -> bytes:
+def _read(store: Any, key: str, part: RangeByteRequest) -> bytes:
+    if isinstance(store, LocalStore):  # a tenth of the time
+        with (store.root / key).open("rb") as file:
+            file.seek(part.start)
+            return file.read(part.end - part.start)
     found = sync(store.get(key, default_buffer_prototype(), byte_range=part))
     return b"" if found is None else bytes(found.to_bytes())
+
+
+def _size(store: Any, key: str) -> int:
+    if isinstance(store, LocalStore):
+        return (store.root / key).stat().st_size
+    return int(sync(store.getsize(key)))

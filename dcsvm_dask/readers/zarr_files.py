@@ -26,7 +26,7 @@ from dcsvm_dask.readers.files import plain_errors
 from dcsvm_dask.readers.memory import check_bound, show_size
 from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_block
 from dcsvm_dask.readers.urls import check_url, is_url
-from dcsvm_dask.readers.zarr_chunks import check_chunks, check_codecs
+from dcsvm_dask.readers.zarr_chunks import check_chunks, check_codecs, count_stored
 
 METADATA_ERRORS = (
     *(ValueError, TypeError, AttributeError, LookupError, ArithmeticError),
@@ -34,6 +34,8 @@ METADATA_ERRORS = (
 )
 """What Zarr raises for metadata that no program wrote."""
 
+MANY_CHUNKS = 20_000
+"""From so many on, one in a hundred is stored at least."""
 METADATA = ("zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata")
 METADATA_MEMORY = 50
 """Bytes of memory for each byte of metadata, at most."""
@@ -217,6 +219,11 @@ def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}, {name}: damaged metadata ({error!s:.200})") from error
+    if found.nchunks > MANY_CHUNKS and found.nchunks > 100 * (stored := count_stored(found)):
+        raise InputError(
+            f"{path}, {name}: damaged: its metadata tell of {found.nchunks:,} chunks, "
+            f"but {stored:,} are stored"
+        )
     if found.nbytes > 1 << 30 and found.nbytes > MOST_PACKED * found.nbytes_stored():
         raise InputError(
             f"{path}, {name}: damaged: its metadata tell of {found.nbytes} bytes, "
