@@ -62,8 +62,10 @@ BIG = (
     b"\xff\xff\xff\xff\x07",  # as Thrift writes 2^31 - 1
     b"\xfe\xff\xff\xff\x0f",
 )
-DIGITS = (b"0", b"-1", b"3", b"99999", b"10000000", b"300000000", b"2147483647", b"4294967296")
-DIGITS += (b"1000000000000", b"9223372036854775807", b"1e20", b"1" * 30, b"0.5")
+DIGITS = (
+    *(b"0", b"-1", b"3", b"99999", b"10000000", b"300000000", b"2147483647", b"4294967296"),
+    *(b"1000000000000", b"9223372036854775807", b"1e20", b"1" * 30, b"0.5"),
+)
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": lambda data: gzip.compress(data, 1, mtime=0),
