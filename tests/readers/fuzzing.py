@@ -399,8 +399,8 @@ class Runs(Folders):
             run = api.open_run(path)
             run.predict(self.rows, execution=HERE)
             run.export(self.folder / "model")
-        except DcsvmError as error:
-            assert len(str(error)) < 3000, error
+        except DcsvmError:  # of a stage as well, which names itself
+            return
 
 
 class Ingests(Tables):
@@ -462,7 +462,7 @@ def main(kind: str, first: int, stop: int, folder: Path) -> None:
         signal.alarm(SECONDS)
         try:
             fuzz.check(path)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - that is what is looked for
             failed += 1
             kept = folder.parent / f"failed-{kind}-{number}"
             shutil.copytree(folder, kept, dirs_exist_ok=True)
