@@ -200,7 +200,7 @@ class Location:
     def _read_json(self, sealed: bool) -> dict[str, Any]:
         try:
             # ValueError: no UTF-8, no JSON, or a number of thousands of digits.
-            value = json.loads(self._json_text())
+            value = json.loads(self.json_text())
             if isinstance(value, dict) and (sealed or SEAL in value):
                 found = value.pop(SEAL, None)
                 if found != _checksum(value):
@@ -213,8 +213,8 @@ class Location:
             raise InputError(f"{self}: damaged: a JSON object was expected")
         return value
 
-    def _json_text(self) -> bytes:
-        """Return the text of a JSON object that takes no more memory than the memory bound."""
+    def json_text(self) -> bytes:
+        """Return the text of a JSON object; `InputError` above the memory bound."""
         what = "an object of {}"
         if self.is_local and (size := Path(self.url).stat().st_size) > SMALL_JSON:
             check_bound(2 * size, self.url, what.format(show_size(size)))

@@ -16,6 +16,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.ingest_form import default_chunk_rows
 from dcsvm_dask.storage.location import Location, seal
+from tests.readers.fuzzing import recommit
 
 WIDE = "1 1:1\n-1 2147483646:1\n1 3:2 7:1\n-1 4:1\n"
 HERE = api.Execution(workers=0)
@@ -100,6 +101,7 @@ def test_a_data_set_of_more_rows_than_are_stored(tmp_path: Path) -> None:
     value = commit.read_json()
     value["parts"]["train"]["counts"] = [n - 100, 100]
     commit.write_json(seal(value))
+    assert recommit(tmp_path / "d.zarr")
     opened = DataSet.open(tmp_path / "d.zarr")
     for read in (opened.rows.read, opened.read_codes, opened.read_hashes):
         with pytest.raises(InputError, match=r"damaged: the chunk c/1\S* is missing"):
