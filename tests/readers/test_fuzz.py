@@ -330,7 +330,7 @@ def test_labels_behind_a_codec_that_unpickles(tmp_path: Path) -> None:
 def test_a_hundred_thousand_inputs_in_two_gibibytes(kind: str, tmp_path: Path) -> None:
     """100,000 inputs of all kinds together: a reader takes no more memory than it may, and ends.
 
-    Three and a half minutes on one core. The limit is one of address space, of which the process
+    Some four minutes of one core. The limit is one of address space, of which the process
     takes 0.6 GiB before it reads anything. What fails is kept, with how to read it again.
     """
     count = KINDS[kind][1]
