@@ -39,3 +39,7 @@ class OutOfTimeError(Exception):
 
 class OwnershipLostError(RunError):
     """Another process has taken over the folder that this one wrote."""
+
+
+class DcsvmWarning(UserWarning):
+    """Data that can be used as they are, but are probably not what the user means."""

@@ -31,7 +31,10 @@ def shared_data() -> Callable[[str], Any]:
         if not path.exists():
             if os.environ.get("DCSVM_REQUIRE_SHARED_DATA"):
                 pytest.fail(f"the data set {name}.npz is required here and absent")
-            pytest.skip(f"needs the data set {name}.npz in ../shared/data, which is absent")
+            pytest.skip(
+                f"needs the data set {name}.npz in ../shared/data, which is absent; "
+                "tests/DATA.md says where to get it"
+            )
         return np.load(path)
 
     return load

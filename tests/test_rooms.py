@@ -15,6 +15,7 @@ ROOMS = (
     "masking",
     "errors",
     "checks",
+    "versions",
     "kernels",
     "solvers",
     "clustering",

@@ -56,6 +56,7 @@ def go_on(
     """
     follow = followers(callbacks, quiet=quiet, progress=progress)
     folder = RunFolder.open(Location.of(run))
+    folder.check_result_version()
     settings, before, shape = read_header(folder)
     if settings.method in MADE:
         source = settings.options.get("run")
@@ -90,7 +91,8 @@ def go_on(
     if shape != shape_of(seen, folder.header.get("holdout") is not None):
         raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
     memory = available_memory(execution, folder.place.url, dataset.url)
-    check_room(execution, make_plan(settings, goals, shape), folder.place, memory)
+    planned = make_plan(settings, goals, shape)
+    check_room(execution, planned, folder.place, memory, begun=True)
     with FolderLock(folder.place) as lock:
         folder = folder.owned(lock.ownership)
         keep_preparation(folder, dataset)

@@ -31,7 +31,10 @@ def resume(
 ) -> Run:
     """Go on with a run from what it has committed; other goals may be given.
 
-    Of a search also with the training of its best candidate.
+    Of a search also with the training of its best candidate. The run keeps the sizes of blocks and
+    working sets that it was begun with. Other versions of the libraries, or another kind of
+    processor, than it was begun with are reported (`Callback.on_versions`); a version of the
+    package whose results are others is refused.
 
     Parameters
     ----------

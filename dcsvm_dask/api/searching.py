@@ -9,7 +9,7 @@ from typing import Any
 
 from dcsvm_dask.api.going_on import go_on
 from dcsvm_dask.api.run import Place, Run
-from dcsvm_dask.api.training import open_holdout, reported, train, versions
+from dcsvm_dask.api.training import open_holdout, reported, train
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.search import results
 from dcsvm_dask.errors import InputError
@@ -27,6 +27,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.versions import versions
 
 
 def search(
@@ -82,7 +83,8 @@ def search(
         Most steps of a machine for each row that it trains on. One that is not solved by then is
         scored as it is, and marked.
     block_rows : int, optional
-        Most rows of a block, about; by default 4096, or less where memory asks for it.
+        Most rows of a block, about; by default 4096. Where the workers' memory is too small for
+        that, fewer are chosen when the search begins; it says how many.
     execution, quiet, report, progress, callbacks
         As `train` has them.
     kernel, fit_intercept, class_weight, multiclass, tol, seed, n_samples_clustering
@@ -142,6 +144,11 @@ def search(
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
+        if block_rows is None and rows < BLOCK_ROWS:
+            Announcer(place.url, follow).say(
+                f"the workers' memory is too small for the usual blocks: the search has "
+                f"--block-rows {rows}; give it wherever its results are to be the same"
+            )
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     how = {"quiet": quiet, "report": report, "progress": progress, "callbacks": callbacks}
     return refitted(Run(folder), execution, time.monotonic() - begin, **how)

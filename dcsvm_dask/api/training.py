@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import dask
-import numba
-import numpy as np
-import zarr
 from threadpoolctl import threadpool_limits
 
-from dcsvm_dask import __version__
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
@@ -35,12 +29,13 @@ from dcsvm_dask.runtime.session import (
 )
 from dcsvm_dask.steps.probe import probe_rows
 from dcsvm_dask.steps.problem import PROBE, seen_by
-from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.steps.settings import CAPS, Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import Preparation, keep_preparation
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.versions import versions
 
 Place = str | os.PathLike[str] | Location
 
@@ -58,6 +53,11 @@ def train(
     **parameters: Any,
 ) -> Run:
     """Train a kernel SVM by divide and conquer, or another method, in a new run folder.
+
+    The same data, parameters and seed give the same model, whatever the number of workers, bit for
+    bit on one kind of processor with one set of versions. Where the workers' memory is too small
+    for `block_cap`, `set_cap` or the method's `chunks` and these are not given, others are chosen
+    before the run begins, and are parameters of the run from then on.
 
     Parameters
     ----------
@@ -118,8 +118,10 @@ def train(
     n_samples_clustering : int, default 1000
         Rows on which clusters are found (m), at least; from 2.
     block_cap : int, optional
-        Most rows whose kernel matrix a task holds, from 64; by default 8,192, or less where the
-        memory of a worker asks for it.
+        Most rows of a block, whose kernel matrix a task holds, from 64; by default 8,192.
+    set_cap : int, optional
+        Most rows of a working set of the whole problem, whose kernel matrix the only task of a
+        layer holds, from 64; by default 1.5 times `block_cap`.
     level_tol : float, default 1e-2
         Violation > 0 at which a level's blocks are solved.
     max_rounds : int, default 1000
@@ -151,6 +153,7 @@ def train(
     execution = execution or Execution()
     memory = available_memory(execution, place.url, dataset.url)
     settings = fitted(wanted, goals, shape, training, execution, memory)
+    lowered = chosen_sizes(wanted, settings)
     header = {
         "settings": settings.to_json(),
         "goals": goals.to_json(),
@@ -164,9 +167,11 @@ def train(
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
-        if settings.block_cap < wanted.block_cap:
-            fits = f"--block-cap {settings.block_cap} fits the workers' memory"
-            Announcer(place.url, follow).say(fits)
+        if lowered:
+            Announcer(place.url, follow).say(
+                f"the workers' memory is too small for the usual sizes: the run is trained with "
+                f"{lowered}; give these wherever its model is to be the same"
+            )
         if goals.committee and not settings.clusters:
             none = "committee: there are no levels to calibrate; give --levels for some"
             Announcer(place.url, follow).say(none)
@@ -202,11 +207,30 @@ def fitted(
     execution: Execution,
     memory: int | None,
 ) -> Settings:
-    """Return settings whose largest tasks fit the memory (bytes) of a worker."""
+    """Return settings whose largest tasks fit the memory (bytes) of a worker.
+
+    Sizes that were given stay as they are. The others are lowered here if at all: from now on they
+    are parameters of the run, whatever memory there is later.
+    """
     room = memory_of_core() if execution.shares_machine else memory
     if room is None:
         return settings
-    return fit_caps(settings, goals, shape, room, given=training.block_cap is not None)
+    given = [name for name in CAPS if getattr(training, name) is not None]
+    return fit_caps(settings, goals, shape, room, given=given)
+
+
+def chosen_sizes(wanted: Settings, settings: Settings) -> str:
+    """Return the options that say which sizes were lowered; none: an empty string."""
+    words = [
+        f"--{name.replace('_', '-')} {getattr(settings, name)}"
+        for name in CAPS
+        if getattr(settings, name) != getattr(wanted, name)
+    ]
+    # An approximation reads its features in one piece where nothing is said.
+    chunks = settings.options.get("chunks", 1)
+    if chunks > 1 and chunks != wanted.options.get("chunks"):
+        words.append(f"-P chunks={chunks}")
+    return " ".join(words)
 
 
 def reported(folder: RunFolder, follow: list[Callback]) -> list[Callback]:
@@ -233,21 +257,17 @@ def open_holdout(holdout: Place, data: DataSet) -> DataSet:
                 f"{found.url}: has {what} {theirs}, the training data {data.url} has {ours}; "
                 "ingest both together"
             )
+    names, wanted = found.feature_names, data.feature_names
+    if names is not None and wanted is not None and names != wanted:
+        k = next(k for k, name in enumerate(names) if name != wanted[k])
+        raise InputError(
+            f"{found.url}: feature {k} is {names[k]!r}, but {wanted[k]!r} in the training data "
+            f"{data.url}; held-out rows are read as they are stored: ingest both together "
+            "(--test), which finds features by name"
+        )
     if not Preparation.of(data).scales_like(found):
         raise InputError(
             f"{found.url}: was scaled otherwise than the training data {data.url}; "
             "ingest both together"
         )
     return found
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a run records."""
-    return {
-        "dcsvm_dask": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "dask": dask.__version__,
-        "zarr": zarr.__version__,
-    }

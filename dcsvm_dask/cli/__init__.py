@@ -7,16 +7,19 @@ imported when it is called, so that the rest of the program starts fast.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
 import importlib
 import signal
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from dcsvm_dask import __version__
 from dcsvm_dask.cli.options import memory_bound_option
-from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.errors import DcsvmError, DcsvmWarning
 from dcsvm_dask.masking import masked, printable
 from dcsvm_dask.runtime.compilation import use_own_cache
 
@@ -82,7 +85,8 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; errors that users can mend are one line and an exit status."""
         try:
-            return super().invoke(ctx)
+            with shown_warnings():
+                return super().invoke(ctx)
         except DcsvmError as error:
             _complain(str(error))
             ctx.exit(error.exit_status)
@@ -109,6 +113,23 @@ class LazyGroup(click.Group):
 def _complain(text: str) -> None:
     """Show an error: names from files of others must neither drive the terminal nor leak."""
     click.echo(f"dcsvm: {printable(masked(text))}", err=True)
+
+
+@contextlib.contextmanager
+def shown_warnings() -> Iterator[None]:
+    """Write warnings about a user's data as a line on standard error; others as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DcsvmWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, DcsvmWarning):
+                _complain(f"warning: {message}")
+            else:
+                usual(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.options import echo, quiet_option
-from dcsvm_dask.cli.predicting import place_options, test_part_note
+from dcsvm_dask.cli.predicting import encoding_option, place_options, test_part_note
 
 
 @click.command("compress")
@@ -34,6 +34,7 @@ from dcsvm_dask.cli.predicting import place_options, test_part_note
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of that choice.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@encoding_option
 @place_options
 @quiet_option
 def command(

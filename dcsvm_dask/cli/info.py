@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dcsvm_dask.cli.options import echo, quiet_option
+
+if TYPE_CHECKING:
+    from dcsvm_dask.storage.dataset import DataSet
+
+SHOWN = 8
+"""Features whose ranges are printed."""
+SEPARATORS = {" ": "blanks", "\t": "tab"}
+DROPPED = {"weight_0": "of weight 0", "train_rows": "beyond --train-rows"}
 
 
 @click.command()
@@ -50,19 +58,85 @@ def describe(place: Any) -> dict[str, Any]:
         "chunk_rows": data.chunk_rows,
         "classes": data.classes,
         "positive": data.positive,
+        "reading": reading_of(data),
+        "feature_names": data.feature_names,
+        "ranges": data.ranges,
+        "dropped": {**data.dropped, "rows": data.made_with.get("rows")},
+        "warnings": data.warnings,
         "scaling": None if data.scaling is None else data.scaling.kind,
         "parts": parts,
     }
 
 
-def show(found: dict[str, Any]) -> None:
-    """Print what `describe` found."""
+def reading_of(data: DataSet) -> dict[str, Any]:
+    """Return how the source was read: format, label, header, separator, encoding."""
+    reading = data.reading
+    is_text = reading.get("separator") is not None
+    return {
+        "format": reading.get("format"),
+        "label": reading.get("label"),
+        "label_position": reading.get("position"),
+        "header": data.feature_names is not None if is_text else None,
+        "separator": reading.get("separator"),
+        "encoding": reading.get("encoding"),
+    }
+
+
+def reading_line(reading: dict[str, Any]) -> str:
+    """Return how the source was read, for users."""
+    said = f"read as {reading['format']}"
+    if reading["header"] is not None:
+        separator = SEPARATORS.get(reading["separator"], f"{reading['separator']!r}")
+        said += f" with{'' if reading['header'] else 'out'} a header, separator {separator}"
+    if reading["encoding"] is not None:
+        said += f", encoding {reading['encoding']}"
+    name, position = reading["label"], reading["label_position"]
+    if position is not None:
+        called = "" if name is None else f" {name!r}"
+        said += f"; label: column{called} (number {position}, from 0)"
+    elif name is not None:
+        said += f"; label: {name!r}"
+    elif reading["format"] == "svmlight text":
+        said += "; label: the first number of a line"
+    elif reading["format"] is not None:
+        said += "; label: given beside the rows"
+    return said
+
+
+def features_line(found: dict[str, Any]) -> str:
+    """Return the first features with their ranges, for users."""
+    names = found["feature_names"] or range(found["features"])
+    shown = [
+        f"{name} {low:.10g}..{high:.10g}"
+        for name, (low, high) in zip(names, found["ranges"][:SHOWN], strict=False)
+    ]
+    more = found["features"] - len(shown)
+    return "features: " + ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def dropped_line(dropped: dict[str, Any]) -> str:
+    """Return which rows of the source are in no part, for users."""
+    said = [f"{dropped[key]:,} {why}" for key, why in DROPPED.items() if dropped.get(key)]
+    start, stop = dropped["rows"] or (None, None)
+    if (start, stop) != (None, None):
+        limits = f"{'' if start is None else start}:{'' if stop is None else stop}"
+        said.append(f"all outside of {limits} (--rows)")
+    return "rows dropped: " + (", ".join(said) or "none")
+
+
+def show(found: dict[str, Any], *, warned: bool = False) -> None:
+    """Print what `describe` found; without warnings where the user has been warned."""
     form = "sparse (CSR)" if found["sparse"] else "dense"
     echo(found["data"])
     echo(
         f"  {found['features']:,} features, {form}, chunks of {found['chunk_rows']:,} rows, "
         f"scaling {found['scaling'] or 'none'}"
     )
+    echo(f"  {reading_line(found['reading'])}")
+    echo(f"  {features_line(found)}")
+    echo(f"  {dropped_line(found['dropped'])}")
+    for said in () if warned else found["warnings"]:
+        echo(f"  warning: {said}")
     if found["positive"] is not None:
         echo(f"  class 1 is {', '.join(map(str, found['positive']))} of the source")
     for name, part in found["parts"].items():

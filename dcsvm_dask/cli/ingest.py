@@ -22,9 +22,11 @@ from dcsvm_dask.errors import InputError
 @click.option(
     "--label",
     metavar="NAME_OR_POSITION",
-    help="Label column of a table (position from 0, -1: the last), or array of an archive.",
+    help="Label column of a table (position from 0), or array of an archive; else the last column.",
 )
 @click.option("--header/--no-header", default=None, help="Whether line 1 of a table holds names.")
+@click.option("--encoding", help="Of text without a byte order mark, such as cp1252; else UTF-8.")
+@click.option("--drop", multiple=True, metavar="NAME", help="Leave a column out; may be repeated.")
 @click.option(
     "--scale",
     type=click.Choice(["minmax", "standard", "unit", "none"]),
@@ -60,6 +62,9 @@ def command(
     path or a URL such as s3://BUCKET/KEY. Memory stays bounded; text is copied in binary form to
     the folder for temporary files (TMPDIR) meanwhile.
 
+    Without --label the last column is the label; a table of which another column has a usual name
+    of one (label, target, class, y) is refused until --label says which it is.
+
     \b
     minmax    dense rows to [0, 1]; sparse rows divided by the largest absolute value
     standard  divided by the standard deviation; dense rows centred, sparse rows not
@@ -80,7 +85,7 @@ def command(
     if as_json:
         click.echo(json.dumps(describe(data.place), indent=1))
     elif not quiet:
-        show(describe(data.place))
+        show(describe(data.place), warned=True)
 
 
 class Progress:

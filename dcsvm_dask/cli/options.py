@@ -27,6 +27,7 @@ TRAINING_OPTIONS = (
     "seed",
     "n_samples_clustering",
     "block_cap",
+    "set_cap",
     "max_rounds",
     "committee",
     "multiclass",
@@ -145,7 +146,8 @@ def training_options(command: Command) -> Command:
     @click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
     @click.option("--seed", type=int, help="Of every random choice, by default 0.")
     @click.option("--n-samples-clustering", type=int, help="By default 1000.")
-    @click.option("--block-cap", type=int, help="Most rows whose kernel matrix a task holds.")
+    @click.option("--block-cap", type=int, help="Most rows of a block, by default 8192.")
+    @click.option("--set-cap", type=int, help="Of a working set; by default 1.5 block caps.")
     @click.option("--max-rounds", type=int, help="By default 1000.")
     @click.option(
         "--committee", is_flag=True, default=None, help="Calibrate levels for committee prediction."

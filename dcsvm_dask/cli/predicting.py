@@ -15,7 +15,7 @@ Command = Callable[..., Any]
 
 def predicting_options(command: Command) -> Command:
     """Add the options that say which model predicts, and where."""
-    command = place_options(command)
+    command = encoding_option(place_options(command))
     for option in (
         click.option(
             "--precision",
@@ -63,6 +63,12 @@ def place_options(command: Command) -> Command:
         return command(*args, execution=execution, **kwargs)
 
     return wrapped
+
+
+encoding_option = click.option(
+    "--encoding",
+    help="Of text in DATA without a byte order mark; by default that of the training data.",
+)
 
 
 def test_part_note(data: str) -> str | None:

@@ -35,7 +35,11 @@ def command(
     log_json: bool,
     quiet: bool,
 ) -> None:
-    """Go on with RUN from what it has committed."""
+    """Go on with RUN from what it has committed.
+
+    The model is that of a run which was never interrupted, bit for bit on one kind of processor
+    with one set of versions; where these are not those that it was begun with, a line says so.
+    """
     from dcsvm_dask import api
 
     run = api.resume(

@@ -10,8 +10,10 @@ from dcsvm_dask.diagnostics.outline import in_brief
 from dcsvm_dask.masking import printable
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
+    THIS_PROCESS,
     Event,
     NoWorkers,
+    OtherVersions,
     Planned,
     RunBegins,
     Said,
@@ -53,6 +55,10 @@ class Lines(Callback):
         """Say what went wrong."""
         self._print(event, fault(event))
 
+    def on_versions(self, event: OtherVersions) -> None:
+        """Say which differ."""
+        self._print(event, other_versions(event))
+
     def on_say(self, event: Said) -> None:
         """Say it."""
         self._print(event, event.text)
@@ -72,6 +78,21 @@ def fault(event: TaskFailed | WorkerLost | NoWorkers) -> str:
     if isinstance(event, NoWorkers):
         return f"no workers are left; waiting for one to join {event.where}"
     return f"{event.stage}: {event.node} failed on {event.worker}: {event.error}"
+
+
+def other_versions(event: OtherVersions) -> str:
+    """Return which versions differ and what follows from it, in a sentence."""
+    differing = ", ".join(
+        f"{name.replace('_', ' ')} {found} (the run was begun with {recorded})"
+        for name, (recorded, found) in event.differing.items()
+    )
+    if event.refused:
+        return f"worker {event.worker} takes no part in the run: it has {differing}"
+    who = event.worker if event.worker == THIS_PROCESS else f"worker {event.worker}"
+    return (
+        f"warning: {who} has {differing}; the model may differ by rounding from that of a run "
+        "that was not interrupted"
+    )
 
 
 def describe(stage: str, record: Record) -> str:

@@ -132,7 +132,13 @@ class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
         }
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, X, y, None, about)
-        how = {"weights": weights, "client": self.client, "more_callbacks": [StageTasks(tasks)]}
+        names = checking.names_of(self)
+        how = {
+            "weights": weights,
+            "feature_names": names,
+            "client": self.client,
+            "more_callbacks": [StageTasks(tasks)],
+        }
         with (
             checking.threads_for_tasks(self.n_jobs),
             trained(self.run, X, codes, self.classes_, words, **how) as run,

@@ -23,6 +23,7 @@ from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
 from dcsvm_dask.models.stand_ins import SLACK, sample_of, stand_ins, standing_weights
 from dcsvm_dask.solvers import Machine, machines_of
+from dcsvm_dask.solvers.machines import at_a_time, matrix_bytes
 from dcsvm_dask.solvers.whole import SMALL
 
 Index = NDArray[np.int64]
@@ -154,6 +155,10 @@ def exactly_scored(
     for number in sorted(range(len(places)), key=lambda one: task.cost(candidates[places[one]])):
         chains.setdefault(task.kernel(candidates[places[number]]), []).append(number)
     jobs = [(kernel, chain, split) for kernel, chain in chains.items() for split in range(shape[1])]
+    memory = task.base.cache_size * 1e6
+    size = working_size(memory, len(jobs))
+    rows = max(len(train) for train, _ in task.splits)
+    side_by_side = at_a_time(memory, matrix_bytes(min(rows, size)), min(threads, len(jobs)))
 
     def solve(job: int) -> None:
         kernel, chain, split = jobs[job]
@@ -178,9 +183,9 @@ def exactly_scored(
                 equality=bool(task.base.fit_intercept),
                 tol=checking.tolerance(task.base.tol),
                 most_steps=lambda _: checking.most_steps(task.base.max_iter, -1),
-                working_size=working_size(task.base.cache_size * 1e6 / min(threads, len(jobs))),
+                working_size=size,
                 seed=checking.seed_of(task.base.random_state),
-                threads=1 if len(jobs) > 1 else threads,
+                threads=max(1, threads // side_by_side),
             )
             before = point.solutions
             seconds[number, split] = time.perf_counter() - begin
@@ -189,7 +194,7 @@ def exactly_scored(
             known = _Decided(task, values)
             scores[number, split] = task.scorer(known, rows, task.labels[test])
 
-    for_each(solve, range(len(jobs)), threads)
+    for_each(solve, range(len(jobs)), side_by_side)
     return scores, seconds, np.asarray(solved.all(axis=1))
 
 

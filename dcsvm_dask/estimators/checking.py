@@ -17,11 +17,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from dcsvm_dask.checks import is_a
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.steps import resources
+from dcsvm_dask.storage.rounding import RoundingLoss
 
 FEW_VALUES = 1 << 24
 """Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""
@@ -37,6 +39,7 @@ def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int3
     ValueError
         If X or y cannot be used, or has one class only.
     """
+    given = X
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", multi_output=False
     )
@@ -47,7 +50,27 @@ def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int3
         raise InputError(
             f"y has one class only ({estimator.classes_[0]!r}): a classifier needs at least two."
         )
+    _warn_rounded(given, X, names_of(estimator))
     return as_rows(X), codes.astype(np.int32)
+
+
+def names_of(estimator: Any) -> list[str] | None:
+    """Return the names of the features that an estimator was given, None if they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _warn_rounded(given: Any, X: Any, names: list[str] | None) -> None:
+    """Warn the caller of `fit` where float32 takes differences between rows away."""
+    in_memory = isinstance(given, np.ndarray | list) or sparse.issparse(given) or is_frame(given)
+    if not in_memory or getattr(given, "dtype", None) == np.float32:
+        return
+    given = as_rows(given.tocsr()) if sparse.issparse(given) else np.asarray(given, np.float64)
+    loss = RoundingLoss()
+    loss.update(given, as_rows(X))
+    said = loss.warning(names, "scale the features before, as StandardScaler does in a pipeline")
+    if said is not None:
+        warnings.warn(DcsvmWarning(said), stacklevel=4)
 
 
 def rows_to_decide(estimator: Any, X: Any, like: Rows) -> Rows:

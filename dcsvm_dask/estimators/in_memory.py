@@ -16,11 +16,13 @@ from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import SolvedMachine, largest_machine, machines_of, solve_machines
+from dcsvm_dask.solvers.machines import matrix_bytes
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 
-# A solver holds so many float32 matrices of its working set's rows.
-MATRICES = 1.57
 LEAST_SET = 256
+# Working sets of several machines are of such a size that the memory is enough for so many. The
+# size shapes the solutions, so it does not follow from the number of threads.
+SETS = 2
 # Part of the memory that is for kernel values which pairs of classes share.
 SHARED = 0.25
 
@@ -39,7 +41,7 @@ def solved(
     machines = machines_of(len(estimator.classes_), estimator._scheme)
     memory = estimator.cache_size * 1e6
     shared = SHARED * memory if len(machines) > 1 else 0.0
-    size = working_size((memory - shared) / min(threads, len(machines)))
+    size = working_size(memory - shared, len(machines))
     seed = checking.seed_of(estimator.random_state)
     Z, codes = X[variables.rows], codes[variables.rows]
     with one_thread_each():
@@ -55,6 +57,7 @@ def solved(
             max_iter=checking.most_steps(estimator.max_iter, -1),
             seed=seed,
             threads=threads,
+            memory=memory - shared,
             most_shared=shared,
             alpha=alpha,
             blocks=_blocks(Z, codes, estimator._scheme, size, seed) if alpha is None else None,
@@ -73,6 +76,6 @@ def _blocks(
     return block_labels(bisect(X, cap, np.random.default_rng(seed)))
 
 
-def working_size(memory: float) -> int:
-    """Return how many rows a working set may have whose matrices take so many bytes."""
-    return max(LEAST_SET, math.isqrt(int(memory / (4 * MATRICES))))
+def working_size(memory: float, machines: int) -> int:
+    """Return how many rows a working set may have where machines share so many bytes."""
+    return max(LEAST_SET, math.isqrt(int(memory / min(SETS, machines) / matrix_bytes(1))))

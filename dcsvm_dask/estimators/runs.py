@@ -17,6 +17,7 @@ from dcsvm_dask.estimators import checking
 from dcsvm_dask.graphs.methods import approximation
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.readers import ArraySource
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.steps.choice import Choice, choose_model
 from dcsvm_dask.steps.predict import load_any
@@ -71,6 +72,7 @@ def trained(
     words: dict[str, Any],
     *,
     weights: NDArray[np.float64] | None = None,
+    feature_names: list[str] | None = None,
     client: Any = None,
     time_budget: float | None = None,
     callbacks: Any = None,
@@ -91,6 +93,8 @@ def trained(
         Parameters of `dcsvm_dask.train`; weights of classes by their codes.
     weights : ndarray, shape (n,), float64, optional
         Weights of rows, above 0.
+    feature_names : list of str, optional
+        By which the run finds the features of rows to predict.
     client : distributed.Client, optional
         Whose cluster trains; None: this process.
     time_budget : float, optional
@@ -108,6 +112,7 @@ def trained(
         of_classes = words["class_weight"].values()
         words = {**words, "class_weight": dict(zip(labels.tolist(), of_classes, strict=True))}
     y = labels[codes]
+    source = ArraySource(X, y, feature_names=feature_names)
     if client is not None and not hasattr(client, "scheduler"):
         raise InputError(f"client is {client!r:.80}; give a distributed.Client.")
     if callbacks is not None and not isinstance(callbacks, list | tuple):
@@ -122,13 +127,13 @@ def trained(
     }
     if place is None:
         with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
-            data = api.ingest((X, y), Path(folder) / "data.zarr", weights=weights)
+            data = api.ingest(source, Path(folder) / "data.zarr", weights=weights)
             yield api.train(data.url, Path(folder) / "run", **how, **words)
         return
     target = Location.of(place)
     data_place = Location.of(f"{target.url}.data.zarr")
     if not (target / "run.json").exists():
-        data = api.ingest((X, y), data_place, weights=weights, overwrite=True)
+        data = api.ingest(source, data_place, weights=weights, overwrite=True)
         yield api.train(data.url, target, **how, **words)
         return
     _refuse_others(target, data_place, X, y, weights, words)

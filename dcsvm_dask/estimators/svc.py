@@ -60,7 +60,8 @@ class DCSVC(TellsCallbacks, Voting):
         Of classes with equally many votes take the one of the largest decision value, not the
         first; for "ovr" and more than two classes.
     cache_size : float, default 1000.0
-        MB for the kernel matrices of working sets, of all threads together.
+        MB for the kernel matrices of working sets, of all threads together. Their size shapes the
+        solutions, within `tol`.
     warm_start : bool, default False
         Whether `fit` begins at the last solution where it is given the same rows and labels, as
         after C was raised, and then in memory; with other rows it begins anew.

@@ -76,9 +76,10 @@ def fit(
     words |= {"multiclass": estimator._scheme, "stop_at": estimator.stop_at}
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
     how["more_callbacks"] = [StageTasks(tasks)]
+    how |= {"weights": weights, "feature_names": checking.names_of(estimator)}
     with (
         checking.threads_for_tasks(estimator.n_jobs),
-        trained(estimator.run, X, codes, estimator.classes_, words, weights=weights, **how) as run,
+        trained(estimator.run, X, codes, estimator.classes_, words, **how) as run,
     ):
         take_over(estimator, run.folder, rows, codes, lambda index: X[index])
 
@@ -137,6 +138,8 @@ def restored(kind: type[Any], run: Any) -> Any:
     )
     made.classes_, made._kernel, made._scheme = labels, settings.kernel, settings.multiclass
     made.class_weight_ = np.array(settings.class_weight or np.ones(len(labels)))
+    if data.feature_names is not None and data.scaling is None:  # scaled rows have lost them
+        made.feature_names_in_ = np.array(data.feature_names, dtype=object)
     made.n_features_in_, made.shape_fit_ = data.n_features, (data.n_rows, data.n_features)
     codes = data.read_codes(0, data.n_rows)
     take_over(made, folder, np.arange(len(codes)), codes, data.rows.take)

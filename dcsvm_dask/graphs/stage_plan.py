@@ -26,7 +26,7 @@ class StagePlan:
     """Time of a core for what is neither kernel values nor writing."""
     passing_bytes: float = 0.0
     """Those of them that are deleted when it is committed."""
-    relief: str | None = "lower --block-cap"
+    relief: str | None = "lower --block-cap and --set-cap"
     """What makes its largest task smaller, beside fewer rows; None: nothing does."""
 
     @property

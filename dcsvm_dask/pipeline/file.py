@@ -24,6 +24,8 @@ DATA_KEYS: Types = {
     "source": (str,),
     "test": (str,),
     "label": (str, int),
+    "drop": (list,),
+    "encoding": (str,),
     "scale": (str,),
     "test_fraction": (float,),
     "seed": (int,),

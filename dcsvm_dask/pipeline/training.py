@@ -21,23 +21,29 @@ from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.solvers import SCHEMES, largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps.problem import seen_by
-from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
-BLOCK_CAP = 8192
-# The only task of a layer may hold a larger matrix than one of many.
-SET_CAP_BLOCKS = 1.5
 # Levels are only starting points: their blocks need not be more exact than this.
 LEVEL_TOL = 1e-2
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 
 REALS = ("gamma", "coef0", "C", "tol", "level_tol")
-INTEGERS = ("degree", "k", "stop_at", "seed", "n_samples_clustering", "block_cap", "max_rounds")
+INTEGERS = (
+    "degree",
+    "k",
+    "stop_at",
+    "seed",
+    "n_samples_clustering",
+    "block_cap",
+    "set_cap",
+    "max_rounds",
+)
 DCSVM = (
     "multiclass",
     "levels",
@@ -72,6 +78,7 @@ class Training:
     seed: int = 0
     n_samples_clustering: int = 1000
     block_cap: int | None = None
+    set_cap: int | None = None
     level_tol: float = LEVEL_TOL
     max_rounds: int = 1000
     committee: bool = False
@@ -85,7 +92,7 @@ class Training:
             check(is_a(number, numbers.Real), name, number, "a number")
         for name in INTEGERS:
             number = getattr(self, name)
-            missing = name == "block_cap" and number is None
+            missing = name in CAPS and number is None
             check(missing or is_a(number, numbers.Integral), name, number, "a whole number")
             check(missing or abs(int(number)) < 1 << 63, name, number, "below 2^63")
         for name in ("committee", "fit_intercept"):
@@ -116,7 +123,9 @@ class Training:
             self.n_samples_clustering,
             "at least 2",
         )
-        check(self.block_cap is None or self.block_cap >= 64, "block-cap", self.block_cap, ">= 64")
+        for name in CAPS:
+            cap = getattr(self, name)
+            check(cap is None or cap >= 64, name.replace("_", "-"), cap, ">= 64")
         if isinstance(self.levels, str):
             check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
         else:
@@ -208,7 +217,7 @@ class Training:
             levels_forced=forced,
             n_samples_clustering=int(self.n_samples_clustering),
             block_cap=block_cap,
-            set_cap=int(SET_CAP_BLOCKS * block_cap),
+            set_cap=usual_set_cap(block_cap) if self.set_cap is None else int(self.set_cap),
             level_tol=float(max(self.level_tol, self.tol)),
             alone_tol=INNER_FLOOR * float(self.tol),
             seed=int(self.seed),
@@ -221,12 +230,12 @@ class Training:
     def began(self, settings: dict[str, Any], data: DataSet) -> bool:
         """Whether a run with these settings, as its header has them, is this training of the data.
 
-        How large blocks, working sets and chunks may be was settled by the memory that there was.
+        Sizes that were not given (of blocks, working sets and chunks) are those that it began with.
         """
         # As this version reads them: an older one had fewer.
         settings = Settings.from_json(settings).to_json()
         own = self.settle(data)[0].to_json()
-        settled = ["set_cap"] + (["block_cap"] if self.block_cap is None else [])
+        settled = [name for name in CAPS if getattr(self, name) is None]
         if settings.get("options") in [one.to_json() for one in self.options.lighter()]:
             settled.append("options")
         return settings == own | {key: settings.get(key) for key in settled}

@@ -1,20 +1,79 @@
-"""Which column of a table is the label."""
+"""Which columns of a table are the features, and which one is the label.
+
+The rule of all readers, of text, Parquet, NumPy matrices and data frames: the label is the column
+that ``label`` names, else the last one. Where the last column has no usual name of a label and
+another one has (`LABEL_NAMES`), nobody can know which of them is meant, and the table is refused.
+
+A table that comes later (a test part, rows to predict) is matched with the training data by the
+names of the columns where both have names: in any order, and other columns are left out. Else it is
+matched by position, and has the features alone, or the features and the label.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
 
 LABEL_NAMES = ("label", "target", "class", "y")
 
+_SHOWN = 20
+"""Names that a message lists at most."""
 
-def place_label(
+
+@dataclass(frozen=True)
+class Expected:
+    """The columns of a training table, which a table that comes later has to have."""
+
+    n_features: int
+    names: Sequence[str] | None = None
+    """Of the features, in order; None: they have none."""
+    label: str | None = None
+    """Name of the label column."""
+    position: int | None = None
+    """Position of the label column among it and the features of the training table."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the columns of a table are."""
+
+    label: int | None
+    """Position of the label column; None: there is none."""
+    columns: Sequence[int]
+    """Positions of the features in order; the label may be among them."""
+    names: list[str] | None
+    """Name of each feature, where columns have names."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.columns) - (self.label in self.columns)
+
+    @property
+    def features(self) -> list[int]:
+        """Position of each feature."""
+        return [k for k in self.columns if k != self.label]
+
+    @property
+    def position(self) -> int | None:
+        """Position of the label among it and the features."""
+        if self.label is None or self.label not in self.columns:
+            return None
+        return self.columns.index(self.label)
+
+
+def lay_out(
     path: str,
     columns: int,
-    names: list[str] | None,
-    label: str | int | None,
-    n_features: int | None,
-) -> int | None:
-    """Return the position of the label column, None if the table has features only.
+    names: Sequence[str] | None,
+    *,
+    label: str | int | None = None,
+    expected: Expected | None = None,
+    drop: Sequence[str] = (),
+) -> Layout:
+    """Return which columns are features, and which one is the label.
 
     Parameters
     ----------
@@ -22,40 +81,149 @@ def place_label(
         For messages.
     columns : int
         Number of columns.
-    names : list of str or None
+    names : sequence of str or None
         Their names, where they have any.
     label : str, int or None
-        A name, or a position from 0, negative from the end. None: a column with a usual name,
-        else the last one.
-    n_features : int or None
-        If there are just so many columns, there is no label.
+        A name, or a position from 0, negative from the end. Of a training table.
+    expected : Expected, optional
+        What the training table had, for a table that comes later.
+    drop : sequence of str
+        Names of columns of a training table that are left out.
 
     Raises
     ------
     InputError
-        If there is no such column, or the number of features does not fit.
+        If two columns have one name, there is no such column, or features are missing.
     """
-    if n_features is not None:
-        if columns == n_features:
-            return None
-        if columns != n_features + 1:
-            raise InputError(
-                f"{path}: {columns} columns, but {n_features} features (and a label) are needed"
-            )
+    if names is not None:
+        refuse_repeats(path, names)
+    if expected is None:
+        kept: Sequence[int] = kept_columns(path, columns, names, drop)
+        own = None if names is None else [names[k] for k in kept]
+        place: int | None = label_position(path, columns, own, label, kept)
+    elif names is not None and expected.names is not None:
+        return _by_name(path, names, expected.names, expected.label)
+    else:
+        kept, place = range(columns), _later_label(path, columns, names, expected)
+    return Layout(place, kept, None if names is None else [names[k] for k in kept if k != place])
+
+
+def label_position(
+    path: str,
+    columns: int,
+    names: Sequence[str] | None,
+    label: str | int | None,
+    kept: Sequence[int] | None = None,
+) -> int:
+    """Return the position of the label column of a training table; see above for the rule.
+
+    ``names`` are those of the columns ``kept``, in order; by default these are all.
+    """
+    kept = range(columns) if kept is None else kept
     if label is None:
-        usual = [k for k, n in enumerate(names or []) if n.strip().lower() in LABEL_NAMES]
-        return usual[0] if len(usual) == 1 else columns - 1
+        usual = [name for name in names or () if name.strip().lower() in LABEL_NAMES]
+        if names is not None and usual and names[-1] not in usual:
+            raise InputError(
+                f"{path}: the label may be {names[-1]!r}, the last column, or {usual[0]!r}, which "
+                "is a usual name of a label; say which one: --label NAME (in Python label=NAME)"
+            )
+        return kept[-1]
     if names is not None and str(label) in names:
-        if names.count(str(label)) > 1:
-            raise InputError(f"{path}: {names.count(str(label))} columns are called {label!r}")
-        return names.index(str(label))
+        return kept[list(names).index(str(label))]
     try:
         position = int(label)
     except ValueError:
         if names is None:
             raise InputError(f"{path}: no column {label!r}: the columns have no names") from None
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise InputError(f"{path}: no column {label!r}; there are: {shown}") from None
+        raise InputError(f"{path}: no column {label!r}; there are: {listed(names)}") from None
     if not -columns <= position < columns:
         raise InputError(f"{path}: no column {position}: there are {columns}, counted from 0")
+    if position % columns not in kept:
+        raise InputError(f"{path}: the label, column {position}, is left out by drop")
     return position % columns
+
+
+def match_names(path: str, names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Return the position of each wanted feature among the columns of a table.
+
+    Raises
+    ------
+    InputError
+        If some are missing, with their names.
+    """
+    place = {name: k for k, name in enumerate(names)}
+    missing = [repr(name) for name in wanted if name not in place]
+    if missing:
+        raise InputError(
+            f"{path}: lacks {len(missing)} of the {len(wanted)} features of the training data: "
+            f"{listed(missing)}; it has: {listed(names)}"
+        )
+    return [place[name] for name in wanted]
+
+
+def refuse_repeats(path: str, names: Sequence[str]) -> None:
+    """Refuse a table of which two columns have one name."""
+    if len(set(names)) == len(names):
+        return
+    first = dict[str, int]()
+    for k, name in enumerate(names):
+        if name in first:
+            raise InputError(
+                f"{path}: two columns are called {name!r}: {first[name]} and {k}, counted from 0; "
+                "rename one of them or leave it out"
+            )
+        first[name] = k
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message, the first of many."""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def kept_columns(
+    path: str, columns: int, names: Sequence[str] | None, drop: Sequence[str]
+) -> Sequence[int]:
+    """Return the columns that are not left out, at least one."""
+    if not drop:
+        return range(columns)
+    if names is None:
+        raise InputError(f"{path}: the columns have no names, so that drop can name none")
+    absent = [name for name in drop if name not in names]
+    if absent:
+        raise InputError(f"{path}: no column {absent[0]!r} to drop; there are: {listed(names)}")
+    kept = [k for k, name in enumerate(names) if name not in set(drop)]
+    if not kept:
+        raise InputError(f"{path}: drop leaves no column")
+    return kept
+
+
+def _by_name(path: str, names: Sequence[str], wanted: Sequence[str], label: str | None) -> Layout:
+    features = match_names(path, names, wanted)
+    taken = set(features)
+    others = [k for k in range(len(names)) if k not in taken]
+    if label is not None:
+        found = [k for k in others if names[k] == label]
+    elif len(others) > 1:  # the label of the training data had no name
+        found = [k for k in others if names[k].strip().lower() in LABEL_NAMES]
+    else:
+        found = others
+    return Layout(found[0] if len(found) == 1 else None, features, list(wanted))
+
+
+def _later_label(
+    path: str, columns: int, names: Sequence[str] | None, expected: Expected
+) -> int | None:
+    """Return the label of a table that is matched by position."""
+    if columns == expected.n_features:
+        return None
+    if columns != expected.n_features + 1:
+        raise InputError(
+            f"{path}: {columns} columns, but {expected.n_features} features (and a label) are "
+            "needed"
+        )
+    if names is not None and expected.label in names:
+        return list(names).index(str(expected.label))
+    if expected.position is not None:
+        return expected.position
+    return label_position(path, columns, names, None)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import AccessError, InputError
 from dcsvm_dask.masking import has_credentials
+from dcsvm_dask.readers.encoding import AsUtf8, check_utf8, decode_head, find_encoding
 from dcsvm_dask.readers.memory import check_bound, show_size
 from dcsvm_dask.readers.packed import DAMAGED, unpacked
 from dcsvm_dask.readers.urls import check_url, is_url
@@ -136,13 +137,21 @@ def read_head(path: str, size: int) -> bytes:
         return head
 
 
-def read_top(path: str) -> bytes:
-    """Return the beginning of a text file: its first line that is not blank, and more.
+def read_top(path: str, encoding: str | None = None) -> tuple[str, str]:
+    """Return the beginning of a text file, and the codec that reads the file.
+
+    Returns
+    -------
+    text : str
+        The first line that is not blank, and more.
+    codec : str
+        See `find_encoding`.
 
     Raises
     ------
     InputError
-        If that line, or the blank lines before it, are too long for the memory bound.
+        If that line, or the blank lines before it, are too long for the memory bound, or the text
+        is not in that encoding.
     """
     with open_bytes(path) as file:
         head = bytearray()
@@ -150,16 +159,29 @@ def read_top(path: str) -> bytes:
             piece = file.read(max(1 << 16, len(head)))
             head += piece
             check_bound(TOP_MEMORY * len(head), path, _long_line(len(head)))
-            if not piece or b"\n" in head.lstrip(b" \t\r\n"):
-                return bytes(head)
+            codec = find_encoding(bytes(head[:4]), encoding)
+            text = decode_head(bytes(head), codec, path, whole=not piece)
+            if not piece or "\n" in text.lstrip(" \t\r\n"):
+                return text, codec
 
 
 def _long_line(size: int) -> str:
     return f"a line of {show_size(size)} or more"
 
 
-def text_blocks(path: str, size: int = TEXT_BYTES) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Return a text file in blocks of whole lines.
+def text_blocks(
+    path: str, size: int = TEXT_BYTES, *, encoding: str | None = None
+) -> Iterator[tuple[NDArray[np.uint8], int]]:
+    """Return a text file in blocks of whole lines, in UTF-8.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    size : int
+        Bytes of a block, about.
+    encoding : str, optional
+        Of a file that does not begin with a byte order mark; UTF-8 by default.
 
     Yields
     ------
@@ -172,17 +194,20 @@ def text_blocks(path: str, size: int = TEXT_BYTES) -> Iterator[tuple[NDArray[np.
     Raises
     ------
     InputError
-        If the file is missing or damaged, or a line too long for the memory bound.
+        If the file is missing or damaged, not in that encoding, or a line too long for the memory
+        bound.
     """
+    codec = find_encoding(read_head(path, 4), encoding)
     line = 1
     buffer = bytearray(size + 16)
     held = 0
-    with open_bytes(path) as file:
+    with open_bytes(path) as raw:
+        file: Any = raw if codec.startswith("utf-8") else AsUtf8(raw, codec, path)
         while True:
             if held >= len(buffer) - 16 - size // 2:
                 buffer.extend(bytes(size))
             with memoryview(buffer) as view:
-                got = file.readinto(view[held : len(buffer) - 16])  # type: ignore[attr-defined]
+                got = file.readinto(view[held : len(buffer) - 16])
             end = held + got
             if got:
                 cut = buffer.rfind(b"\n", held, end) + 1
@@ -197,6 +222,8 @@ def text_blocks(path: str, size: int = TEXT_BYTES) -> Iterator[tuple[NDArray[np.
                 cut = end = end + 1
             rest = bytes(memoryview(buffer)[cut:end])
             buffer[cut : cut + 16] = b"\n" * 16
+            if file is raw:
+                check_utf8(buffer, cut, path, line)
             if line == 1 and buffer.startswith(b"\xef\xbb\xbf"):
                 buffer[:3] = b"   "  # a byte order mark
             text = np.frombuffer(buffer, np.uint8, cut + 16)
@@ -220,4 +247,4 @@ def show(text: NDArray[np.uint8], start: int, stops: bytes = b" \t\r\n") -> str:
     word = bytes(text[start : start + 60])
     ends = [k for k in (word.find(bytes([s])) for s in stops) if k >= 0]
     shown = word[: min(ends)] if ends else word
-    return repr(shown[:40].decode("utf-8", "replace"))
+    return repr(shown[:40].decode("utf-8", "backslashreplace"))

@@ -62,7 +62,7 @@ class LabelTable:
         InputError
             If a label is missing or not a number, or there are too many distinct ones.
         """
-        labels = _plain(np.asarray(labels))
+        labels = plain(labels, self.name)
         if not _are_labels(labels):
             raise InputError(
                 f"{self.name}: labels of type {labels.dtype} are neither numbers nor strings"
@@ -127,13 +127,6 @@ class LabelTable:
         )
 
 
-def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return bytes as strings, and strings of variable length as objects."""
-    if labels.dtype.kind == "S":
-        return np.char.decode(labels, "utf-8", "replace")
-    return labels.astype(object) if labels.dtype.kind == "T" else labels
-
-
 def _are_labels(labels: NDArray[Any]) -> bool:
     """Whether an array holds numbers or strings."""
     if labels.dtype.kind == "O":
@@ -158,6 +151,26 @@ def _distinct(labels: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64], NDArr
     found: dict[str, int] = {}
     codes = np.array([found.setdefault(v, len(found)) for v in labels.tolist()], np.int64)
     return list(found), np.unique(codes, return_index=True)[1], codes
+
+
+def plain(labels: Any, name: str) -> NDArray[Any]:
+    """Return labels as an array: bytes as strings, strings of variable length as objects.
+
+    Raises
+    ------
+    InputError
+        If bytes are no UTF-8.
+    """
+    labels = np.asarray(labels)
+    if labels.dtype.kind == "S":
+        try:
+            return np.char.decode(labels, "utf-8", "strict")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{name}: the label {error.object!r:.80} is not UTF-8; decode the labels, for "
+                "example by numpy.char.decode(y, 'cp1252')"
+            ) from error
+    return labels.astype(object) if labels.dtype.kind == "T" else labels
 
 
 def canonical(value: Any) -> Label:

@@ -20,12 +20,19 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.archive import ArchiveNames, archive_names
-from dcsvm_dask.readers.columns import place_label
+from dcsvm_dask.readers.columns import Expected, lay_out
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import open_bytes, open_raw, plain_errors
 from dcsvm_dask.readers.memory import check_bound, show_size
 from dcsvm_dask.readers.npy import NpyStream
-from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_block
+from dcsvm_dask.readers.source import (
+    ARCHIVES,
+    BLOCK_BYTES,
+    Block,
+    Reading,
+    check_shape,
+    finish_block,
+)
 
 CONTENTS_MEMORY = 32
 """Bytes of memory for each byte of an archive's table of contents, at most."""
@@ -40,8 +47,8 @@ class NpySource:
         Local path or URL.
     label : int, optional
         Column of the label, negative from the end; by default the last one.
-    n_features : int, optional
-        Number of features, if it is known. A matrix of just so many columns has no labels then.
+    expected : Expected, optional
+        Columns of the training table, for rows that come later; the label may be absent then.
     """
 
     parses = False
@@ -49,15 +56,16 @@ class NpySource:
     feature_names: list[str] | None = None
 
     def __init__(
-        self, path: str, *, label: str | int | None = None, n_features: int | None = None
+        self, path: str, *, label: str | int | None = None, expected: Expected | None = None
     ) -> None:
         self.name = path
         with open_bytes(path) as file:
             stream = NpyStream(file, path)
         check_shape(stream.shape, stream.dtype, path)
-        columns = stream.shape[1]
-        self._label = place_label(path, columns, None, label, n_features)
-        self.n_features: int | None = columns - (self._label is not None)
+        layout = lay_out(path, stream.shape[1], None, label=label, expected=expected)
+        self._label = layout.label
+        self.reading = Reading("NumPy matrix", position=layout.position)
+        self.n_features: int | None = layout.n_features
         if self.n_features == 0:
             raise InputError(f"{path}: one column only: no features beside the label")
 
@@ -126,6 +134,7 @@ class NpzSource:
                             f"{math.prod(stream.shape)} labels in {self._names.labels}"
                         )
         self.n_features: int | None = self._shape[1]
+        self.reading = Reading(ARCHIVES[0], label=self._names.labels)
 
     def blocks(self) -> Iterator[Block]:
         """Return the blocks in order."""

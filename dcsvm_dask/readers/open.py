@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.columns import Expected
+from dcsvm_dask.readers.encoding import decode_head, find_encoding
 from dcsvm_dask.readers.files import read_head
 from dcsvm_dask.readers.numpy_files import NpySource, NpzSource, npz_parts
 from dcsvm_dask.readers.parquet import ParquetSource
@@ -23,13 +26,21 @@ _MAGIC = (
     (b"\x93NUMPY", "npy"),
     (b"PAR1", "parquet"),
 )
+HEAD_BYTES = 1 << 16
 _PAIRS = re.compile(r"^\s*[^\s:,;]+(\s+(qid:\d+|-?\d+:\S+))+\s*(#.*)?$")
 _TABLES = (".csv", ".tsv")
 _SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 
 
-def find_format(path: str) -> str:
+def find_format(path: str, encoding: str | None = None) -> str:
     """Return which of `FORMATS` a file has, by its ending and its first bytes.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    encoding : str, optional
+        If it is text that does not begin with a byte order mark; UTF-8 by default.
 
     Raises
     ------
@@ -43,7 +54,7 @@ def find_format(path: str) -> str:
         base = base.removesuffix(ending)
     if base.endswith(".zarr") or (os.path.isdir(path) and not is_url(path)):  # noqa: PTH112
         return "zarr"
-    head = read_head(path, 1 << 16)
+    head = read_head(path, HEAD_BYTES)
     if not head.strip():
         raise InputError(f"{path}: empty: it holds no rows")
     for magic, name in _MAGIC:
@@ -52,13 +63,17 @@ def find_format(path: str) -> str:
     for ending in (".npy", ".npz", ".parquet"):
         if base.endswith(ending):
             raise InputError(f"{path}: damaged: not a {ending} file by its first bytes")
-    if b"\0" in head:
-        raise InputError(f"{path}: neither text nor a format that is known here")
+    codec = find_encoding(head, encoding)
+    if b"\0" in head and not codec.startswith(("utf-16", "utf-32")):
+        raise InputError(
+            f"{path}: neither text nor a format that is known here (UTF-16 without a byte order "
+            "mark needs --encoding utf-16-le or utf-16-be)"
+        )
     if base.endswith(_TABLES):
         return "table"
     if base.endswith(_SVMLIGHT):
         return "svmlight"
-    lines = head.decode("utf-8-sig", "replace").splitlines()
+    lines = decode_head(head, codec, path, whole=len(head) < HEAD_BYTES).splitlines()
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     # A row may have no pairs at all, so one that has them decides.
     pairs = any(_PAIRS.match(line) for line in rows[:50])
@@ -73,6 +88,10 @@ def open_source(
     n_features: int | None = None,
     first_feature: int | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    expected: Expected | None = None,
+    labelled: bool = True,
+    drop: Sequence[str] = (),
 ) -> Source:
     """Open a file as a source of rows and labels.
 
@@ -86,12 +105,19 @@ def open_source(
     label : str or int, optional
         Name or position of the label: a column of a table, an array of an archive.
     n_features : int, optional
-        Number of features that rows have to have, for files that go to a model. Such files may
-        lack labels.
+        Number of features that rows have to have, where the columns have no names.
     first_feature : int, optional
         For svmlight: whether indices count from 0 or from 1; see `SvmlightSource`.
     header : bool, optional
         For tables: whether the first line holds names.
+    encoding : str, optional
+        Of text that does not begin with a byte order mark; UTF-8 by default.
+    expected : Expected, optional
+        Columns of the training table, for rows that come later; they may lack labels then.
+    labelled : bool, default True
+        Whether labels of such rows are wanted.
+    drop : sequence of str
+        Names of columns of a table that are left out.
 
     Raises
     ------
@@ -99,20 +125,34 @@ def open_source(
         If the file is missing, empty, damaged or does not fit.
     """
     text = os.fspath(path)
-    kind = find_format(text)
-    if part != "train" and part not in source_parts(text):
+    kind = find_format(text, encoding)
+    if part != "train" and part not in source_parts(text, encoding):
         raise InputError(f"{text}: has no {part} part")
+    if expected is None and n_features is not None:
+        expected = Expected(n_features)
+    if drop and kind not in ("table", "parquet"):
+        raise InputError(f"{text}: drop has no meaning there: its columns have no names")
     source: Source
     if kind == "svmlight":
-        source = SvmlightSource(text, n_features=n_features, first_feature=first_feature)
+        source = SvmlightSource(
+            text, n_features=n_features, first_feature=first_feature, encoding=encoding
+        )
     elif kind == "table":
-        source = TableSource(text, label=label, n_features=n_features, header=header)
+        source = TableSource(
+            text,
+            label=label,
+            expected=expected,
+            labelled=labelled,
+            header=header,
+            encoding=encoding,
+            drop=drop,
+        )
     elif kind == "npy":
-        source = NpySource(text, label=label, n_features=n_features)
+        source = NpySource(text, label=label, expected=expected)
     elif kind == "npz":
         source = NpzSource(text, part=part, label=label, n_features=n_features)
     elif kind == "parquet":
-        source = ParquetSource(text, label=label, n_features=n_features)
+        source = ParquetSource(text, label=label, expected=expected, labelled=labelled, drop=drop)
     else:
         source = ZarrSource(text, part=part, label=label, n_features=n_features)
     if n_features is not None and source.n_features != n_features:
@@ -120,9 +160,9 @@ def open_source(
     return source
 
 
-def source_parts(path: str) -> list[str]:
+def source_parts(path: str, encoding: str | None = None) -> list[str]:
     """Return the parts of a file: train, and test if it is an archive that has it."""
-    kind = find_format(path)
+    kind = find_format(path, encoding)
     if kind == "npz":
         return npz_parts(path)
     return zarr_parts(path) if kind == "zarr" else ["train"]

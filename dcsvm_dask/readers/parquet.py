@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import place_label
+from dcsvm_dask.readers.columns import Expected, lay_out
 from dcsvm_dask.readers.files import open_raw, plain_errors
 from dcsvm_dask.readers.memory import above_bound, check_bound, show_size
-from dcsvm_dask.readers.source import BLOCK_BYTES, Block, finish_block
+from dcsvm_dask.readers.source import BLOCK_BYTES, Block, Reading, finish_block
 
 FOOTER_MEMORY = 16
 """Bytes of memory for each byte of a file's metadata, about."""
@@ -31,60 +31,66 @@ class ParquetSource:
     path : str
         Local path or URL.
     label : str or int, optional
-        Name or position of the label column; by default one named label, target, class or y,
-        else the last one.
-    n_features : int, optional
-        Number of features, if it is known. A file of just so many columns has no labels then.
+        Name or position of the label column; see `columns` for the rule without it.
+    expected : Expected, optional
+        Columns of the training table, for rows that come later; the label may be absent then.
+    labelled : bool, default True
+        Whether labels are read, where there are any.
+    drop : sequence of str
+        Names of columns that are left out.
     """
 
     parses = False
     is_sparse = False
 
     def __init__(
-        self, path: str, *, label: str | int | None = None, n_features: int | None = None
+        self,
+        path: str,
+        *,
+        label: str | int | None = None,
+        expected: Expected | None = None,
+        labelled: bool = True,
+        drop: Sequence[str] = (),
     ) -> None:
         self.name = path
         with _open(path) as file:
             schema = file.schema_arrow
             names = list(schema.names)
-            self._label = place_label(path, len(names), names, label, n_features)
+            layout = lay_out(path, len(names), names, label=label, expected=expected, drop=drop)
+            for k in layout.features:
+                self._check(names[k], schema.field(k).type)
             self._words: list[str] = []
-            if self._label is not None:
-                self._check_label(names[self._label], schema.field(self._label).type)
-            self.feature_names: list[str] | None = [
-                n for k, n in enumerate(names) if k != self._label
-            ]
-            for k, name in enumerate(names):
-                if k != self._label:
-                    self._check(name, schema.field(k).type)
+            if labelled and layout.label is not None:
+                self._check_label(names[layout.label], schema.field(layout.label).type)
             rows = file.metadata.num_rows
             for k in range(file.metadata.num_row_groups):
                 group = file.metadata.row_group(k)
                 what = f"row group {k} of {group.num_rows:,} rows"
                 check_bound(group.total_byte_size + 2 * BLOCK_BYTES, path, what)
-        self.n_features: int | None = len(self.feature_names)
+        self.feature_names: list[str] | None = layout.names
+        self.n_features: int | None = len(layout.features)
         if rows == 0 or self.n_features == 0:
             raise InputError(f"{path}: empty: {rows} rows, {self.n_features} features")
+        label_name = None if layout.label is None else names[layout.label]
+        self.reading = Reading("Parquet", label=label_name, position=layout.position)
+        self._features = [names[k] for k in layout.features]
+        self._label = label_name if labelled else None
 
     def blocks(self) -> Iterator[Block]:
         """Return the blocks in order."""
-        assert self.n_features is not None
-        assert self.feature_names is not None
-        step = max(1, BLOCK_BYTES // (4 * self.n_features))
+        step = max(1, BLOCK_BYTES // (4 * len(self._features)))
+        wanted = self._features if self._label is None else [*self._features, self._label]
         start = 0
         with _open(self.name, self._words) as file:
-            for batch in file.iter_batches(batch_size=step, use_threads=False):
-                rows = np.empty((batch.num_rows, self.n_features))
-                target = 0
+            for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
+                rows = np.empty((batch.num_rows, len(self._features)))
+                for k, name in enumerate(self._features):
+                    # Missing cells become NaN, which is refused with its place.
+                    rows[:, k] = _numbers(batch.column(name))
                 labels = None
-                for k, column in enumerate(batch.columns):
-                    if k == self._label:
-                        labels = self._labels(column, start)
-                    else:
-                        # Missing cells become NaN, which is refused with its place.
-                        rows[:, target] = _numbers(column)
-                        target += 1
-                yield finish_block(rows, self.name, start, self.feature_names), labels
+                if self._label is not None:
+                    labels = self._labels(batch.column(self._label), start)
+                yield finish_block(rows, self.name, start, self._features), labels
                 start += batch.num_rows
 
     def _check(self, name: str, kind: Any) -> None:

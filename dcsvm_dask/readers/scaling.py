@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +39,7 @@ class Scaling:
     factor: NDArray[np.float64] | None = None
 
     def apply(self, rows: Rows) -> Rows:
-        """Return scaled rows, float32; the arithmetic is float64.
-
-        What float32 cannot hold becomes infinite.
+        """Return scaled rows, float64; rounding to float32 comes after.
 
         Parameters
         ----------
@@ -65,8 +64,13 @@ class Scaling:
         if self.kind == "unit":
             length = np.sqrt(np.einsum("ij,ij->i", out, out))
             out /= np.where(length > 0, length, 1.0)[:, None]
-        with np.errstate(over="ignore"):
-            return out.astype(np.float32)
+        return out
+
+    def of_features(self, positions: Sequence[int]) -> Scaling:
+        """Return the same scaling for some features in another order."""
+        index = np.asarray(positions, np.int64)
+        parts = (None if a is None else a[index] for a in (self.offset, self.factor))
+        return Scaling(self.kind, *parts)
 
     def equals(self, other: Scaling) -> bool:
         """Whether another scaling does the same."""
@@ -102,6 +106,4 @@ class Scaling:
             owner = np.repeat(np.arange(rows.shape[0]), per_row)
             length = np.sqrt(np.bincount(owner, weights=data * data, minlength=rows.shape[0]))
             data /= np.repeat(np.where(length > 0, length, 1.0), per_row)
-        with np.errstate(over="ignore"):
-            values = data.astype(np.float32)
-        return sparse.csr_array((values, rows.indices, rows.indptr), rows.shape)
+        return sparse.csr_array((data, rows.indices, rows.indptr), rows.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -11,12 +12,37 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.readers.numbers import MAX_FLOAT32
 
 Block: TypeAlias = "tuple[Rows, NDArray[Any] | None]"
-"""Rows float32 and their labels (numbers or strings), None where the source has none."""
+"""Rows and their labels (numbers or strings), None where the source has none. Rows are float32
+where that holds their values exactly, else float64."""
 
 BLOCK_BYTES = 8 << 20
 """Size of blocks that readers aim at."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a source is read, for users to see and for files that come later."""
+
+    format: str
+    """What kind of source it is, in a word."""
+    label: str | None = None
+    """Name of the column or array of the labels, where it has one."""
+    position: int | None = None
+    """Position of the label column among all columns, from 0."""
+    separator: str | None = None
+    """The character between cells of text; a blank stands for any run of blanks and tabs."""
+    encoding: str | None = None
+    """Of text."""
+
+
+ARCHIVES = ("NumPy archive", "Zarr group")
+"""Formats whose label is an array, not a column."""
+
+
+SVMLIGHT = "svmlight text"
 
 
 class Source(Protocol):
@@ -37,6 +63,9 @@ class Source(Protocol):
     feature_names: list[str] | None
     """Names of the features, where the source has them."""
 
+    reading: Reading
+    """How it is read."""
+
     def blocks(self) -> Iterator[Block]:
         """Return the blocks in order, each about `BLOCK_BYTES`."""
 
@@ -52,13 +81,20 @@ class ArraySource:
         Labels.
     name : str
         What messages call it.
+    feature_names : list of str, optional
     """
 
     parses = False
-    feature_names: list[str] | None = None
 
-    def __init__(self, X: Any, y: Any = None, name: str = "X, y") -> None:
-        self.name = name
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        name: str = "X, y",
+        feature_names: list[str] | None = None,
+    ) -> None:
+        self.name, self.feature_names = name, feature_names
+        self.reading = Reading("arrays", label=name_of(y))
         self.is_sparse = bool(sparse.issparse(X))
         X = sparse.csr_array(X) if self.is_sparse else np.asarray(X)
         check_shape(X.shape, X.dtype, name)
@@ -74,6 +110,12 @@ class ArraySource:
         for start, stop in spans(n, row_bytes(self._X)):
             rows = finish_block(self._X[start:stop], self.name, start)
             yield rows, None if self._y is None else self._y[start:stop]
+
+
+def name_of(y: Any) -> str | None:
+    """Return the name that a series of labels has."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) else None
 
 
 def check_shape(shape: tuple[int, ...], kind: Any, name: str, max_axes: int = 2) -> None:
@@ -114,9 +156,11 @@ def parts_to_fill(rows: Rows, *, dense: bool) -> Iterator[tuple[int, int, Rows]]
 def finish_block(
     rows: Any, name: str, first_row: int, feature_names: Sequence[str] | None = None
 ) -> Rows:
-    """Return rows as float32 in the one form that is stored, after checks.
+    """Return rows in the one form that sources give, after checks.
 
-    Sparse rows get sorted indices, without repeats and without stored zeros; -0.0 becomes 0.0.
+    They are float32 where that holds their values exactly, else float64: what is scaled later is
+    rounded after that. Sparse rows get sorted indices, without repeats and without stored zeros;
+    -0.0 becomes 0.0.
 
     Parameters
     ----------
@@ -135,29 +179,62 @@ def finish_block(
     """
     if sparse.issparse(rows):
         rows = sparse.csr_array(rows)
-        with np.errstate(over="ignore"):
-            rows = sparse.csr_array(
-                (rows.data.astype(np.float32), rows.indices.copy(), rows.indptr.copy()), rows.shape
-            )
+        values = _exact(rows.data)
+        rows = sparse.csr_array((values, rows.indices.copy(), rows.indptr.copy()), rows.shape)
+    else:
+        rows = _exact(np.asarray(rows))
+    return _checked(rows, name, first_row, feature_names)
+
+
+def round_block(rows: Rows, name: str, first_row: int) -> Rows:
+    """Return rows as they are stored and decided: float32, as `finish_block` makes them."""
+    with np.errstate(over="ignore"):
+        if not sparse.issparse(rows):
+            return _checked(rows.astype(np.float32, order="C"), name, first_row)
+        parts = rows.data.astype(np.float32), rows.indices.copy(), rows.indptr.copy()
+    return _checked(sparse.csr_array(parts, rows.shape), name, first_row)
+
+
+def _exact(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of values in float32 if that holds them exactly, else in float64."""
+    if np.can_cast(values.dtype, np.float32):
+        return np.array(values, dtype=np.float32, order="C")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.array_equal(values[:64].astype(np.float32), values[:64]):
+            return np.array(values, dtype=np.float64, order="C")
+        single = np.array(values, dtype=np.float32, order="C")
+        if np.array_equal(single, values):
+            return single
+    return np.array(values, dtype=np.float64, order="C")
+
+
+def _checked(
+    rows: Rows, name: str, first_row: int, feature_names: Sequence[str] | None = None
+) -> Rows:
+    """Return rows of which none is NaN, infinite or too large, in their one form."""
+    is_sparse = sparse.issparse(rows)
+    if is_sparse:
         rows.sum_duplicates()
         rows.eliminate_zeros()
-        values = rows.data
-    else:
-        with np.errstate(over="ignore"):
-            values = rows = np.array(rows, dtype=np.float32, order="C")
-        values += 0.0
-    # A sum is not finite if a value is not, and costs one pass without a temporary.
+    values = rows.data if is_sparse else rows
+    values += 0.0
+    # One value that is not finite makes the sum so, which costs one pass without a temporary.
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values.sum(dtype=np.float64))
+        suspicious = not abs(values.sum(dtype=np.float64)) < MAX_FLOAT32
+    if not suspicious and values.dtype == np.float64 and values.size:
+        suspicious = max(values.max(), -values.min()) >= MAX_FLOAT32
     if suspicious:
-        bad = np.flatnonzero(~np.isfinite(values.reshape(-1)))[0]
-        if sparse.issparse(rows):
-            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
-            column = int(rows.indices[bad])
-        else:
-            row, column = divmod(int(bad), values.shape[1])
-        value = values.reshape(-1)[bad]
-        refuse_value(name, first_row + row, column, float(value), feature_names)
+        with np.errstate(over="ignore"):
+            found = np.flatnonzero(~np.isfinite(values.reshape(-1).astype(np.float32)))
+        if found.size:
+            bad = int(found[0])
+            if is_sparse:
+                row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+                column = int(rows.indices[bad])
+            else:
+                row, column = divmod(bad, values.shape[1])
+            value = float(values.reshape(-1)[bad])
+            refuse_value(name, first_row + row, column, value, feature_names)
     return rows
 
 

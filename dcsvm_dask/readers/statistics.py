@@ -18,8 +18,50 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import KINDS, LEARNED, Scaling
 
+Vector = NDArray[np.float64]
+
 FEATURE_MEMORY = 160
 """Bytes of memory for each feature, at most."""
+
+
+class Ranges:
+    """The least and the greatest value of every feature, collected block by block.
+
+    Features may grow in number from block to block; what a sparse row does not store is a zero.
+    """
+
+    def __init__(self) -> None:
+        self._n_rows = 0
+        self._count, self._low, self._high = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+
+    def update(self, rows: Rows) -> None:
+        """Take a block of rows in."""
+        self._n_rows += rows.shape[0]
+        width = rows.shape[1]
+        self._grow(width)
+        if sparse.issparse(rows):
+            self._count[:width] += np.bincount(rows.indices, minlength=width)
+            _range_sparse(rows.indices, rows.data, self._low, self._high)
+        else:
+            self._count[:width] += rows.shape[0]
+            _range_dense(rows, self._low, self._high)
+
+    def limits(self, n_features: int, first: int = 0) -> tuple[Vector, Vector]:
+        """Return the limits of the features that are the columns from ``first`` on."""
+        self._grow(first + n_features)
+        part = slice(first, first + n_features)
+        zeros = self._count[part] < self._n_rows
+        low, high = self._low[part], self._high[part]
+        return (
+            np.where(zeros, np.minimum(low, 0.0), low),
+            np.where(zeros, np.maximum(high, 0.0), high),
+        )
+
+    def _grow(self, n_features: int) -> None:
+        extra = max(0, n_features - self._low.size)
+        self._count = np.pad(self._count, (0, extra))
+        self._low = np.pad(self._low, (0, extra), constant_values=np.inf)
+        self._high = np.pad(self._high, (0, extra), constant_values=-np.inf)
 
 
 class ScalingStatistics:
@@ -47,18 +89,17 @@ class ScalingStatistics:
         self._count = np.zeros(0)
         self._mean = np.zeros(0)
         self._squares = np.zeros(0)
-        self._low = np.zeros(0)
-        self._high = np.zeros(0)
+        self._ranges = Ranges()
 
     def update(self, rows: Rows) -> None:
         """Take a block of rows in."""
         self.n_rows += rows.shape[0]
         if self.kind not in LEARNED or rows.shape[0] == 0:
             return
-        self._grow(rows.shape[1])
-        if self.kind == "minmax":
-            self._update_range(rows)
-        else:
+        self._check_bound(rows.shape[1])
+        self._ranges.update(rows)
+        if self.kind == "standard":
+            self._grow(rows.shape[1])
             self._update_moments(rows)
 
     def finish(self, n_features: int, is_sparse: bool, first: int = 0) -> Scaling | None:
@@ -70,16 +111,15 @@ class ScalingStatistics:
             return None
         if self.kind == "unit":
             return Scaling("unit")
-        self._grow(first + n_features)
-        for name in ("_count", "_mean", "_squares", "_low", "_high"):
-            setattr(self, name, getattr(self, name)[first : first + n_features])
-        zeros = self._count < self.n_rows
+        self._check_bound(first + n_features)
+        low, high = self._ranges.limits(n_features, first)
         if self.kind == "minmax":
-            low = np.where(zeros, np.minimum(self._low, 0.0), self._low)
-            high = np.where(zeros, np.maximum(self._high, 0.0), self._high)
             if is_sparse:
                 return Scaling("minmax", None, _inverse(np.maximum(np.abs(low), np.abs(high))))
             return Scaling("minmax", low, _inverse(high - low))
+        self._grow(first + n_features)
+        for name in ("_count", "_mean", "_squares"):
+            setattr(self, name, getattr(self, name)[first : first + n_features])
         # The rows that store nothing are a block with mean 0 and no spread.
         rest = self.n_rows - self._count
         total = max(1, self.n_rows)
@@ -87,33 +127,24 @@ class ScalingStatistics:
         mean = self._mean * self._count / total
         deviation = np.sqrt(squares / total)
         # Rounding leaves a little spread in a constant column of large values.
-        deviation[deviation <= 1e-9 * np.abs(mean)] = 0.0
+        deviation[(low == high) | (deviation <= 1e-13 * np.abs(mean))] = 0.0
         return Scaling("standard", None if is_sparse else mean, _inverse(deviation))
 
     def _grow(self, n_features: int) -> None:
         extra = n_features - self._count.size
         if extra <= 0:
             return
-        what = f"scaling {n_features:,} features by {self.kind}"
-        check_bound(FEATURE_MEMORY * n_features, self.name, what)
         for name, value in (("_count", 0), ("_mean", 0), ("_squares", 0)):
             setattr(self, name, np.pad(getattr(self, name), (0, extra), constant_values=value))
-        self._low = np.pad(self._low, (0, extra), constant_values=np.inf)
-        self._high = np.pad(self._high, (0, extra), constant_values=-np.inf)
 
-    def _update_range(self, rows: Rows) -> None:
-        width = rows.shape[1]
-        if not sparse.issparse(rows):
-            self._count[:width] += rows.shape[0]
-            _range_dense(rows, self._low, self._high)
-            return
-        self._count[:width] += np.bincount(rows.indices, minlength=width)
-        _range_sparse(rows.indices, rows.data, self._low, self._high)
+    def _check_bound(self, n_features: int) -> None:
+        what = f"scaling {n_features:,} features by {self.kind}"
+        check_bound(FEATURE_MEMORY * n_features, self.name, what)
 
     def _update_moments(self, rows: Rows) -> None:
         width = rows.shape[1]
         if not sparse.issparse(rows):
-            count: NDArray[np.float64] | float = float(rows.shape[0])
+            count: Vector | float = float(rows.shape[0])
             mean = rows.mean(axis=0, dtype=np.float64)
             centred = rows - mean
             squares = np.einsum("ij,ij->j", centred, centred)
@@ -133,7 +164,7 @@ class ScalingStatistics:
         self._count[:width] = total
 
 
-def _inverse(width: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse(width: Vector) -> Vector:
     """Return 1 / width, 0 for features without any width (or never seen)."""
     usable = np.isfinite(width) & (width > 0)
     return np.where(usable, 1.0 / np.where(usable, width, 1.0), 0.0)

@@ -17,8 +17,9 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers import svmlight_parse as parse
-from dcsvm_dask.readers.files import count_lines, show, text_blocks
-from dcsvm_dask.readers.source import Block
+from dcsvm_dask.readers.encoding import find_encoding, shown_encoding
+from dcsvm_dask.readers.files import count_lines, read_head, show, text_blocks
+from dcsvm_dask.readers.source import SVMLIGHT, Block, Reading
 
 _SAYS = {
     parse.BAD_LABEL: "the label is not a number: {word}",
@@ -48,6 +49,8 @@ class SvmlightSource:
         Number of features, if it is known; by default what the greatest index says.
     first_feature : int, optional
         Index of the first feature, 0 or 1, if it is known.
+    encoding : str, optional
+        Of a file that does not begin with a byte order mark; UTF-8 by default.
 
     Attributes
     ----------
@@ -62,9 +65,18 @@ class SvmlightSource:
     feature_names: list[str] | None = None
 
     def __init__(
-        self, path: str, *, n_features: int | None = None, first_feature: int | None = None
+        self,
+        path: str,
+        *,
+        n_features: int | None = None,
+        first_feature: int | None = None,
+        encoding: str | None = None,
     ) -> None:
         self.name = path
+        self._encoding = encoding
+        self._form: type = np.float32  # of values, float64 once that is needed
+        codec = find_encoding(read_head(path, 4), encoding)
+        self.reading = Reading(SVMLIGHT, encoding=shown_encoding(codec))
         self.n_features = n_features
         self._final = n_features is not None and first_feature is not None
         self._base = first_feature
@@ -75,7 +87,7 @@ class SvmlightSource:
         widest = 0
         base = 1 if self._base is None else self._base
         rows_read = 0
-        for text, line in text_blocks(self.name):
+        for text, line in text_blocks(self.name, encoding=self._encoding):
             labels, rows, low, high = self._parse(text, line)
             rows_read += labels.size
             widest = max(widest, high + 1)
@@ -113,14 +125,18 @@ class SvmlightSource:
         room = int(np.count_nonzero(text == 58))
         labels = np.empty(lines)
         indptr = np.empty(lines + 1, np.int64)
-        indices, data = np.empty(room, np.int32), np.empty(room, np.float32)
+        indices = np.empty(room, np.int32)
+        data: NDArray[Any] = np.empty(room, self._form)
         slow = np.empty((64, 3), np.int64)
         while True:
             found = parse.parse_lines(text, end, labels, indptr, indices, data, slow)
             n, pairs, n_slow, low, high, status, where = found
-            if n_slow <= len(slow):
+            if status == parse.INEXACT:  # here, and so probably in what follows
+                self._form, data = np.float64, np.empty(room, np.float64)
+            elif n_slow > len(slow):
+                slow = np.empty((n_slow, 3), np.int64)
+            else:
                 break
-            slow = np.empty((n_slow, 3), np.int64)
         if status != parse.OK:
             said = _SAYS[status].format(word=show(text, where))
             raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {said}")

@@ -10,7 +10,8 @@ from numba import njit
 from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_number, scaled
 
 OK, BAD_LABEL, BAD_PAIR, BAD_INDEX, BAD_VALUE, NOT_ASCENDING, TWO_LABELS, NOT_FINITE = range(8)
-"""What `parse_lines` says."""
+INEXACT = 8
+"""What `parse_lines` says; INEXACT: data of float32 do not hold a value exactly."""
 
 _SPACE, _TAB, _CR, _LF, _HASH, _COLON = 32, 9, 13, 10, 35, 58
 _MAX_INDEX = 2**31 - 2
@@ -38,7 +39,7 @@ def parse_lines(
         Room for a label a line.
     indptr : int64 array
         Room for one more.
-    indices, data : int32 and float32 arrays
+    indices, data : int32 and float32 or float64 arrays
         Room for a pair a colon. Values that are zero are left out.
     slow : int64 array, shape (k, 3)
         Room for numbers to be parsed by ``float()``: where the number goes (a pair's number, or
@@ -59,6 +60,7 @@ def parse_lines(
     low = 2**31
     high = -1
     indptr[0] = 0
+    single = data.itemsize == 4
     while pos < end:
         pos = _skip(text, pos)
         if text[pos] == _LF:
@@ -146,16 +148,17 @@ def parse_lines(
                 low = min(low, index)
                 high = max(high, index)
                 pos = after
-                single = np.float32(value)
+                if single and (status == SLOW or np.float32(value) != value):
+                    return rows, pairs, n_slow, low, high, INEXACT, start
                 if status == SLOW:
                     if n_slow < slow.shape[0]:
                         slow[n_slow, 0] = pairs
                         slow[n_slow, 1] = first
                         slow[n_slow, 2] = after
                     n_slow += 1
-                if single != 0:
+                if value != 0:
                     indices[pairs] = index
-                    data[pairs] = single
+                    data[pairs] = value
                     pairs += 1
             rows += 1
             indptr[rows] = pairs

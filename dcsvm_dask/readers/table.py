@@ -8,7 +8,7 @@ memory bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers import table_parse as parse
-from dcsvm_dask.readers.columns import place_label
+from dcsvm_dask.readers.columns import Expected, lay_out
+from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import count_lines, read_top, show, text_blocks
-from dcsvm_dask.readers.source import Block
+from dcsvm_dask.readers.source import Block, Reading
 from dcsvm_dask.readers.table_head import TableHead, read_table_head
 
 _SAYS = {
@@ -42,11 +43,17 @@ class TableSource:
         Local path or URL.
     label : str or int, optional
         Column of the label: a name of the first line, or a position from 0, negative from the
-        end. By default a column named label, target, class or y, else the last one.
-    n_features : int, optional
-        Number of features, if it is known. A file of just so many columns has no labels then.
+        end. See `columns` for the rule without it.
+    expected : Expected, optional
+        Columns of the training table, for rows that come later; the label may be absent then.
+    labelled : bool, default True
+        Whether labels are read, where there are any.
+    drop : sequence of str
+        Names of columns that are left out.
     header : bool, optional
         Whether the first line holds names; by default it does if its features are no numbers.
+    encoding : str, optional
+        Of a file that does not begin with a byte order mark; UTF-8 by default.
     """
 
     parses = True
@@ -57,26 +64,41 @@ class TableSource:
         path: str,
         *,
         label: str | int | None = None,
-        n_features: int | None = None,
+        expected: Expected | None = None,
+        labelled: bool = True,
+        drop: Sequence[str] = (),
         header: bool | None = None,
+        encoding: str | None = None,
     ) -> None:
-        self.name = path
-        self._head: TableHead = read_table_head(path, read_top(path), label, header)
-        columns = self._head.columns
-        names = self._head.names
-        self._label = place_label(path, columns, names, label, n_features)
-        self.n_features: int | None = columns - (self._label is not None)
-        self.feature_names: list[str] | None = None
-        if names is not None:
-            self.feature_names = [n for k, n in enumerate(names) if k != self._label]
+        self.name, self._encoding = path, encoding
+        text, codec = read_top(path, encoding)
+        wanted = None if expected is None else expected.names
+        self._head: TableHead = read_table_head(path, text, label, header, wanted)
+        columns, names = self._head.columns, self._head.names
+        layout = lay_out(path, columns, names, label=label, expected=expected, drop=drop)
+        self.n_features: int | None = len(layout.features)
+        self.feature_names = layout.names
         if self.n_features == 0:
             raise InputError(f"{path}: one column only: no features beside the label")
+        self._targets = np.full(columns, parse.LEFT_OUT, np.int64)
+        self._targets[layout.features] = np.arange(self.n_features)
+        self._labelled = labelled and layout.label is not None
+        if self._labelled:
+            self._targets[layout.label] = parse.LABEL
+        self._form: type = np.float32  # of values, float64 once that is needed
+        self.reading = Reading(
+            "text",
+            label=None if names is None or layout.label is None else names[layout.label],
+            position=layout.position,
+            separator=self._head.delimiter,
+            encoding=shown_encoding(codec),
+        )
 
     def blocks(self) -> Iterator[Block]:
         """Return the blocks in order."""
         skip = self._head.skip_lines
         found = 0
-        for text, line in text_blocks(self.name):
+        for text, line in text_blocks(self.name, encoding=self._encoding):
             begin = 0
             if line <= skip:
                 ends = np.flatnonzero(text[:-16] == 10)
@@ -93,18 +115,20 @@ class TableSource:
         # A cell and what ends it take two bytes: empty lines are no rows.
         room = min(count_lines(text, end), end // (2 * self._head.columns)) + 1
         assert self.n_features is not None
-        rows = np.empty((room, self.n_features), np.float32)
+        rows: NDArray[Any] = np.empty((room, self.n_features), self._form)
         labels, keys = np.empty(room), np.empty(room, np.uint64)
         spans = np.empty((room, 2), np.int64)
         slow = np.empty((64, 4), np.int64)
-        label = -1 if self._label is None else self._label
-        shape = (ord(self._head.delimiter), self._head.columns, label)
+        shape = (ord(self._head.delimiter), self._targets)
         while True:
             found = parse.parse_table(text, end, *shape, rows, labels, keys, spans, slow)
             n, n_text, n_slow, status, where, column = found
-            if n_slow <= len(slow):
+            if status == parse.INEXACT:  # here, and so probably in what follows
+                self._form, rows = np.float64, np.empty(rows.shape, np.float64)
+            elif n_slow > len(slow):
+                slow = np.empty((n_slow, 4), np.int64)
+            else:
                 break
-            slow = np.empty((n_slow, 4), np.int64)
         if status != parse.OK:
             self._refuse(text, line, status, where, column)
         for row, feature, start, stop in slow[:n_slow].tolist():
@@ -115,7 +139,7 @@ class TableSource:
                 rows[row, feature] = value
         rows = rows[:n]
         rows += 0.0  # -0.0 becomes 0.0
-        if self._label is None:
+        if not self._labelled:
             return rows, None
         if n_text == 0:
             return rows, labels[:n]
@@ -159,7 +183,7 @@ def _text_labels(
     is_text = np.isnan(numbers)
     distinct, first, codes = np.unique(keys[is_text], return_index=True, return_inverse=True)
     where = spans[is_text][first]
-    words = [bytes(text[a:b]).decode("utf-8", "replace").strip() for a, b in where.tolist()]
+    words = [bytes(text[a:b]).decode("utf-8").strip() for a, b in where.tolist()]
     values = [_exact(word) for word in words]
     if all(math.isfinite(value) for value in values):
         numbers[is_text] = np.array(values)[codes.reshape(-1)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import LABEL_NAMES, place_label
+from dcsvm_dask.readers.columns import LABEL_NAMES, label_position
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,11 @@ class TableHead:
 
 
 def read_table_head(
-    path: str, head: bytes, label: str | int | None, header: bool | None
+    path: str,
+    text: str,
+    label: str | int | None,
+    header: bool | None,
+    wanted: Sequence[str] | None = None,
 ) -> TableHead:
     """Find out how a table is written.
 
@@ -32,20 +37,21 @@ def read_table_head(
     ----------
     path : str
         For messages, and for its ending.
-    head : bytes
+    text : str
         The beginning of the file.
     label : str, int or None
         The label column, if the user named one.
     header : bool or None
         Whether the first line holds names. None: it does if the label is named by a word, or if
-        none of its features is a number.
+        none of its features is a number, or it has all names that are wanted.
+    wanted : sequence of str, optional
+        Names of features that a model needs.
 
     Raises
     ------
     InputError
         If the file is empty or its first line half consists of numbers.
     """
-    text = head.decode("utf-8-sig", "replace")
     lines = text.split("\n")  # as the rows are parted; other marks of Unicode part nothing
     first = next((k for k, line in enumerate(lines) if line.strip(" \t\r")), None)
     if first is None:
@@ -59,8 +65,10 @@ def read_table_head(
     if not cells:
         raise InputError(f"{path}, line {first + 1}: holds no cells; remove it")
     if header is None:
-        header = commented or _is_header(path, cells, label)
-    names = cells if header else None
+        has_wanted = wanted is not None and set(wanted) <= set(cells)
+        header = commented or has_wanted or _is_header(path, cells, label)
+    # pandas calls such columns so, and the index that it writes is one.
+    names = [cell or f"Unnamed: {k}" for k, cell in enumerate(cells)] if header else None
     return TableHead(delimiter, len(cells), names, first + 1 if header else first)
 
 
@@ -89,7 +97,7 @@ def _cells(path: str, line: str, delimiter: str) -> list[str]:
 def _is_header(path: str, cells: list[str], label: str | int | None) -> bool:
     if isinstance(label, str) and not _is_number(label):
         return True
-    place = place_label(path, len(cells), None, label, None) if len(cells) > 1 else None
+    place = label_position(path, len(cells), None, label) if len(cells) > 1 else None
     features = [_is_number(cell) for k, cell in enumerate(cells) if k != place]
     if not any(features) and features:
         return True

@@ -10,7 +10,11 @@ from numba import njit
 from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_number, scaled
 
 OK, TOO_FEW, TOO_MANY, MISSING, NOT_A_NUMBER, NOT_FINITE, OPEN_QUOTE, NO_LABEL = range(8)
-"""What `parse_table` says."""
+INEXACT = 8
+"""What `parse_table` says; INEXACT: rows of float32 do not hold a value exactly."""
+
+LABEL, LEFT_OUT = -1, -2
+"""What a column may be that is no feature."""
 
 _EXACT = 2.0**53
 """Below, float64 holds every whole number."""
@@ -45,12 +49,26 @@ def _text_label(text: Any, pos: int, delimiter: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def _skip_cell(text: Any, pos: int, delimiter: int) -> int:
+    """Return the position after a cell whatever it holds, -1: its quotation marks do not close."""
+    if text[pos] == _QUOTE:
+        pos += 1
+        while text[pos] != _QUOTE or text[pos + 1] == _QUOTE:
+            if text[pos] == _LF:
+                return -1
+            pos += 1 + (text[pos] == _QUOTE)  # two quotation marks are one in the cell
+        return pos + 1
+    while text[pos] not in (delimiter, _LF, _CR) and (text[pos] != _TAB or delimiter != _SPACE):
+        pos += 1
+    return pos
+
+
+@njit(cache=True, nogil=True)
 def parse_table(
     text: Any,
     end: int,
     delimiter: int,
-    columns: int,
-    label: int,
+    targets: Any,
     rows: Any,
     labels: Any,
     keys: Any,
@@ -66,11 +84,9 @@ def parse_table(
     end : int
     delimiter : int
         Byte between cells; a blank stands for any run of blanks and tabs.
-    columns : int
-        Cells a line.
-    label : int
-        Which cell is the label, -1 for none.
-    rows : float32 array, shape (room, columns or columns - 1)
+    targets : int64 array, shape (columns,)
+        Which feature a cell is, LABEL or LEFT_OUT.
+    rows : float32 or float64 array, shape (room, n_features)
     labels : float64 array, shape (room,)
         Labels that are numbers; NaN for those that are none, or so large that float64 may round
         two of them to one.
@@ -94,6 +110,8 @@ def parse_table(
     n_text = 0
     n_slow = 0
     blanks = delimiter == _SPACE
+    columns = targets.size
+    single = rows.itemsize == 4
     while pos < end:
         while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and delimiter != _TAB):
             pos += 1
@@ -101,11 +119,26 @@ def parse_table(
             pos += 1
             continue
         line = pos
-        feature = 0
         for column in range(columns):
             while text[pos] == _SPACE or (text[pos] == _TAB and delimiter != _TAB):
                 pos += 1
             start = pos
+            target = targets[column]
+            if target == LEFT_OUT:
+                pos = _skip_cell(text, pos, delimiter)
+                if pos < 0:
+                    return n, n_text, n_slow, OPEN_QUOTE, start, column
+                while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and blanks):
+                    pos += 1
+                byte = text[pos]
+                if byte != delimiter and byte != _LF and not blanks:
+                    return n, n_text, n_slow, OPEN_QUOTE, start, column
+                if column + 1 < columns:
+                    if byte == _LF:
+                        return n, n_text, n_slow, TOO_FEW, line, column + 1
+                    if not blanks:
+                        pos += 1
+                continue
             quoted = text[pos] == _QUOTE
             if quoted:
                 pos += 1
@@ -153,7 +186,7 @@ def parse_table(
             byte = text[pos]
             if byte != delimiter and byte != _LF and not (blanks and pos > stop):
                 status = BAD
-            if column == label:
+            if target == LABEL:
                 if status == BAD or not abs(value) < _EXACT:
                     status = GOOD
                     low, high, pos, keys[n] = _text_label(text, start, delimiter)
@@ -181,12 +214,13 @@ def parse_table(
                     return n, n_text, n_slow, status, start, column
                 if not abs(value) < MAX_FLOAT32:
                     return n, n_text, n_slow, NOT_FINITE, start, column
-                rows[n, feature] = value
-                feature += 1
+                if single and (status == SLOW or np.float32(value) != value):
+                    return n, n_text, n_slow, INEXACT, start, column
+                rows[n, target] = value
             if status == SLOW:
                 if n_slow < slow.shape[0]:
                     slow[n_slow, 0] = n
-                    slow[n_slow, 1] = -1 if column == label else feature - 1
+                    slow[n_slow, 1] = target
                     slow[n_slow, 2] = first
                     slow[n_slow, 3] = stop
                 n_slow += 1

@@ -117,7 +117,7 @@ def _numbers(lines: list[bytes], first_line: int, path: str) -> array[float]:
             try:
                 float(line)
             except ValueError as error:
-                shown = line[:40].decode(errors="replace").strip()
+                shown = line[:40].decode(errors="backslashreplace").strip()
                 raise InputError(
                     f"{path}: line {number}: {shown!r} is no number; a line holds a row's weight"
                 ) from error

@@ -24,7 +24,14 @@ from dcsvm_dask.readers.archive import archive_names
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import plain_errors
 from dcsvm_dask.readers.memory import check_bound, show_size
-from dcsvm_dask.readers.source import BLOCK_BYTES, Block, check_shape, finish_block
+from dcsvm_dask.readers.source import (
+    ARCHIVES,
+    BLOCK_BYTES,
+    Block,
+    Reading,
+    check_shape,
+    finish_block,
+)
 from dcsvm_dask.readers.urls import check_url, is_url
 from dcsvm_dask.readers.zarr_chunks import check_chunks, check_codecs, count_stored
 
@@ -95,6 +102,7 @@ class ZarrSource:
                     f"{y.shape} in {self._names.labels}"
                 )
         self.n_features: int | None = self._shape[1]
+        self.reading = Reading(ARCHIVES[1], label=self._names.labels)
 
     def blocks(self) -> Iterator[Block]:
         """Return the blocks in order."""

@@ -18,6 +18,7 @@ from dcsvm_dask.runtime.events import (
     BlockSolved,
     Event,
     NoWorkers,
+    OtherVersions,
     Planned,
     RunBegins,
     RunEnds,
@@ -60,6 +61,7 @@ class Announcer:
         self._begun: str | None = None
         self._committed: set[str] = set()
         self._solved: set[tuple[str, int]] = set()
+        self._versions_told: set[tuple[bool, str]] = set()
 
     def send(self, message: Message) -> None:
         """Take a message, in any thread."""
@@ -201,6 +203,15 @@ class Announcer:
 
     def _alone(self, message: Message) -> None:
         self._tell(NoWorkers(**message))
+
+    def _versions(self, message: Message) -> None:
+        """Tell each set of versions once: the workers of a cluster mostly have the same."""
+        found = {name: list(both) for name, both in message.pop("differing").items()}
+        event = OtherVersions(**message, differing=found)
+        which = event.refused, repr(sorted(event.differing.items()))
+        if which not in self._versions_told:
+            self._versions_told.add(which)
+            self._tell(event)
 
     def _said(self, message: Message) -> None:
         self._tell(Said(**message))

@@ -10,6 +10,7 @@ from dcsvm_dask.runtime.events import (
     BlockSolved,
     Event,
     NoWorkers,
+    OtherVersions,
     Planned,
     RunBegins,
     RunEnds,
@@ -106,6 +107,9 @@ class Callback:
     def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
         """Something went wrong that the run goes on after."""
 
+    def on_versions(self, event: OtherVersions) -> None:
+        """A process has other versions of what results depend on than the run was begun with."""
+
     def on_say(self, event: Said) -> None:
         """The runtime has something to say."""
 
@@ -126,6 +130,7 @@ METHODS: dict[type[Event], str] = {
     TaskFailed: "on_fault",
     WorkerLost: "on_fault",
     NoWorkers: "on_fault",
+    OtherVersions: "on_versions",
     Said: "on_say",
     RunEnds: "on_end",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,7 +63,14 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     return found
 
 
-def check_memory(plan: Plan, available: int, setting: str = MORE_MEMORY, threads: int = 1) -> None:
+def check_memory(
+    plan: Plan,
+    available: int,
+    setting: str = MORE_MEMORY,
+    threads: int = 1,
+    *,
+    begun: bool = False,
+) -> None:
     """Refuse a run whose largest tasks do not fit a worker.
 
     Parameters
@@ -73,6 +81,8 @@ def check_memory(plan: Plan, available: int, setting: str = MORE_MEMORY, threads
         What gives a worker more memory.
     threads : int
         Tasks of a layer that a worker runs at a time.
+    begun : bool, default False
+        Whether the run exists already, so that its sizes are what they are.
 
     Raises
     ------
@@ -84,13 +94,16 @@ def check_memory(plan: Plan, available: int, setting: str = MORE_MEMORY, threads
     kept, largest = kept_bytes(plan, available), plan.largest(threads)
     together = largest.side_by_side(threads)
     tasks = f"each of {together} tasks" if together > 1 else "a task"
-    relief = f"or {largest.relief}, " if largest.relief else ""
+    remedies = [largest.relief] if largest.relief else []
+    remedy = f"{', or '.join([f'raise {setting}', *remedies])}, or train on fewer rows"
+    if begun:
+        others = " and ".join(["begin a new run", *remedies])
+        remedy = f"raise {setting}; this run keeps the sizes that it was begun with: or {others}"
     raise InputError(
         f"this run may need {_mib(plan.most_bytes(threads) + kept)} of memory in a worker "
         f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for rows that it "
         f"keeps and {_mib(largest.need.most)} for {tasks} of {largest.stage.name}), but a worker "
-        f"has {_mib(available)} and ends at {USABLE:.0%} of it; raise {setting}, "
-        f"{relief}or train on fewer rows"
+        f"has {_mib(available)} and ends at {USABLE:.0%} of it; {remedy}"
     )
 
 
@@ -105,26 +118,33 @@ def kept_bytes(plan: Plan, available: int) -> int:
 
 
 def fit_caps(
-    settings: Settings, goals: Goals, shape: Shape, available: int, *, given: bool
+    settings: Settings,
+    goals: Goals,
+    shape: Shape,
+    available: int,
+    *,
+    given: Collection[str] = (),
 ) -> Settings:
     """Return settings whose blocks, working sets and method fit a worker, the largest that do.
 
-    Their sizes shape the result, so they are chosen once, when a run begins. Where none fits, the
-    smallest are returned.
+    These sizes shape the result, so they are functions of data and parameters: memory that is large
+    enough changes nothing. Where it is not, smaller ones are chosen once, before a run begins, and
+    are parameters of the run from then on. Where none fits, the smallest are returned.
 
     Parameters
     ----------
-    given : bool
-        Whether the cap of blocks was given, so that only that of working sets may be lowered.
+    given : collection of {"block_cap", "set_cap"}
+        The caps that were given, which stay as they are.
     """
     caps = [settings.block_cap]
-    while not given and caps[-1] > LEAST_BLOCK_CAP:
+    while "block_cap" not in given and caps[-1] > LEAST_BLOCK_CAP:
         caps.append(max(LEAST_BLOCK_CAP, caps[-1] // 2))
     fitted = settings
     for options in options_of(settings.to_json())[1].lighter():
         own = options.to_json()
         for cap in caps:
-            for set_cap in (settings.set_cap * cap // settings.block_cap, cap):
+            lowered = settings.set_cap * cap // settings.block_cap, cap
+            for set_cap in (settings.set_cap,) if "set_cap" in given else lowered:
                 fitted = replace(settings, block_cap=cap, set_cap=set_cap, options=own)
                 if fits(plan(fitted, goals, shape), available):
                     return fitted

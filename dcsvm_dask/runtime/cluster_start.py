@@ -14,14 +14,17 @@ from dcsvm_dask.runtime.cluster_file import SSH, ClusterFile
 from dcsvm_dask.runtime.cluster_kinds import ask_for_workers, check, create, dashboard, settings
 from dcsvm_dask.runtime.clusters import check_versions, memory_of_slots, prepared, uninterrupted
 from dcsvm_dask.runtime.executors import Executor, OnCluster
-from dcsvm_dask.runtime.worker import PrepareWorker
+from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker
 
 LONG_SECONDS = 60.0
 
 
 @contextmanager
 def started_cluster(
-    file: ClusterFile, announcer: Announcer, patience: float | None
+    file: ClusterFile,
+    announcer: Announcer,
+    patience: float | None,
+    run: BegunBy | None = None,
 ) -> Iterator[Executor]:
     """Start a cluster on other hosts; its jobs end with the block, however it ends.
 
@@ -29,6 +32,8 @@ def started_cluster(
     ----------
     patience : float or None
         Seconds to wait for the first worker; None: a queue's jobs may wait for days.
+    run : BegunBy, optional
+        The run that the workers are for.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def started_cluster(
             check_versions(client, cluster.scheduler_address)
             announcer.say("preparing the workers, which compile at their first run", doing=True)
             memory = memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
-            with prepared(client, announcer, PrepareWorker(shield=False)):
+            with prepared(client, announcer, PrepareWorker(shield=False, run=run)):
                 yield OnCluster(client, announcer, where, memory)
         finally:
             with uninterrupted():

@@ -24,7 +24,8 @@ from dcsvm_dask.runtime.announcer import Announcer, loss_message
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.preload import allocation
 from dcsvm_dask.runtime.tasks import TOPIC
-from dcsvm_dask.runtime.worker import PrepareWorker
+from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker, installed
+from dcsvm_dask.versions import RESULT_VERSION
 
 CONNECT_SECONDS = 10
 DASHBOARD_PORT = 8787
@@ -46,6 +47,7 @@ def local_cluster(
     memory_limit: int,
     announcer: Announcer,
     settings: Mapping[str, Any],
+    run: BegunBy | None = None,
 ) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
 
@@ -56,6 +58,8 @@ def local_cluster(
     ----------
     settings : mapping
         Dask's configuration, dotted.
+    run : BegunBy, optional
+        The run that they are for.
 
     Raises
     ------
@@ -92,7 +96,7 @@ def local_cluster(
             raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
         try:
-            with prepared(client, announcer, PrepareWorker(shield=True, threads=workers)):
+            with prepared(client, announcer, PrepareWorker(shield=True, threads=workers, run=run)):
                 yield OnCluster(client, announcer, description, None)
         except KeyboardInterrupt:
             with uninterrupted():  # a second Ctrl-C would make it longer, not shorter
@@ -178,12 +182,14 @@ def address_in(file: str) -> str:
 
 
 @contextmanager
-def remote_cluster(address: str, announcer: Announcer) -> Iterator[Executor]:
+def remote_cluster(
+    address: str, announcer: Announcer, run: BegunBy | None = None
+) -> Iterator[Executor]:
     """Attach to a running scheduler; see `connected`."""
     with connected(address) as client:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
-        with prepared(client, announcer, PrepareWorker(shield=False)):
+        with prepared(client, announcer, PrepareWorker(shield=False, run=run)):
             yield OnCluster(client, announcer, description, memory_of_slots(workers))
 
 
@@ -231,26 +237,26 @@ def dashboard_port() -> int:
 
 
 def check_versions(client: Any, address: str) -> None:
-    """Refuse a cluster whose workers have another version of the package, or none.
+    """Refuse a cluster whose workers have another version of the package or of its results.
 
     Raises
     ------
     InputError
         With a worker and what it has.
     """
-    found = client.run(installed_version, on_error="return")
-    for worker, version in sorted(found.items()):
-        if version != __version__:
-            has = "no dcsvm_dask" if isinstance(version, Exception) else f"dcsvm_dask {version}"
-            raise InputError(
-                f"worker {worker} of the scheduler at {address} has {has}; "
-                f"install dcsvm_dask {__version__} on every worker"
-            )
-
-
-def installed_version() -> str:
-    """Return the version of the package in the process that is asked."""
-    return __version__
+    found = client.run(installed, on_error="return")
+    for worker, package in sorted(found.items()):
+        if package == (__version__, RESULT_VERSION):
+            continue
+        has = "no dcsvm_dask"
+        if isinstance(package, tuple):
+            has = f"dcsvm_dask {package[0]} with results of version {package[1]}"
+        elif not isinstance(package, ModuleNotFoundError):
+            has = "another dcsvm_dask"
+        raise InputError(
+            f"worker {worker} of the scheduler at {address} has {has}; install dcsvm_dask "
+            f"{__version__}, whose results have the version {RESULT_VERSION}, on every worker"
+        )
 
 
 def memory_of_slots(workers: dict[str, Any]) -> int | None:
@@ -288,8 +294,9 @@ def _tell_of_loss(event: Any, announcer: Announcer) -> None:
 @contextmanager
 def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterator[None]:
     """Prepare the workers of a cluster and pass on what is told there."""
-    client.register_plugin(plugin)
+    # First: what workers say while they are prepared is to be heard.
     client.subscribe_topic(TOPIC, lambda event: _tell_of_task(event[1], announcer))
+    client.register_plugin(plugin)
     client.subscribe_topic("all", lambda event: _tell_of_loss(event[1], announcer))
     try:
         announcer.attach(client)

@@ -84,6 +84,7 @@ def compress_run(
     seed: int,
     execution: Execution,
     announcer: Announcer,
+    encoding: str | None = None,
 ) -> dict[str, Any]:
     """Write a run of its own whose model is a smaller form of a run's; see `Predictor.compress`."""
     check(is_a(bound, numbers.Real) and is_finite(bound), "bound", bound, "a number")
@@ -99,9 +100,11 @@ def compress_run(
     refuse_inside(out)
     model = _whole_model(run, choice)
     prepared = Preparation.read(run)
-    rows = _sample(run, prepared, data, sample, seed)
+    rows = _sample(run, prepared, data, sample, seed, encoding)
     began, busy, begin = time.time(), time.process_time(), time.perf_counter()
-    before = None if rows.labels is not None else _accuracy(run, choice, rows, execution)
+    before = None
+    if rows.labels is None:
+        before = _accuracy(run, choice, rows, execution, encoding)
     with _new_folder(out) as owner:
         place = out / "sample"
         write_sample(place, rows.fit, rows.check, sparse=prepared.is_sparse)
@@ -138,7 +141,8 @@ def compress_run(
         write_state(made, "complete", stage=STAGE, start_seconds=0.0, run_seconds=taken)
         made.begin()
     if rows.labels is None:
-        after = _accuracy(made, choose_model(made, approximation=METHOD), rows, execution)
+        chosen = choose_model(made, approximation=METHOD)
+        after = _accuracy(made, chosen, rows, execution, encoding)
         assert before is not None
     else:
         before, after = (
@@ -238,7 +242,9 @@ def _largest(machine: Machine, change: NDArray[np.float64]) -> float:
     return float(np.abs(products).max(initial=0.0))
 
 
-def _sample(run: RunFolder, prepared: Preparation, data: Any, n: int, seed: int) -> _Sample:
+def _sample(
+    run: RunFolder, prepared: Preparation, data: Any, n: int, seed: int, encoding: str | None
+) -> _Sample:
     """Draw the rows by which a model is compressed.
 
     It is measured on rows that are given, else on those held out, else on the test part of the
@@ -263,7 +269,7 @@ def _sample(run: RunFolder, prepared: Preparation, data: Any, n: int, seed: int)
         chosen, others = np.sort(order[:many]), np.sort(order[many : many + FIT_ROWS])
         checked, fit = take_rows(train.rows, chosen), take_rows(train.rows, others)
         return _Sample(checked, fit, train.url, train.take_codes(chosen), None)
-    source = open_batches(data, prepared, labelled=True)
+    source = open_batches(data, prepared, labelled=True, encoding=encoding)
     checked = _drawn(source, prepared, n, rng)
     if checked.shape[0] == 0:
         raise InputError(f"{source.name}: has no rows")
@@ -302,9 +308,9 @@ def _drawn(
 
 
 def _accuracy(
-    run: RunFolder, choice: Choice, rows: _Sample, execution: Execution
+    run: RunFolder, choice: Choice, rows: _Sample, execution: Execution, encoding: str | None
 ) -> dict[str, Any]:
-    return evaluate(run, rows.data, choice, execution, Announcer(run.place.url, []))
+    return evaluate(run, rows.data, choice, execution, Announcer(run.place.url, []), encoding)
 
 
 def _share_right(model: Model, rows: _Sample) -> float:

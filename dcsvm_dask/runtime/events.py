@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from dcsvm_dask.storage.run import Record
 
 ROUNDS = ("refine", "conquer")
+THIS_PROCESS = "this process"
+"""What an event calls the process that carries the run where it has no address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,19 @@ class WorkerLost(Event):
 
     worker: str
     tasks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherVersions(Event):
+    """A process has other versions than the run was begun with; told once for each set of them."""
+
+    worker: str
+    """Its address; "this process" for that which carries the run."""
+    differing: dict[str, list[str]]
+    """By name, of ``dcsvm_dask``, ``numpy``, ``scipy``, ``numba``, ``blas`` and ``cpu``, or
+    ``result_version``: what the run was begun with, and what was found."""
+    refused: bool = False
+    """Whether it takes no part in the run, because its results would be others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,11 @@ from dcsvm_dask.steps import resources
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Where and how long to run; it changes nothing about the model."""
+    """Where and how long to run; it changes nothing about the model.
+
+    That holds on one kind of processor with one set of versions, and where the workers have memory
+    for the sizes that the run has; see `block_cap` and `set_cap` of `dcsvm_dask.train`.
+    """
 
     workers: int | None = None
     """Processes of a local cluster; None: the cores; 0: inside this process."""

@@ -6,7 +6,7 @@ import errno
 
 from dcsvm_dask.errors import RunError
 
-MORE_MEMORY = "give workers more memory, or lower --workers or --block-cap"
+MORE_MEMORY = "give workers more memory, or start fewer of them by --workers"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 

@@ -17,6 +17,7 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Event,
     NoWorkers,
+    OtherVersions,
     RunBegins,
     RunEnds,
     StageBegins,
@@ -44,6 +45,10 @@ class Journal(Callback):
         self._write(event)
 
     def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
+        """Keep it."""
+        self._write(event)
+
+    def on_versions(self, event: OtherVersions) -> None:
         """Keep it."""
         self._write(event)
 

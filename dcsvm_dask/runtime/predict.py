@@ -14,13 +14,19 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.models.classes import values_of_classes, winning_classes
 from dcsvm_dask.models.scores import Scores
-from dcsvm_dask.readers.source import ArraySource
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import results
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import open_pool
 from dcsvm_dask.runtime.session import check_reach
-from dcsvm_dask.steps.batches import Batch, SentRows, StoredRows, open_batches, prepare_rows
+from dcsvm_dask.steps.batches import (
+    Batch,
+    SentRows,
+    StoredRows,
+    open_batches,
+    prepare_rows,
+    rows_in_memory,
+)
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, held_model
 from dcsvm_dask.steps.problem import settings_of
@@ -34,7 +40,7 @@ REPORT_SECONDS = 5.0
 
 
 def decision_values(
-    run: RunFolder, X: Any, choice: Choice, execution: Execution
+    run: RunFolder, X: Any, choice: Choice, execution: Execution, encoding: str | None = None
 ) -> NDArray[np.float64]:
     """Return the decision values of raw rows in memory, or of a data set or file.
 
@@ -42,7 +48,7 @@ def decision_values(
     -------
     ndarray, shape (n,), of many classes (n, n_machines), float64
     """
-    rows = open_batches(X, Preparation.read(run), labelled=False)
+    rows = open_batches(X, Preparation.read(run), labelled=False, encoding=encoding)
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [block.values for block, _ in found]
     return np.concatenate(values) if values else np.zeros(0)
@@ -51,7 +57,7 @@ def decision_values(
 def scaled_rows(run: RunFolder, X: Any) -> Any:
     """Return raw rows in memory as the training rows were made."""
     prepared = Preparation.read(run)
-    source = ArraySource(X, name="X")
+    source = rows_in_memory(X, None, prepared, labelled=False)
     blocks: list[Rows] = []
     for rows, _ in source.blocks():
         first = sum(block.shape[0] for block in blocks)
@@ -66,6 +72,7 @@ def predict_file(
     choice: Choice,
     execution: Execution,
     announcer: Announcer,
+    encoding: str | None = None,
     *,
     overwrite: bool = False,
 ) -> dict[str, Any]:
@@ -78,7 +85,7 @@ def predict_file(
     """
     prepared = Preparation.read(run)
     writer = open_predictions(out, prepared.classes, overwrite=overwrite)
-    rows = open_batches(data, prepared, labelled=False)
+    rows = open_batches(data, prepared, labelled=False, encoding=encoding)
     _check_out(rows, writer.target)
     n, seconds = 0, 0.0
     n_classes, scheme = len(prepared.classes), settings_of(run).multiclass
@@ -92,7 +99,12 @@ def predict_file(
 
 
 def evaluate(
-    run: RunFolder, data: Any, choice: Choice, execution: Execution, announcer: Announcer
+    run: RunFolder,
+    data: Any,
+    choice: Choice,
+    execution: Execution,
+    announcer: Announcer,
+    encoding: str | None = None,
 ) -> dict[str, Any]:
     """Compare predictions with the labels of rows.
 
@@ -103,7 +115,7 @@ def evaluate(
         time of one core for a row, without reading rows or loading the model.
     """
     prepared = Preparation.read(run)
-    rows = open_batches(data, prepared, labelled=True)
+    rows = open_batches(data, prepared, labelled=True, encoding=encoding)
     scores = Scores(prepared.classes)
     n_classes, scheme, seconds = len(prepared.classes), settings_of(run).multiclass, 0.0
     with closing(decided(run, rows, choice, execution, announcer)) as found:

@@ -40,7 +40,11 @@ class Predictor:
     "float64"; their sums are float64 always. ``execution`` says where to compute; by default in
     this process with a thread for every core.
 
-    Rows are given as they were before ingest: the run scales them as its training data were.
+    Rows are given as they were before ingest: the run scales them as its training data were, in
+    float64. The features of data frames, of text with a header, Parquet and data sets are found by
+    their names, in any order, and other columns are left out; without names on either side they are
+    matched by position. ``encoding`` is that of text without a byte order mark, by default that of
+    the training data.
     """
 
     folder: RunFolder
@@ -53,12 +57,13 @@ class Predictor:
         level: int | None = None,
         precision: str = "float32",
         execution: Execution | None = None,
+        encoding: str | None = None,
     ) -> NDArray[Any]:
         """Return the labels of some rows.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, n_features), or str or path
+        X : array, sparse matrix or data frame of shape (n, n_features), or str or path
             Rows in memory, a data set (its training part, or ``DATA.zarr/test``), or a raw file.
 
         Returns
@@ -72,7 +77,9 @@ class Predictor:
             If there is no such model, or the rows do not fit to it.
         """
         choice = self._choose(mode, level, precision)
-        values = predicting.decision_values(self.folder, X, choice, execution or Execution())
+        values = predicting.decision_values(
+            self.folder, X, choice, execution or Execution(), encoding
+        )
         classes = Preparation.read(self.folder).classes
         scheme = settings_of(self.folder).multiclass
         return label_array(classes)[winning_classes(values, len(classes), scheme)]
@@ -85,6 +92,7 @@ class Predictor:
         level: int | None = None,
         precision: str = "float32",
         execution: Execution | None = None,
+        encoding: str | None = None,
     ) -> NDArray[np.float64]:
         """Return the decision values of some rows; above 0 means the positive (last) class.
 
@@ -96,7 +104,9 @@ class Predictor:
             a run with ``multiclass="ovr"`` the decision values of each class against the rest.
         """
         choice = self._choose(mode, level, precision)
-        values = predicting.decision_values(self.folder, X, choice, execution or Execution())
+        values = predicting.decision_values(
+            self.folder, X, choice, execution or Execution(), encoding
+        )
         n_classes = len(Preparation.read(self.folder).classes)
         return values_of_classes(values, n_classes, settings_of(self.folder).multiclass)
 
@@ -110,6 +120,7 @@ class Predictor:
         precision: str = "float32",
         execution: Execution | None = None,
         overwrite: bool = False,
+        encoding: str | None = None,
         quiet: bool = True,
     ) -> dict[str, Any]:
         """Write labels and decision values to a file, in bounded memory.
@@ -138,6 +149,7 @@ class Predictor:
             choice,
             execution or Execution(),
             self._announcer(quiet=quiet),
+            encoding,
             overwrite=overwrite,
         )
 
@@ -149,14 +161,15 @@ class Predictor:
         level: int | None = None,
         precision: str = "float32",
         execution: Execution | None = None,
+        encoding: str | None = None,
         quiet: bool = True,
     ) -> dict[str, Any]:
         """Compare predictions with labels.
 
         Parameters
         ----------
-        data : str or path, or tuple (X, y)
-            A data set, a raw file with labels, or arrays.
+        data : str or path, data frame, or tuple (X, y)
+            A data set, a raw file or a frame with labels, or rows and labels.
 
         Returns
         -------
@@ -167,7 +180,12 @@ class Predictor:
         """
         choice = self._choose(mode, level, precision)
         return predicting.evaluate(
-            self.folder, data, choice, execution or Execution(), self._announcer(quiet=quiet)
+            self.folder,
+            data,
+            choice,
+            execution or Execution(),
+            self._announcer(quiet=quiet),
+            encoding,
         )
 
     def export(
@@ -216,6 +234,7 @@ class Predictor:
         sample: int = compressing.SAMPLE,
         seed: int = 0,
         execution: Execution | None = None,
+        encoding: str | None = None,
         quiet: bool = True,
     ) -> dict[str, Any]:
         """Write a smaller model into a run folder of its own, which predicts faster.
@@ -268,6 +287,7 @@ class Predictor:
             seed=seed,
             execution=execution or Execution(),
             announcer=self._announcer(quiet=quiet),
+            encoding=encoding,
         )
 
     def to_sklearn(self) -> Any:
@@ -290,7 +310,7 @@ class Predictor:
 
         Parameters
         ----------
-        X : array or sparse matrix, shape (n, n_features)
+        X : array, sparse matrix or data frame, shape (n, n_features)
 
         Returns
         -------

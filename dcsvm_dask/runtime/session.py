@@ -31,17 +31,20 @@ from dcsvm_dask.runtime.clusters import (
     remote_cluster,
 )
 from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.events import THIS_PROCESS
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, in_process
 from dcsvm_dask.runtime.failures import disk_full, is_full
 from dcsvm_dask.runtime.foretelling import Foretelling
 from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
+from dcsvm_dask.runtime.worker import BegunBy
 from dcsvm_dask.steps.choice import SEARCH, reached_model
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.state import write_state
+from dcsvm_dask.versions import differing, versions
 
 
 def available_memory(execution: Execution, *places: str) -> int | None:
@@ -64,13 +67,17 @@ def available_memory(execution: Execution, *places: str) -> int | None:
         return memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
 
 
-def check_room(execution: Execution, plan: Plan, place: Location, memory: int | None) -> None:
+def check_room(
+    execution: Execution, plan: Plan, place: Location, memory: int | None, *, begun: bool = False
+) -> None:
     """Refuse what the disk or the workers' memory cannot hold, before anything is written.
 
     Parameters
     ----------
     memory : int or None
         What `available_memory` returned.
+    begun : bool, default False
+        Whether the run exists already, so that its sizes are what they are.
 
     Raises
     ------
@@ -83,7 +90,8 @@ def check_room(execution: Execution, plan: Plan, place: Location, memory: int | 
         if execution.file is not None:
             setting = f"memory in {execution.file.name}"
         threads = execution.side_by_side()
-        check_memory(plan, memory, FEWER_THREADS if threads > 1 else setting, threads)
+        setting = FEWER_THREADS if threads > 1 else setting
+        check_memory(plan, memory, setting, threads, begun=begun)
 
 
 def carry_run(
@@ -108,7 +116,8 @@ def carry_run(
     announcer = Announcer(run.place.url, [Journal(run), *callbacks])
     write_state(run, "running")
     try:
-        with open_executor(execution, announcer, method=method_of(run)) as executor:
+        begun = BegunBy(run.place.url, run.header["versions"])
+        with open_executor(execution, announcer, method=method_of(run), run=begun) as executor:
             ready = time.time()
             try:
                 run = run if checked is None else checked(executor)
@@ -164,7 +173,10 @@ def _carry(
     deadline = None if execution.time_budget is None else begin + execution.time_budget
     if executor.memory is not None:
         check_memory(
-            make_plan(settings, goals, shape), executor.memory, "the workers' memory limit"
+            make_plan(settings, goals, shape),
+            executor.memory,
+            "the workers' memory limit",
+            begun=bool(run.stages()),
         )
     blind = executor.blind(run.place.url, run.header["data"]["url"])
     if blind:
@@ -174,6 +186,9 @@ def _carry(
         memory = execution.memory() // execution.side_by_side()
     workers = executor.side_by_side()
     executor.tell(begin_message(run, executor, workers, memory))
+    other = differing(run.header["versions"], versions()) if execution.is_local else {}
+    if other:
+        executor.tell({"kind": "versions", "worker": THIS_PROCESS, "differing": other})
 
     def check() -> None:
         lock.check_heartbeat()
@@ -227,16 +242,27 @@ def how_it_breaks_off(run: RunFolder, error: BaseException) -> dict[str, Any]:
 
 @contextmanager
 def open_executor(
-    execution: Execution, announcer: Announcer, *, method: str = "dcsvm"
+    execution: Execution,
+    announcer: Announcer,
+    *,
+    method: str = "dcsvm",
+    run: BegunBy | None = None,
 ) -> Iterator[Executor]:
-    """Open what the execution asks for; what `method` needs is compiled first."""
+    """Open what the execution asks for; what `method` needs is compiled first.
+
+    Parameters
+    ----------
+    run : BegunBy, optional
+        The run that it is for, whose versions are compared with those of workers.
+    """
     if execution.scheduler is not None:
         announcer.say("preparing the workers, which compile at their first run", doing=True)
-        with remote_cluster(execution.scheduler, announcer) as executor:
+        with remote_cluster(execution.scheduler, announcer, run) as executor:
             yield executor
         return
     if execution.file is not None and not execution.is_local:
-        with started_cluster(execution.file, announcer, execution.time_budget) as executor:
+        patience = execution.time_budget
+        with started_cluster(execution.file, announcer, patience, run) as executor:
             yield executor
         return
     announcer.say("loading compiled code", doing=True)
@@ -251,7 +277,9 @@ def open_executor(
         announcer.say(f"starting {workers} local worker(s)", doing=True)
     how = settings(execution.file or ClusterFile("", LOCAL))
     memory = execution.memory()
-    opened = local_cluster(workers, memory, announcer, how) if workers else in_process(announcer)
+    opened = in_process(announcer)
+    if workers:
+        opened = local_cluster(workers, memory, announcer, how, run)
     with opened as executor:
         yield executor
 

@@ -1,16 +1,55 @@
-"""What a worker process needs before its first task."""
+"""What a worker process needs before its first task, and who is no worker of a run."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
+import time
 import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from distributed import WorkerPlugin
 
+from dcsvm_dask import __version__
 from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.tasks import TOPIC
 from dcsvm_dask.steps import resources
+from dcsvm_dask.versions import RESULT_VERSION, differing, versions
+
+LEAVE_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class BegunBy:
+    """A run and the versions that it was begun with."""
+
+    url: str
+    versions: dict[str, str]
+
+
+def installed() -> tuple[str, int]:
+    """Return the version of the package in this process, and that of its results."""
+    return __version__, RESULT_VERSION
+
+
+def refusal(wanted: tuple[str, int]) -> dict[str, list[str]]:
+    """Return which of the two differs here, as an `OtherVersions` event has it."""
+    names = ("dcsvm_dask", "result_version")
+    return {
+        name: [str(one), str(mine)]
+        for name, one, mine in zip(names, wanted, installed(), strict=True)
+        if one != mine
+    }
+
+
+def send_away(worker: Any) -> None:
+    """Close a worker and its nanny, without that it begins any task."""
+    from distributed.core import Status
+
+    worker.status = Status.closing_gracefully  # it may have been given tasks already
+    # A worker that is about to join cannot be closed before it has joined.
+    worker.loop.call_later(LEAVE_SECONDS, lambda: worker.close(reason="dcsvm-other-results"))
 
 
 class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
@@ -22,16 +61,26 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         Whether workers ignore SIGINT: those of a local cluster share the terminal of the client.
     threads : int, default 0
         Threads of a task that runs while no other does; 0: those of the worker.
+    run : BegunBy, optional
+        The run that the workers are for, which is told which of its versions they have not.
     """
 
-    def __init__(self, *, shield: bool, threads: int = 0) -> None:
+    def __init__(self, *, shield: bool, threads: int = 0, run: BegunBy | None = None) -> None:
         # Runs that share a scheduler come and go, each with its own.
         self.name = f"dcsvm-prepare-{uuid.uuid4().hex[:12]}"
         self._shield = shield
         self._threads = threads
+        self._run = run
+        self._package = installed()
 
     def setup(self, worker: Any) -> None:
-        """Prepare the process that has just started."""
+        """Prepare the process that has just started, or send it away before its first task."""
+        if self._package != installed():
+            self._tell(worker, refusal(self._package), refused=True)
+            send_away(worker)
+            return
+        if self._run is not None:
+            self._tell(worker, differing(self._run.versions, versions()))
         warm_up()
         resources.use(
             worker.memory_manager.memory_limit or None, self._threads or worker.state.nthreads
@@ -40,6 +89,18 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         if self._shield:
             with contextlib.suppress(ValueError):  # not the main thread: nothing to shield
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def _tell(self, worker: Any, found: dict[str, list[str]], *, refused: bool = False) -> None:
+        if found and self._run is not None:
+            message = {
+                "kind": "versions",
+                "run": self._run.url,
+                "time": time.time(),
+                "worker": worker.address,
+                "differing": found,
+                "refused": refused,
+            }
+            worker.log_event(TOPIC, message)
 
     def teardown(self, worker: Any) -> None:
         """Give a worker of somebody's cluster back as it was."""

@@ -70,7 +70,8 @@ def solve_linear(
     max_iter : int, optional
         Most passes to make; by default as many as visit 1,000 n rows.
     seed : int, default=0
-        Of the random order: the same seed gives the same answer bit for bit on one kind of CPU.
+        Of the random order: the same seed gives the same answer bit for bit on one kind of
+        processor with one set of versions.
     callback : callable, optional
         Called as callback(n_iter, violation) every 50 ms or so; a true answer stops the solver.
 

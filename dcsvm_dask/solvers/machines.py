@@ -22,6 +22,8 @@ Vector = NDArray[np.float64]
 
 SCHEMES = ("ovo", "ovr")
 _ROUNDING = 1e-12
+# A solver has so many float32 matrices of its working set's rows.
+_MATRICES = 1.57
 # Seconds: small machines are done sooner by one thread, which Python's lock does not keep waiting.
 _JOIN_AFTER = 0.03
 
@@ -136,6 +138,7 @@ def solve_machines(
     max_iter: int | None = None,
     seed: int = 0,
     threads: int = 1,
+    memory: float | None = None,
     most_shared: float = 2.0**28,
     alpha: Vector | None = None,
     blocks: NDArray[np.integer] | None = None,
@@ -159,8 +162,11 @@ def solve_machines(
     equality, tol, working_size, max_iter, seed, callback
         As for `solve_whole`.
     threads : int, default 1
-        Threads that share the machines, or the kernel values of the only one. The result is the
-        same; memory is that of so many working sets. Give BLAS one.
+        Threads that share the machines, and the kernel values of each where they are more. The
+        result is the same. Give BLAS one.
+    memory : float, optional
+        Bytes for the matrices of all machines that are solved at a time, which may make these
+        fewer; by default as much as working sets of so many threads take.
     most_shared : float, default 2**28
         Bytes of kernel values that pairs may share; they share nothing where it would be more.
     alpha : ndarray, shape (n_coefficients, n), optional
@@ -180,15 +186,17 @@ def solve_machines(
     bounds = np.broadcast_to(np.asarray(C, np.float64), n)
     pairs = [(one.positive, one.negative) for one in machines if one.negative is not None]
     shared = ClassBlocks.of(kernel, X, codes, pairs, most_shared, threads)
-    side_by_side = min(threads, len(machines))
+    rows = max((_n_rows(one, codes) for one in machines), default=0)
+    each = matrix_bytes(min(rows, working_size))
     if shared is not None:
-        room = threads * 4.0 * working_size**2
-        side_by_side = min(side_by_side, max(1, int(room / (8.0 * shared.largest**2))))
+        each = max(each, 8.0 * shared.largest**2)
+    room = threads * matrix_bytes(working_size) if memory is None else memory
+    side_by_side = at_a_time(room, each, min(threads, len(machines)))
     whole = None
     if n <= SMALL and any(one.negative is None for one in machines):
         whole = kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     found: dict[int, SolvedMachine] = {}
-    each = 1 if len(machines) > 1 else threads
+    threads_each = max(1, threads // max(1, side_by_side))
 
     def begin(machine: Machine, rows: Index, y: Vector) -> Vector | None:
         if alpha is None:
@@ -219,7 +227,7 @@ def solve_machines(
             working_size=working_size,
             max_iter=max_iter,
             seed=seed,
-            threads=each,
+            threads=threads_each,
             callback=callback,
         )
         found[number] = _ascending(machine, rows, y, solution)
@@ -230,6 +238,20 @@ def solve_machines(
 
     for_each(solve_within, range(len(machines)), side_by_side, after=_JOIN_AFTER)
     return [found[number] for number in range(len(machines))]
+
+
+def matrix_bytes(rows: int) -> float:
+    """Return the bytes that a solver takes for the matrices of so many rows of a working set."""
+    return 4.0 * _MATRICES * rows**2
+
+
+def at_a_time(memory: float, each: float, most: int) -> int:
+    """Return how many pieces of work that take `each` bytes go on at a time, from 1 to `most`."""
+    return max(1, min(most, int(memory / max(1.0, each))))
+
+
+def _n_rows(machine: Machine, codes: NDArray[np.integer]) -> int:
+    return len(machine.rows(codes)[0])
 
 
 def _start(alpha: Vector, y: Vector, C: Vector, equality: bool) -> Vector:

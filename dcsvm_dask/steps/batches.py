@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.masking import masked
+from dcsvm_dask.readers.columns import match_names
+from dcsvm_dask.readers.encoding import MARKED
+from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.open import find_format, open_source
-from dcsvm_dask.readers.source import ArraySource, Source, finish_block, parts_to_fill
+from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, decide_stored
@@ -63,12 +66,17 @@ class StoredRows:
         self.n_rows: int | None = data.n_rows
         self._data = data
         self._table = prepared.codes_of_classes(data) if labelled else None
-        if data.n_features != prepared.n_features:
+        self._features: list[int] | None = None
+        names, wanted = data.feature_names, prepared.feature_names
+        if names is not None and wanted is not None:
+            if names != wanted:
+                self._features = match_names(data.url, names, wanted)
+        elif data.n_features != prepared.n_features:
             raise InputError(
                 f"{data.url}: has {data.n_features} features, the model was trained on "
                 f"{prepared.n_features}"
             )
-        if not prepared.scales_like(data):
+        if not prepared.scales_like(data, self._features):
             ours = "unscaled" if prepared.scaling is None else f"scaled ({prepared.scaling.kind})"
             raise InputError(
                 f"{data.url}: was scaled otherwise than the data that the model was trained on "
@@ -78,7 +86,8 @@ class StoredRows:
 
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return the rows of an ascending index."""
-        return take_rows(self._data.rows, index)
+        rows = take_rows(self._data.rows, index)
+        return rows if self._features is None else rows[:, self._features]
 
     def batches(self) -> Iterator[Batch]:
         """Return the batches in order."""
@@ -90,7 +99,7 @@ class StoredRows:
         for start in range(0, data.n_rows, rows):
             stop = min(start + rows, data.n_rows)
             codes = None if self._table is None else self._table[data.read_codes(start, stop)]
-            yield Batch(stop - start, codes, decide_stored, (data.url, start, stop))
+            yield Batch(stop - start, codes, decide_stored, (data.url, start, stop, self._features))
 
 
 class SentRows:
@@ -110,19 +119,6 @@ class SentRows:
         self._source = source
         self._prepared = prepared
         self._labelled = labelled
-        names, known = source.feature_names, prepared.feature_names
-        if names is not None and known is not None and names != known:
-            differ = next(
-                (pair for pair in zip(names, known, strict=False) if pair[0] != pair[1]), None
-            )
-            raise InputError(
-                f"{self.name}: "
-                + (
-                    f"has a feature {differ[0]!r} where the training data have {differ[1]!r}"
-                    if differ
-                    else f"has {len(names)} features, the model was trained on {len(known)}"
-                )
-            )
 
     def batches(self) -> Iterator[Batch]:
         """Return the batches in order.
@@ -138,12 +134,19 @@ class SentRows:
             codes = None
             if self._labelled:
                 if labels is None:
-                    raise InputError(f"{self.name}: has no labels to compare predictions with")
+                    raise InputError(
+                        f"{self.name}: has no labels to compare predictions with" + self._absent()
+                    )
                 codes = self._prepared.codes(labels, self.name, seen)
             for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
                 ready = prepare_rows(part, self._prepared, self.name, seen + start)
                 yield from self._cut(ready, None if codes is None else codes[start:stop])
             seen += rows.shape[0]
+
+    def _absent(self) -> str:
+        """Return which column is missing, where labels are found by name."""
+        name = self._prepared.expected().label
+        return "" if name is None or self._source.feature_names is None else f": no column {name!r}"
 
     def _cut(self, rows: Rows, codes: NDArray[np.int32] | None) -> Iterator[Batch]:
         n = rows.shape[0]
@@ -174,36 +177,50 @@ def prepare_rows(rows: Rows, prepared: Preparation, name: str, first_row: int = 
     if is_sparse(rows) and not prepared.is_sparse:
         rows = rows.toarray()
     if prepared.scaling is not None:
-        rows = finish_block(prepared.scaling.apply(rows), f"{name} after scaling", first_row)
-    return rows
+        rows = prepared.scaling.apply(rows)
+        name = f"{name} after scaling"
+    return rows if rows.dtype == np.float32 else round_block(rows, name, first_row)
 
 
-def open_batches(data: Any, prepared: Preparation, *, labelled: bool) -> StoredRows | SentRows:
+def open_batches(
+    data: Any, prepared: Preparation, *, labelled: bool, encoding: str | None = None
+) -> StoredRows | SentRows:
     """Return the rows that a user means.
 
     Parameters
     ----------
-    data : str, path, DataSet, array, sparse matrix or tuple (X, y)
-        A data set or a part of it, a raw file, or arrays as they were before scaling.
+    data : str, path, DataSet, data frame, array, sparse matrix or tuple (X, y)
+        A data set or a part of it, a raw file, a frame, or arrays, as they were before scaling.
+        Features are found by name where they have names.
     prepared : Preparation
         Of the run that predicts.
     labelled : bool
         Whether true classes are needed.
+    encoding : str, optional
+        Of text that does not begin with a byte order mark; by default that of the training data.
     """
     if isinstance(data, DataSet):
         return StoredRows(data, prepared, labelled=labelled)
     if isinstance(data, str | os.PathLike | Location):
         if is_data_set(data):
             return StoredRows(DataSet.open(data), prepared, labelled=labelled)
-        return SentRows(
-            open_raw_file(data, prepared, labelled=labelled), prepared, labelled=labelled
-        )
+        source = open_raw_file(data, prepared, labelled=labelled, encoding=encoding)
+        return SentRows(source, prepared, labelled=labelled)
     X, y = data if isinstance(data, tuple) else (data, None)
-    return SentRows(ArraySource(X, y, name="X"), prepared, labelled=labelled)
+    return SentRows(rows_in_memory(X, y, prepared, labelled=labelled), prepared, labelled=labelled)
+
+
+def rows_in_memory(X: Any, y: Any, prepared: Preparation, *, labelled: bool) -> Source:
+    """Return an array or a data frame as a source of the features of the training data."""
+    return memory_source(X, y, name="X", expected=prepared.expected(), labelled=labelled)
 
 
 def open_raw_file(
-    path: str | os.PathLike[str] | Location, prepared: Preparation, *, labelled: bool
+    path: str | os.PathLike[str] | Location,
+    prepared: Preparation,
+    *,
+    labelled: bool,
+    encoding: str | None = None,
 ) -> Source:
     """Return a raw file as a source of rows with the features of the run's training data.
 
@@ -214,13 +231,16 @@ def open_raw_file(
     home, _, name = text.rstrip("/").rpartition("/")
     if name in PARTS and home and not Location.of(text).exists():
         text, part = home, name
-    kind = find_format(text)
     reading = prepared.reading
-    label, first = reading.get("label"), reading.get("first_feature")
-    if kind in ("npz", "zarr") and not labelled:
-        label = None  # such files name their rows, and may lack labels
+    recorded = reading.get("encoding")
+    if encoding is None and recorded not in MARKED:  # these have a mark, or they are not that
+        encoding = recorded
+    kind = find_format(text, encoding)
+    first, label = reading.get("first_feature"), None
+    if labelled and reading.get("format") in ARCHIVES:
+        label = reading.get("label")  # else other files of this kind could not be evaluated
     if kind == "svmlight" and first != 1:
-        first = _first_feature(text, first, prepared.n_features)
+        first = _first_feature(text, first, prepared.n_features, encoding)
     return open_source(
         text,
         part=part,
@@ -228,15 +248,18 @@ def open_raw_file(
         n_features=prepared.n_features,
         first_feature=first,
         header=reading.get("header"),
+        encoding=encoding,
+        expected=prepared.expected(),
+        labelled=labelled,
     )
 
 
-def _first_feature(path: str, recorded: int | None, n_features: int) -> int:
+def _first_feature(path: str, recorded: int | None, n_features: int, encoding: str | None) -> int:
     """Return from which index a svmlight file counts: 1, unless 0 occurs in it.
 
     Where the training file counted from 0, only an index that is too large says otherwise.
     """
-    source, widest = SvmlightSource(path), 0
+    source, widest = SvmlightSource(path, encoding=encoding), 0
     for rows, _ in source.blocks():
         widest = max(widest, rows.shape[1])
     if recorded is None or widest > n_features:

@@ -216,9 +216,18 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
 def export_svc(run: RunFolder) -> Any:
     """Return the exact model as a fitted scikit-learn SVC; see `to_svc`.
 
-    That of liblinear becomes a LinearSVC.
+    That of liblinear becomes a LinearSVC. It knows the names of features, where rows come to it as
+    they are; scaled rows have lost them.
     """
-    prepared, settings = Preparation.read(run), settings_of(run)
+    prepared = Preparation.read(run)
+    svc = _svc(run, prepared)
+    if prepared.feature_names is not None and prepared.scaling is None:
+        svc.feature_names_in_ = np.array(prepared.feature_names, dtype=object)
+    return svc
+
+
+def _svc(run: RunFolder, prepared: Preparation) -> Any:
+    settings = settings_of(run)
     tol, classes = float(run.header["goals"]["tol"]), label_array(prepared.classes).tolist()
     if len(prepared.classes) > 2:
         model, rows = _pairs_of_rows(run)

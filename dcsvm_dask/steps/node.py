@@ -44,6 +44,7 @@ def run_node(
         far) and ``resident_bytes`` (that at the end).
     """
     run = replace(open_run(run_url), owner=owner)
+    run.check_result_version()  # a worker may have another version than who began the run
     done = run.find(stage, node)
     if done is not None:
         return done.record

@@ -73,9 +73,12 @@ def load_any(run: RunFolder, stage: str, *, compact: bool = True) -> AnyModel:
     return model
 
 
-def decide_stored(choice: Choice, data_url: str, start: int, stop: int) -> Decided:
-    """Return the decision values of the rows start:stop of a data set."""
-    return decide_given(choice, DataSet.open(data_url).rows.read(start, stop))
+def decide_stored(
+    choice: Choice, data_url: str, start: int, stop: int, features: list[int] | None = None
+) -> Decided:
+    """Return the decision values of the rows start:stop of a data set, or of some features."""
+    rows = DataSet.open(data_url).rows.read(start, stop)
+    return decide_given(choice, rows if features is None else rows[:, features])
 
 
 def decide_given(choice: Choice, rows: Rows) -> Decided:

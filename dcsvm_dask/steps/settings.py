@@ -13,10 +13,25 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers import SCHEMES
 
+CAPS = ("block_cap", "set_cap")
+"""Sizes that need not be given; lower ones are chosen where the workers' memory is too small."""
+BLOCK_CAP = 8192
+# The only task of a layer may hold a larger matrix than one of many.
+_SET_CAP_BLOCKS = 1.5
+
+
+def usual_set_cap(block_cap: int) -> int:
+    """Return the most rows of a working set where none is given."""
+    return int(_SET_CAP_BLOCKS * block_cap)
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The parameters that shape committed stages; equal settings and data give an equal model."""
+    """The parameters that shape committed stages.
+
+    Equal settings and data give an equal model, bit for bit on one kind of processor with one set
+    of versions.
+    """
 
     kernel: Kernel
     """The kernel function."""

@@ -83,8 +83,14 @@ class DataSet:
         Labels of the source that were joined into the class +1.
     feature_names : list of str or None
     reading : dict
-        How the source was read, for raw files of the same kind: label, header,
-        first_feature.
+        How the source was read, for raw files of the same kind: the fields of `Reading`, header
+        as it was given, first_feature.
+    ranges : list of [float, float]
+        The least and the greatest value of the first features, as they were read.
+    dropped : dict
+        Rows that were read and are in no part: ``weight_0`` and ``train_rows``.
+    warnings : list of str
+        What its ingest warned of.
     made_with : dict
         What shaped its rows; see `made_with`.
     """
@@ -104,6 +110,9 @@ class DataSet:
     feature_names: list[str] | None
     reading: dict[str, Any]
     made_with: dict[str, Any]
+    ranges: list[list[float]]
+    dropped: dict[str, int]
+    warnings: list[str]
     attempt: str
     checksums: Checksums
 
@@ -167,6 +176,9 @@ class DataSet:
                 feature_names=meta["feature_names"],
                 reading=dict(meta["reading"]),
                 made_with=dict(meta.get("made_with", {})),
+                ranges=[[float(low), float(high)] for low, high in meta.get("ranges", [])],
+                dropped={str(k): int(v) for k, v in meta.get("dropped", {}).items()},
+                warnings=[str(said) for said in meta.get("warnings", [])],
                 attempt=str(meta["attempt"]),
                 checksums=checksums.below(part),
             )
@@ -201,7 +213,13 @@ class DataSet:
             "scaling": self.scaling is None or self.scaling.kind in KINDS,
             "reading": isinstance(self.reading.get("label"), str | int | None)
             and self.reading.get("header") in (None, False, True)
-            and self.reading.get("first_feature") in (None, 0, 1),
+            and self.reading.get("first_feature") in (None, 0, 1)
+            and isinstance(self.reading.get("position"), int | None)
+            and all(
+                isinstance(self.reading.get(key), str | None)
+                for key in ("format", "separator", "encoding")
+            ),
+            "ranges": len(self.ranges) <= self.n_features,
         }
         return next((f"{key} is impossible" for key, holds in checks.items() if not holds), None)
 

@@ -6,7 +6,9 @@ import contextlib
 import os
 import re
 import uuid
+import warnings
 from collections.abc import Sequence
+from dataclasses import asdict
 from numbers import Integral
 from typing import Any
 
@@ -14,11 +16,14 @@ import numpy as np
 import zarr
 
 import dcsvm_dask
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.masking import masked
+from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label, canonical, choose_classes
 from dcsvm_dask.readers.scaling import KINDS, LEARNED
+from dcsvm_dask.readers.source import Reading, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
+from dcsvm_dask.readers.survey import Survey
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.checksums import write_checksums
@@ -33,12 +38,16 @@ from dcsvm_dask.storage.dataset import (
 )
 from dcsvm_dask.storage.ingest_form import Form, choose_form, split_order, test_codes
 from dcsvm_dask.storage.ingest_scan import Report, Scan
-from dcsvm_dask.storage.ingest_sources import check_names, resolve_sources
+from dcsvm_dask.storage.ingest_sources import resolve_sources
 from dcsvm_dask.storage.ingest_write import write_part
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.made_with import made_with
 from dcsvm_dask.storage.recorded import RecordedPlace
+from dcsvm_dask.storage.rounding import RoundingLoss
+
+SHOWN = 20
+"""Features whose ranges are kept, to be shown."""
 
 LEFT_BY_A_KILL = re.compile(rf"{ATTEMPT}|lock|zarr\.json|\.dataset\.json\..*|zarr\..*\.partial")
 
@@ -50,6 +59,8 @@ def ingest(
     test: Any = None,
     label: str | int | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    drop: Sequence[str] = (),
     scale: str = "none",
     test_fraction: float | None = None,
     shuffle: bool = False,
@@ -72,17 +83,25 @@ def ingest(
 
     Parameters
     ----------
-    source : str, path, Source or tuple (X, y)
-        A file (svmlight, CSV, NumPy, Parquet, Zarr; plain or compressed; local or a URL) or
-        arrays. An archive with ``X_test`` and ``y_test`` gives the test part, too.
+    source : str, path, Source, data frame or tuple (X, y)
+        A file (svmlight, CSV, NumPy, Parquet, Zarr; plain or compressed; local or a URL), a data
+        frame of pandas or Polars, of which one column is the label, or arrays or a frame with the
+        labels beside. An archive with ``X_test`` and ``y_test`` gives the test part, too.
     out : str, path or Location
         Where the data set goes, local or an fsspec URL.
     test : like source, optional
-        Rows of the test part.
+        Rows of the test part. Where both have names its features are found by name.
     label : str or int, optional
-        Name or position of the label: a column of a table, an array of an archive.
+        Name or position of the label: a column of a table, an array of an archive. By default
+        the last column, unless it has no usual name of a label and another column has one
+        (label, target, class, y): that is refused.
     header : bool, optional
         Whether the first line of a CSV file holds names; found out by default.
+    encoding : str, optional
+        Of text that does not begin with a byte order mark, such as "cp1252"; UTF-8 by default.
+        Files that are predicted later are read so, too.
+    drop : sequence of str
+        Names of columns that are left out.
     scale : {"none", "minmax", "standard", "unit"}, default "none"
         Learned on the training part and applied to both; see `Scaling`.
     test_fraction : float, optional
@@ -124,15 +143,21 @@ def ingest(
     """
     words = dict(locals())  # the parameters alone: nothing else has a name yet
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
+    if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
+        raise InputError(f"drop = {drop!r:.80}: give a list of names of columns")
     if train_rows is not None and not _is_whole(train_rows, 1):
         raise InputError(f"train_rows = {train_rows}: give a whole number, 1 or more")
     place = Location.of(out, writable=True)
     _refuse_others(place, overwrite)
     train_source, test_source = resolve_sources(
-        source, test, label=label, header=header, own_test=test_fraction is None
+        source,
+        test,
+        own_test=test_fraction is None,
+        label=label,
+        header=header,
+        encoding=encoding,
+        drop=list(drop),
     )
-    if test_source is not None:
-        check_names(train_source, test_source)
     weighed = None if weights is None else Weights.of(weights)
     made = made_with(words, weighed)
     own = getattr(train_source, "weights", None)
@@ -148,7 +173,8 @@ def ingest(
         stack.callback(place.delete_if_empty)
         stack.enter_context(FolderLock(place, "data set"))
         _refuse_others(place, overwrite)
-        statistics = ScalingStatistics(scale, train_source.name)
+        statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
+        loss = RoundingLoss()
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet: statistics wait for them.
         train = Scan(
@@ -157,6 +183,7 @@ def ingest(
             copy=split,
             statistics=None if split else statistics,
             weights=weighed,
+            survey=survey,
             report=tell,
         )
         stack.callback(train.close)
@@ -182,6 +209,7 @@ def ingest(
                     form,
                     tell,
                     train.weights(order),
+                    None if scale in LEARNED else loss,
                 )
             }
             if sum(1 for count in parts["train"]["counts"] if count) < 2:
@@ -195,16 +223,24 @@ def ingest(
                 "positive": None,
                 "feature_names": train_source.feature_names,
                 "reading": {
-                    "label": label,
+                    **asdict(getattr(train_source, "reading", Reading("source"))),
                     "header": header,
                     "first_feature": form.first_feature,
                 },
+                "ranges": survey.ranges(min(SHOWN, form.n_features), form.shift(train)),
+                "dropped": {
+                    "weight_0": train.left_out,
+                    "train_rows": _left_over(train.n_rows, order, test_order),
+                },
+                "warnings": _warnings(train_source, survey, loss),
                 # A data set as the source hands on what it knows of its own source.
                 **getattr(train_source, "about", {}),
                 "made_with": made,
             }
             if positive is not None:
                 about["positive"] = [canonical(p) for p in positive]
+            for said in about["warnings"]:
+                warnings.warn(DcsvmWarning(said), stacklevel=2)
             _commit(place, held, form, parts, about)
         except BaseException:
             held.delete()
@@ -214,6 +250,36 @@ def ingest(
             if re.fullmatch(ATTEMPT, name) and name != attempt:
                 (place / name).delete()
     return DataSet.open(place)
+
+
+def _left_over(n: int, order: Any, test_order: Any) -> int:
+    """Return how many rows are in neither part."""
+    if order is None:
+        return 0
+    return int(n - len(order) - (0 if test_order is None else len(test_order)))
+
+
+def _warnings(source: Source, survey: Survey, loss: RoundingLoss) -> list[str]:
+    """Return what a user is to be warned of."""
+    said = []
+    names = source.feature_names
+    numbered = survey.index_like(names)
+    if numbered and not hasattr(source, "about"):  # a data set has been looked at
+        called = listed([str(k) if names is None else repr(names[k]) for k in numbered])
+        what = (
+            "feature looks like a row number"
+            if len(numbered) == 1
+            else "features look like row numbers"
+        )
+        said.append(
+            f"{masked(source.name)}: {len(numbered)} {what}, such as the index that pandas writes: "
+            f"{called}; leave out what says nothing of other rows (--drop NAME, in Python "
+            "drop=[NAME], or to_csv(index=False) where the file is written)"
+        )
+    rounding = loss.warning(names)
+    if rounding is not None:
+        said.append(f"{masked(source.name)}: {rounding}")
+    return said
 
 
 def _refuse_others(place: Location, overwrite: bool) -> None:

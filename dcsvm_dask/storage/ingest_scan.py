@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.source import Block, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
+from dcsvm_dask.readers.survey import Survey
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.spool import Column, RowSpool
@@ -35,8 +36,15 @@ class Scan:
         Is shown every row.
     weights : Weights, optional
         Of all rows of the source; those of weight 0 are left out.
+    survey : Survey, optional
+        Is shown every row.
     report : callable
         Is told about progress, a line at a time.
+
+    Attributes
+    ----------
+    left_out : int
+        Rows of weight 0.
 
     Raises
     ------
@@ -52,6 +60,7 @@ class Scan:
         copy: bool,
         statistics: ScalingStatistics | None,
         weights: Weights | None = None,
+        survey: Survey | None = None,
         report: Report,
     ) -> None:
         self.source = source
@@ -63,7 +72,7 @@ class Scan:
         self._spool = RowSpool(source.is_sparse) if copy or source.parses else None
         self._codes = Column(np.int32)
         try:
-            self._read(statistics, report)
+            self._read([one for one in (statistics, survey) if one is not None], report)
         except BaseException:
             self.close()
             raise
@@ -135,7 +144,7 @@ class Scan:
             self._seen += rows.shape[0]
             yield rows, labels
 
-    def _read(self, statistics: ScalingStatistics | None, report: Report) -> None:
+    def _read(self, shown: Sequence[ScalingStatistics | Survey], report: Report) -> None:
         name = self.source.name
         for rows, labels in ahead(self._wanted()):
             if labels is None:
@@ -143,17 +152,17 @@ class Scan:
             self._codes.append(self.labels.add(labels))
             self.nnz += rows.nnz if self.source.is_sparse else rows.size
             self.n_features = max(self.n_features, rows.shape[1])
-            if statistics is not None:
-                statistics.update(rows)
+            for one in shown:
+                one.update(rows)
             if self._spool is not None:
                 self._spool.append(rows)
             report(f"{name}: {self.n_rows:,} rows read")
         if self.n_rows == 0:
             everything = self._limits == (None, None) and self._weights is None
             raise InputError(f"{name}: no rows" + ("" if everything else " left"))
-        left_out = self._seen - self.n_rows
-        if left_out:
-            report(f"{name}: {left_out:,} rows of weight 0 left out")
+        self.left_out = self._seen - self.n_rows
+        if self.left_out:
+            report(f"{name}: {self.left_out:,} rows of weight 0 left out")
         if self._weights is not None and self._limits[1] is None:
             self._weights.check_count((self._limits[0] or 0) + self._seen, name)
 

@@ -1,16 +1,19 @@
-"""Which sources an ingest reads: arrays, files, data sets, and the test part of each."""
+"""Which sources an ingest reads: arrays, frames, files, data sets, and the test part of each."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.columns import Expected, match_names
+from dcsvm_dask.readers.frames import is_frame, memory_source
 from dcsvm_dask.readers.open import open_source, source_parts
 from dcsvm_dask.readers.scaling import Scaling
-from dcsvm_dask.readers.source import ArraySource, Block, Source
+from dcsvm_dask.readers.source import Block, Reading, Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
@@ -19,6 +22,12 @@ from dcsvm_dask.storage.predictions import label_array
 
 class DataSetSource:
     """One part of a data set as a source, for subsets and other classes of the same rows.
+
+    Parameters
+    ----------
+    data : DataSet
+    expected : Expected, optional
+        Features of the training part, which are found by name.
 
     Attributes
     ----------
@@ -32,62 +41,65 @@ class DataSetSource:
 
     parses = False
 
-    def __init__(self, data: DataSet) -> None:
+    def __init__(self, data: DataSet, expected: Expected | None = None) -> None:
         self.name = data.url
-        self.n_features: int | None = data.n_features
         self.is_sparse = data.is_sparse
         self.feature_names = data.feature_names
         self.scaling: Scaling | None = data.scaling
+        self._features: list[int] | None = None
+        wanted = None if expected is None else expected.names
+        if wanted is not None and data.feature_names not in (None, wanted):
+            self._features = match_names(data.url, data.feature_names, wanted)
+            self.feature_names = list(wanted)
+            if data.scaling is not None:
+                self.scaling = data.scaling.of_features(self._features)
+        self.n_features: int | None = len(self._features or range(data.n_features))
         self.weights = data.read_weights(0, data.n_rows)
         self.about: dict[str, Any] = {"reading": data.reading, "positive": data.positive}
+        known = {one.name for one in fields(Reading)}
+        self.reading = Reading(
+            **{"format": "data set", **{k: v for k, v in data.reading.items() if k in known}}
+        )
         self._data = data
 
     def blocks(self) -> Iterator[Block]:
         """Return the chunks in order."""
         classes = label_array(self._data.classes)
         for start, stop in pairwise(self._data.rows.borders().tolist()):
-            yield self._data.rows.read(start, stop), classes[self._data.read_codes(start, stop)]
+            rows = self._data.rows.read(start, stop)
+            if self._features is not None:
+                rows = rows[:, self._features]
+            yield rows, classes[self._data.read_codes(start, stop)]
 
 
 def resolve_sources(
-    source: Any,
-    test: Any,
-    *,
-    label: str | int | None,
-    header: bool | None,
-    own_test: bool,
+    source: Any, test: Any, *, own_test: bool, **how: Any
 ) -> tuple[Source, Source | None]:
     """Return the sources of the training and of the test part.
 
+    Features of the test part are found by their names, where both parts have names.
+
     Parameters
     ----------
-    source, test : str, path, Location, tuple (X, y) or Source
+    source, test : str, path, Location, data frame, tuple (X, y) or Source
         ``test`` may be None.
-    label, header
-        See `open_source`.
     own_test : bool
         Whether a test part of ``source`` is taken, too.
+    **how
+        ``label``, ``header``, ``encoding`` and ``drop``; see `open_source`.
     """
-    train = _open(source, label, header, "train")
+    train = _open(source, "train", **how)
+    expected = None
+    if train.n_features is not None:
+        names, reading = train.feature_names, getattr(train, "reading", Reading("source"))
+        expected = Expected(train.n_features, names, reading.label, reading.position)
+    encoding = how["encoding"]
     if test is not None:
-        has_test = _is_path(test) and "test" in _parts(test)
-        return train, _open(test, label, header, "test" if has_test else "train")
-    if own_test and _is_path(source) and "test" in _parts(source):
-        return train, _open(source, label, header, "test")
+        has_test = _is_path(test) and "test" in _parts(test, encoding)
+        return train, _open(test, "test" if has_test else "train", expected, **how)
+    if own_test and _is_path(source) and "test" in _parts(source, encoding):
+        return train, _open(source, "test", expected, **how)
     return train, None
-
-
-def check_names(train: Source, test: Source) -> None:
-    """Refuse a test part whose features have other names than the training part's."""
-    first, second = train.feature_names, test.feature_names
-    if first is None or second is None or len(first) != len(second):
-        return
-    for k, (a, b) in enumerate(zip(first, second, strict=True)):
-        if a != b:
-            raise InputError(
-                f"{test.name}: feature {k} is {b!r}, but in {train.name} it is {a!r}; "
-                "the columns have to be the same in the same order"
-            )
 
 
 def _is_path(source: Any) -> bool:
@@ -98,33 +110,60 @@ def _text(source: Any) -> str:
     return source.url if isinstance(source, Location) else os.fspath(source)
 
 
-def _parts(source: Any) -> list[str]:
+def _parts(source: Any, encoding: str | None) -> list[str]:
     data = _data_set(source)
     if data is not None:
         # DATA.zarr/train asks for that part alone.
         return data.parts if data.place == Location.of(source) else [data.part]
-    return source_parts(_text(source))
+    return source_parts(_text(source), encoding)
 
 
 def _data_set(source: Any) -> DataSet | None:
     return DataSet.open(source) if is_data_set(source) else None
 
 
-def _open(source: Any, label: str | int | None, header: bool | None, part: str) -> Source:
+def _open(
+    source: Any,
+    part: str,
+    expected: Expected | None = None,
+    *,
+    label: str | int | None,
+    header: bool | None,
+    encoding: str | None,
+    drop: list[str],
+) -> Source:
+    named = {"label": None, "drop": ()} if expected else {"label": label, "drop": drop}
     if isinstance(source, tuple):
         if len(source) != 2:
             raise InputError("a tuple (X, y) was expected")
-        return ArraySource(*source, name=f"(X, y) of the {part} part")
+        return memory_source(*source, name=f"(X, y) of the {part} part", expected=expected, **named)
+    if is_frame(source):
+        name = f"the data frame of the {part} part"
+        return memory_source(source, name=name, expected=expected, **named)
     if not _is_path(source):
         if not hasattr(source, "blocks"):
-            raise InputError(f"{type(source).__name__} is no source: give a path or (X, y)")
+            raise InputError(
+                f"{type(source).__name__} is no source: give a path, a data frame or (X, y)"
+            )
         found: Source = source
         return found
     data = _data_set(source)
     if data is not None:
+        if named["drop"]:
+            raise InputError(f"{data.url}: drop has no meaning for a data set; ingest its source")
         whole = data.place == Location.of(source)
-        return DataSetSource(data.open_part(part) if whole else data)
-    opened = open_source(_text(source), part=part, label=label, header=header)
+        return DataSetSource(data.open_part(part) if whole else data, expected)
+    if expected is not None and expected.position is not None:
+        label = None  # it names a column of the training table
+    opened = open_source(
+        _text(source),
+        part=part,
+        label=label,
+        header=header,
+        encoding=encoding,
+        expected=expected,
+        drop=() if expected else drop,
+    )
     if label is not None and isinstance(opened, SvmlightSource):
         raise InputError(
             f"{opened.name}: label {label!r} has no meaning for svmlight text, where the label "

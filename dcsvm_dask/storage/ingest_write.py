@@ -15,12 +15,13 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.scaling import Scaling
-from dcsvm_dask.readers.source import finish_block, parts_to_fill
+from dcsvm_dask.readers.source import parts_to_fill, round_block
 from dcsvm_dask.storage.distinct import count_distinct
 from dcsvm_dask.storage.hashing import fingerprint, row_hashes
 from dcsvm_dask.storage.ingest_form import Form
 from dcsvm_dask.storage.ingest_scan import Report, Scan
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.rounding import RoundingLoss
 from dcsvm_dask.storage.rows_write import ArrayWriter, RowWriter
 from dcsvm_dask.storage.spool import Column
 
@@ -36,6 +37,7 @@ def write_part(
     form: Form,
     report: Report,
     weights: NDArray[np.float64] | None = None,
+    loss: RoundingLoss | None = None,
 ) -> dict[str, Any]:
     """Write rows, codes, hashes and weights of one part; return its entry for the commit.
 
@@ -54,6 +56,8 @@ def write_part(
         Is told about progress.
     weights : float64 array, optional
         Of the rows as they are written; where all are 1 it is as if there were none.
+    loss : RoundingLoss, optional
+        Is shown rows before and after rounding to float32.
     """
     scaling = _scaling_left(scan, form)
     rows_out = RowWriter(
@@ -70,7 +74,8 @@ def write_part(
     kept = Column(np.uint64, 2)
     done = 0
     try:
-        for stored, codes, hashes in ahead(_stored_blocks(scan, order, codes_of, form, scaling)):
+        blocks = _stored_blocks(scan, order, codes_of, form, scaling, loss)
+        for stored, codes, hashes in ahead(blocks):
             rows_out.append(stored)
             codes_out.append(codes)
             hashes_out.append(hashes)
@@ -119,13 +124,14 @@ def _stored_blocks(
     codes_of: NDArray[np.int32],
     form: Form,
     scaling: Scaling | None,
+    loss: RoundingLoss | None,
 ) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.uint64]]]:
     """Return rows as they are stored, their codes and their hashes."""
     done = 0
     for rows, raw in scan.blocks(order):
         codes = codes_of[raw]
         for start, stop, part in parts_to_fill(rows, dense=not form.is_sparse):
-            stored = _store_form(part, scan, form, scaling, done + start)
+            stored = _store_form(part, scan, form, scaling, loss, done + start)
             yield stored, codes[start:stop], row_hashes(stored, codes[start:stop])
         done += codes.size
 
@@ -142,9 +148,14 @@ def _scaling_left(scan: Scan, form: Form) -> Scaling | None:
 
 
 def _store_form(
-    rows: Rows, scan: Scan, form: Form, scaling: Scaling | None, first_row: int
+    rows: Rows,
+    scan: Scan,
+    form: Form,
+    scaling: Scaling | None,
+    loss: RoundingLoss | None,
+    first_row: int,
 ) -> Rows:
-    """Return a block with the stored features, form and scaling."""
+    """Return a block with the stored features, form and scaling, and last of all rounded."""
     if sparse.issparse(rows):
         rows = sparse.csr_array(
             (rows.data, rows.indices - np.int32(form.shift(scan)), rows.indptr),
@@ -155,8 +166,14 @@ def _store_form(
     elif form.is_sparse:
         rows = sparse.csr_array(rows)
     if scaling is not None:
-        rows = finish_block(scaling.apply(rows), f"{scan.source.name} after scaling", first_row)
-    return rows
+        rows = scaling.apply(rows)
+    if rows.dtype == np.float32:
+        return rows
+    name = scan.source.name + ("" if scaling is None else " after scaling")
+    rounded = round_block(rows, name, first_row)
+    if loss is not None:
+        loss.update(rows, rounded)
+    return rounded
 
 
 def _pieces(kept: Column) -> Iterator[NDArray[np.uint64]]:

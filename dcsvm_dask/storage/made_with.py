@@ -14,7 +14,7 @@ from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.location import Location
 
-AS_THEY_ARE = ("label", "header", "scale", "test_fraction", "shuffle", "train_rows")
+AS_THEY_ARE = ("label", "header", "encoding", "scale", "test_fraction", "shuffle", "train_rows")
 
 
 def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, Any]:
@@ -34,6 +34,7 @@ def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, An
         "source": _name(words["source"]),
         "test": _name(words["test"]),
         **{word: words[word] for word in AS_THEY_ARE},
+        "drop": list(words["drop"]),
         "seed": int(words["seed"]),
         "rows": list(words["rows"]),
         "positive": None if positive is None else sorted(map(canonical, positive), key=str),

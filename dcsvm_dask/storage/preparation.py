@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.labels import Label, canonical
+from dcsvm_dask.readers.columns import Expected
+from dcsvm_dask.readers.labels import Label, canonical, plain
 from dcsvm_dask.readers.scaling import Scaling
+from dcsvm_dask.readers.source import ARCHIVES
 from dcsvm_dask.storage.dataset import DataSet, are_labels
 from dcsvm_dask.storage.run import RunFolder
 
@@ -39,7 +41,7 @@ class Preparation:
     n_rows : int
         Rows of the training data.
     reading : dict
-        How the source was read: ``label``, ``header``, ``first_feature``.
+        How the source was read; see `DataSet`.
     feature_names : list of str or None
     """
 
@@ -129,12 +131,21 @@ class Preparation:
                 raise
             raise InputError(f"{place}: damaged: {error!r}") from error
 
-    def scales_like(self, data: DataSet) -> bool:
-        """Whether a data set's rows were scaled as the training rows were."""
+    def scales_like(self, data: DataSet, features: list[int] | None = None) -> bool:
+        """Whether a data set's rows, or some features of them, were scaled as those of training."""
         mine, other = self.scaling, data.scaling
+        if other is not None and features is not None:
+            other = other.of_features(features)
         if mine is None or other is None:
             return mine is other
         return mine.equals(other)
+
+    def expected(self) -> Expected:
+        """Return the columns that tables have to have."""
+        is_column = self.reading.get("format") not in ARCHIVES
+        label, position = (self.reading.get(key) for key in ("label", "position"))
+        name = label if is_column and isinstance(label, str) else None
+        return Expected(self.n_features, self.feature_names, name, position)
 
     def codes(self, labels: NDArray[Any], name: str, first_row: int) -> NDArray[np.int32]:
         """Return the codes of labels as a source names them: 0 negative, 1 positive.
@@ -144,6 +155,7 @@ class Preparation:
         InputError
             If a label is no class of the training data.
         """
+        labels = plain(labels, name)
         distinct, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         table = np.empty(distinct.size, np.int32)
         for k, value in enumerate(distinct.tolist()):

@@ -34,6 +34,7 @@ from typing import Any, NoReturn
 import numpy as np
 import zarr
 
+from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.storage.arrays import open_array, read_array, write_array
 from dcsvm_dask.storage.checksums import Checksums
@@ -42,6 +43,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rows_read import RowArray, open_rows
+from dcsvm_dask.versions import RESULT_VERSION
 
 FORMAT = "dcsvm-run-3"
 Record = dict[str, Any]
@@ -149,7 +151,7 @@ class RunFolder:
         Where the run lives.
     header : dict
         What ``run.json`` holds: ``settings`` (they shape committed stages), ``goals`` (may change
-        between resumes), ``data`` and ``versions``.
+        between resumes), ``data``, ``versions`` and ``result_version``.
     owner : Ownership, optional
         The claim for which the folder is written.
     """
@@ -184,7 +186,8 @@ class RunFolder:
         cls, place: Location, header: dict[str, Any], owner: Ownership | None = None
     ) -> RunFolder:
         """Return a run that does not exist before `begin`, whatever is written into it."""
-        return cls(place, {"format": FORMAT, **header, "digest": _digest(header)}, owner)
+        own = {"result_version": RESULT_VERSION, "digest": _digest(header)}
+        return cls(place, {"format": FORMAT, **header, **own}, owner)
 
     def owned(self, owner: Ownership) -> RunFolder:
         """Return the same folder, written for the owner of a claim and only while it owns it."""
@@ -261,6 +264,22 @@ class RunFolder:
         run = replace(self, header=header)
         run.begin()
         return run
+
+    def check_result_version(self) -> None:
+        """Refuse to add to a run whose results are those of another version of the package.
+
+        Raises
+        ------
+        InputError
+            With both versions and what to do.
+        """
+        found, made = self.header.get("result_version"), self.header["versions"].get("dcsvm_dask")
+        if found != RESULT_VERSION:
+            raise InputError(
+                f"{self.place}: was begun by dcsvm_dask {made}, whose results have the version "
+                f"{found}; those of this dcsvm_dask ({__version__}) have {RESULT_VERSION} and do "
+                f"not fit them: go on by dcsvm_dask {made}, or train a new run"
+            )
 
     @property
     def digest(self) -> str:

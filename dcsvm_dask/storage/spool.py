@@ -18,6 +18,9 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.source import spans
 from dcsvm_dask.storage.rows_read import as_csr
 
+COPIED_VALUES = 1 << 20
+"""Values that are copied at a time."""
+
 
 class Column:
     """A growing array of one type in a nameless file.
@@ -48,6 +51,14 @@ class Column:
         values = np.fromfile(self._file, self._dtype, (stop - start) * self._width)
         return values.reshape(-1, self._width) if self._width > 1 else values
 
+    def copy_as(self, dtype: DTypeLike) -> Column:
+        """Return a copy in another type."""
+        copy = Column(dtype, self._width)
+        step = max(1, COPIED_VALUES // self._width)
+        for start in range(0, self.length, step):
+            copy.append(self.read(start, min(start + step, self.length)))
+        return copy
+
     def close(self) -> None:
         """Free the disk space."""
         self._file.close()
@@ -55,6 +66,9 @@ class Column:
 
 class RowSpool:
     """Rows copied from a source in one pass, to be read again.
+
+    Values are kept in float32 until a block of float64 comes, which holds what float32 does not;
+    from then on all are float64.
 
     Parameters
     ----------
@@ -66,10 +80,11 @@ class RowSpool:
         self.is_sparse = is_sparse
         self.n_rows = 0
         self.n_features = 0
+        self._form: np.dtype[Any] = np.dtype(np.float32)
         self._columns: dict[str, Column] = {}
         if is_sparse:
             self._columns = {
-                "data": Column(np.float32),
+                "data": Column(self._form),
                 "indices": Column(np.int32),
                 "indptr": Column(np.int64),
             }
@@ -85,19 +100,22 @@ class RowSpool:
     @property
     def nbytes(self) -> int:
         """Bytes that all rows take."""
-        return (8 if self.is_sparse else 4) * self.nnz + 8 * self.n_rows
+        per_value = self._form.itemsize + (4 if self.is_sparse else 0)
+        return per_value * self.nnz + 8 * self.n_rows
 
     def append(self, rows: Rows) -> None:
         """Copy a block."""
         columns = self._columns
         self.n_features = max(self.n_features, rows.shape[1])
+        if rows.dtype == np.float64 and self._form != np.float64:
+            self._widen()
         if sparse.issparse(rows):
             columns["indptr"].append(rows.indptr[1:].astype(np.int64) + columns["data"].length)
             columns["data"].append(rows.data)
             columns["indices"].append(rows.indices)
         else:
             if not columns:
-                columns["X"] = Column(np.float32, rows.shape[1])
+                columns["X"] = Column(self._form, rows.shape[1])
             columns["X"].append(rows)
         self.n_rows += rows.shape[0]
 
@@ -119,6 +137,15 @@ class RowSpool:
         first, last = int(indptr[0]), int(indptr[-1])
         data = columns["data"].read(first, last)
         return as_csr(data, columns["indices"].read(first, last), indptr - first, self.n_features)
+
+    def _widen(self) -> None:
+        """Keep values in float64 from now on, those that are there too."""
+        self._form = np.dtype(np.float64)
+        name = "data" if self.is_sparse else "X"
+        narrow = self._columns.get(name)
+        if narrow is not None:
+            self._columns[name] = narrow.copy_as(self._form)
+            narrow.close()
 
     def close(self) -> None:
         """Free the disk space."""

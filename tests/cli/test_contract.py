@@ -210,7 +210,7 @@ def test_status_3_where_the_rounds_end_without_convergence(home: Path, tmp_path:
 
 FAILED, KEPT = "dcsvm: {0}: stage probe: commit failed", "what was committed stays"
 GO_ON = ", then go on by `dcsvm resume {0}`"
-MEMORY = "give workers more memory, or lower --workers or --block-cap"
+MEMORY = "give workers more memory, or start fewer of them by --workers"
 
 
 @pytest.mark.parametrize(

@@ -115,3 +115,74 @@ def test_help_imports_nothing_heavy() -> None:
     for name, line in COMMANDS.items():
         assert name in done.stdout
         assert line.split()[0] in done.stdout
+
+
+def test_what_was_read_is_shown(table: Path, tmp_path: Path) -> None:
+    out, weights = tmp_path / "pets.zarr", tmp_path / "weights"
+    weights.write_text("\n".join(["0"] * 5 + ["1"] * 75))
+    done = call(
+        "ingest", table, "--out", out, "--label", "kind", "--drop", "b", "--weights", weights,
+        "--shuffle", "--train-rows", "60",
+    )  # fmt: skip
+    low, high = X[5:].min(axis=0).astype(float), X[5:].max(axis=0).astype(float)
+    for line in (
+        "read as text with a header, separator ',', encoding utf-8; label: column 'kind' (number 0",
+        f"features: a {low[0]:.10g}..{high[0]:.10g}, c {low[2]:.10g}..{high[2]:.10g}\n",
+        "rows dropped: 5 of weight 0, 15 beyond --train-rows\n",
+        "class cat: ",
+    ):
+        assert line in done.stdout
+    found = json.loads(call("info", out, "--json").stdout)
+    assert found["reading"] == {
+        "format": "text",
+        "label": "kind",
+        "label_position": 0,
+        "header": True,
+        "separator": ",",
+        "encoding": "utf-8",
+    }
+    assert found["feature_names"] == ["a", "c"]
+    assert found["ranges"] == [[low[0], high[0]], [low[2], high[2]]]
+    assert found["dropped"] == {"weight_0": 5, "train_rows": 15, "rows": [None, None]}
+    assert found["warnings"] == []
+
+
+def test_only_some_features_of_wide_data_are_shown(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.column_stack([np.eye(40), np.arange(40) % 2]))
+    done = call("ingest", tmp_path / "a.npy", "--out", tmp_path / "a.zarr", "--rows", "2:")
+    assert "read as NumPy matrix; label: column (number 40, from 0)" in done.stdout
+    assert "features: 0 0..0, 1 0..0, 2 0..1, 3 0..1," in done.stdout
+    assert " 7 0..1 and 32 more\n" in done.stdout
+    assert "rows dropped: all outside of 2: (--rows)" in done.stdout
+
+
+def test_warnings_are_lines_on_standard_error(tmp_path: Path) -> None:
+    rows = "".join(f"{k},{x[0]},{k % 2}\n" for k, x in enumerate(X.tolist()))
+    (tmp_path / "a.csv").write_text(",a,b\n" + rows)
+    done = call("ingest", tmp_path / "a.csv", "--out", tmp_path / "a.zarr", "--quiet")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.startswith(f"dcsvm: warning: {tmp_path / 'a.csv'}: 1 feature looks like")
+    assert done.stderr.count("\n") == 1
+    assert "  warning: " in call("info", tmp_path / "a.zarr").stdout
+    words = ("--out", tmp_path / "b.zarr", "--drop", "Unnamed: 0")
+    assert call("ingest", tmp_path / "a.csv", *words).stderr == ""
+
+
+def test_text_in_another_encoding(tmp_path: Path) -> None:
+    text = "a,ort\n" + "1,Jä\n2,Jö\n" * 9
+    (tmp_path / "a.csv").write_bytes(text.encode("latin-1"))
+    done = call("ingest", tmp_path / "a.csv", "--out", tmp_path / "a.zarr")
+    assert done.exit_code == 2
+    assert "a.csv, line 2: the byte 0xe4 is not utf-8; say how" in done.stderr
+    words = ("--out", tmp_path / "a.zarr", "--encoding", "latin-1")
+    done = call("ingest", tmp_path / "a.csv", *words)
+    assert "class Jä: 9 rows" in done.stdout
+    assert "class Jö: 9 rows" in done.stdout
+    assert "encoding iso8859-1" in done.stdout
+
+
+def test_a_label_that_may_be_two_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y,species\n" + "1,2,a\n3,4,b\n" * 5)
+    done = call("ingest", tmp_path / "a.csv", "--out", tmp_path / "a.zarr")
+    assert done.exit_code == 2
+    assert "the label may be 'species', the last column, or 'y'" in done.stderr

@@ -176,3 +176,20 @@ def test_a_scheduler_that_runs_already_predicts_too(home: Path) -> None:
         found = invoke(*words, "--scheduler", cluster.scheduler_address)
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "compress"])
+def test_rows_in_another_encoding(home: Path, tmp_path: Path, command: str) -> None:
+    text = (home / "raw.csv").read_text().replace("\n", ",in\n")
+    (tmp_path / "raw.csv").write_bytes(text.encode("utf-16-le"))
+    words: dict[str, list[object]] = {
+        "predict": ["predict", home / "run", tmp_path / "raw.csv", "--out", tmp_path / "p.csv"],
+        "evaluate": ["evaluate", home / "run", tmp_path / "raw.csv"],
+        "compress": ["compress", home / "run", tmp_path / "small", "--data", tmp_path / "raw.csv"],
+    }
+    more = ["--workers", 0, *(["--bound", 0.5] if command == "compress" else [])]
+    refused = invoke(*words[command], *more)
+    assert refused.exit_code == 2
+    assert "needs --encoding utf-16-le" in refused.stderr
+    found = invoke(*words[command], *more, "--encoding", "utf-16-le")
+    assert found.exit_code == 0, found.output

@@ -110,7 +110,7 @@ def test_bad_data_and_weights_are_refused(kind: Any, noise: Any) -> None:
     for rows, labels, weight, why in (
         (X, np.zeros(200), None, "y has one class only"),
         (X, y, np.where(y == 1, 1.0, 0.0), "Only one class has rows of a weight above 0"),
-        (X, y, np.zeros(200), "at least one non-zero"),
+        (X, y, np.zeros(200), "at least one non-zero|above 0"),
         (X, y, np.ones(3), "sample_weight"),
         (X, y, np.full(200, np.nan), "NaN"),
         (X, y[:3], None, "inconsistent numbers of samples"),

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
-from dcsvm_dask.estimators import DCSVC
+from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
 from dcsvm_dask.solvers import objective, violation_pair
 
 Problem = Callable[[str], Any]
@@ -286,6 +286,29 @@ def test_threads_seeds_and_memory_do_not_change_the_answer(problem: Problem) -> 
     np.testing.assert_allclose(
         other.decision_function(X), svc.decision_function(X), rtol=0, atol=5e-3
     )
+
+
+def _decided(one: Any, X: Any, y: Any) -> float:
+    return float(np.abs(one.decision_function(X)).sum())
+
+
+@pytest.mark.parametrize("search", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_threads_do_not_change_a_bit_where_working_sets_are_smaller_than_machines(
+    search: bool, problem: Problem
+) -> None:
+    X, y = (part[:2200] for part in problem("mnist"))  # above 2,048: not whole matrices
+    found = []
+    for jobs in (1, 2):
+        how = {"gamma": 0.005, "cache_size": 4, "multiclass": "ovr", "n_jobs": jobs}
+        if search:
+            folds = [(np.arange(i, 2200), np.arange(i)) for i in (100, 150)]
+            grid = {"C": [0.5, 1.0]}
+            fit = {"cv": folds, "refit": False, "block_rows": 1000, "exact": 2, "n_jobs": jobs}
+            one = DCSVMSearchCV(DCSVC(**how), grid, scoring=_decided, **fit).fit(X, y % 3)
+            found.append(one.cv_results_["mean_test_score"])
+        else:
+            found.append(DCSVC(**how).fit(X, y % 3).dual_coef_)
+    np.testing.assert_array_equal(*found)
 
 
 def test_many_rows_predicted_in_float32_get_the_labels_of_float64(problem: Problem) -> None:

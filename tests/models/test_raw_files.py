@@ -110,14 +110,15 @@ def test_the_test_part_of_an_archive_is_named(kept_run: Any, tmp_path: Path) -> 
     assert made.run.evaluate(f"{tmp_path}/a.npz/test", execution=HERE)["n_rows"] == 100
 
 
-def test_columns_under_other_names_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text("b,a\n1,2\n")
+def test_columns_are_found_by_name(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("b,what,a\n1,x,2\n")
     prepared = Preparation([-1, 1], None, 2, False, None, 9, {}, ["a", "b"])
-    from dcsvm_dask.steps.batches import SentRows
-
-    source = open_raw_file(tmp_path / "rows.csv", prepared, labelled=False)
-    with pytest.raises(InputError, match="has a feature 'b' where the training data have 'a'"):
-        SentRows(source, prepared, labelled=False)
+    ((rows, labels),) = open_raw_file(tmp_path / "rows.csv", prepared, labelled=False).blocks()
+    np.testing.assert_array_equal(rows, [[2, 1]])
+    assert labels is None
+    (tmp_path / "rows.csv").write_text("b,what,A\n1,x,2\n")
+    with pytest.raises(InputError, match=r"lacks 1 of the 2 features .*: 'a'; it has: b, what, A"):
+        open_raw_file(tmp_path / "rows.csv", prepared, labelled=False)
 
 
 def test_a_header_of_numbers_is_no_row(tmp_path: Path) -> None:

@@ -69,6 +69,28 @@ def test_weights_lie_beside_the_file_and_go_into_the_data(file: Path) -> None:
     assert (data.weights["least"], data.weights["most"]) == (1.0, 2.0)
 
 
+def test_text_in_an_encoding_and_a_column_that_is_left_out(file: Path) -> None:
+    text = (file.parent / "rows.csv").read_text().replace("in\n", "drinnen\n")
+    (file.parent / "rows.csv").write_bytes(text.replace("out", "draußen").encode("cp1252"))
+    words = 'encoding = "cp1252"\ndrop = ["b"]\n[method]'
+    file.write_text(file.read_text().replace("[method]", words))
+    (run,) = api.run_pipeline(file, execution=IN_PROCESS, quiet=True, report=False)
+    data = DataSet.open(file.parent / "data.zarr")
+    assert data.classes == ["drau\u00dfen", "drinnen"]
+    assert data.feature_names == ["a"]
+    # What comes later is read so, too, unless it is said to be written otherwise.
+    first = run.evaluate(file.parent / "rows.csv", execution=IN_PROCESS)
+    (file.parent / "rows.csv").write_bytes(text.replace("out", "draußen").encode("utf-8"))
+    with pytest.raises(InputError, match="the label 'drauÃŸen' does not occur"):
+        run.evaluate(file.parent / "rows.csv", execution=IN_PROCESS)
+    how: Any = {"execution": IN_PROCESS, "encoding": "utf-8"}
+    assert run.evaluate(file.parent / "rows.csv", **how)["confusion"] == first["confusion"]
+    assert (run.predict(file.parent / "rows.csv", **how) != "").all()
+    file.write_text(file.read_text().replace("cp1252", "latin-1"))
+    with pytest.raises(InputError, match="was made with another value of encoding"):
+        api.run_pipeline(file, execution=IN_PROCESS, quiet=True, report=False)
+
+
 def test_the_pipelines_of_the_repository_can_be_read() -> None:
     for path in (REPOSITORY / "pipelines").glob("*.toml"):
         assert read_pipeline(path).run

@@ -82,7 +82,7 @@ def read(path: Path, **options: Any) -> tuple[Any, Any] | None:
             source = open_source(path, part=part, **options)
             labels = LabelTable(source.name)
             for rows, values in source.blocks():
-                assert rows.dtype == np.float32
+                assert rows.dtype in (np.float32, np.float64)
                 assert np.isfinite(rows.data if sparse.issparse(rows) else rows).all()
                 if sparse.issparse(rows):
                     rows.check_format()

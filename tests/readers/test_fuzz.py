@@ -72,7 +72,7 @@ def test_svmlight(count: int, pairs: bytes, tmp_path: Path) -> None:
         if b"\0" in content:  # scikit-learn ends a line there
             return
         np.testing.assert_array_equal(labels, theirs[1])
-        theirs = theirs[0].astype(np.float32)
+        theirs = theirs[0]
         theirs.eliminate_zeros()
         np.testing.assert_array_equal(rows.data, theirs.data)
         np.testing.assert_array_equal(rows.indices, theirs.indices + 1)

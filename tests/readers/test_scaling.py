@@ -32,8 +32,8 @@ def learn(kind: str, rows: Any, cuts: tuple[int, ...] = (0, 1, 50, 51, 400)) -> 
 def close(mine: Any, theirs: Any) -> None:
     mine = mine.toarray() if sparse.issparse(mine) else mine
     theirs = theirs.toarray() if sparse.issparse(theirs) else theirs
-    assert mine.dtype == np.float32
-    np.testing.assert_allclose(mine, theirs, rtol=2e-7, atol=2e-7)
+    assert mine.dtype == np.float64
+    np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
 
 
 def test_minmax() -> None:

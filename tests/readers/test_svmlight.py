@@ -54,7 +54,7 @@ def test_real_data_as_scikit_learn_reads_them(
     mine, labels = read(path)
     theirs, their_labels = load_svmlight_file(str(path), dtype=np.float64)
     assert mine.shape == theirs.shape
-    assert (mine != theirs.astype(np.float32)).nnz == 0
+    assert (mine != theirs).nnz == 0
     np.testing.assert_array_equal(labels, their_labels)
 
 
@@ -78,7 +78,7 @@ def test_odd_lines(tmp_path: Path) -> None:
     X, labels = read(path)
     np.testing.assert_array_equal(
         X.toarray(),
-        np.array([[1.5, 0, -0.2, 0], [0, 0, 0, 0], [0, 0, 0, 7], [0, 0, 0, 1]], np.float32),
+        [[1.5, 0, -0.2, 0], [0, 0, 0, 0], [0, 0, 0, 7], [0, 0, 0, 1]],
     )
     np.testing.assert_array_equal(labels, [1, -1, 2.5, -1])
 
@@ -153,9 +153,9 @@ def test_values_are_those_of_float(
     path = tmp_path_factory.mktemp("floats") / "rows.svm"
     path.write_text("\n".join(lines) + "\n")
     X, _ = read(path)
-    wanted = np.zeros((len(cells), max(5, X.shape[1])), np.float32)
+    wanted = np.zeros((len(cells), max(5, X.shape[1])))
     for i, row in enumerate(cells):
-        wanted[i, : len(row)] = [np.float32(float(cell)) for cell in row]
+        wanted[i, : len(row)] = [float(cell) for cell in row]
     np.testing.assert_array_equal(X.toarray(), wanted[:, : X.shape[1]])
     assert not wanted[:, X.shape[1] :].any()
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers import files
+from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.readers.table import TableSource
 
@@ -40,7 +41,7 @@ def test_as_numpy_reads_it(form: str, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(files.text_blocks, "__defaults__", (1 << 15,))  # many blocks
     X, labels = read(path)
     theirs = np.loadtxt(path, delimiter=",")
-    np.testing.assert_array_equal(X, theirs[:, :-1].astype(np.float32))
+    np.testing.assert_array_equal(X, theirs[:, :-1])
     np.testing.assert_array_equal(labels, theirs[:, -1])
 
 
@@ -77,7 +78,10 @@ def test_ways_to_part_cells(name: str, text: str, tmp_path: Path) -> None:
     ("text", "options", "features", "names"),
     [
         ("a,b,c\n1,2,3\n", {}, [[1, 2]], ["a", "b"]),
-        ("a,label,c\n1,2,3\n", {}, [[1, 3]], ["a", "c"]),
+        ("a,label,c\n1,2,3\n", {"label": "label"}, [[1, 3]], ["a", "c"]),
+        ("a,y,label\n1,2,3\n", {}, [[1, 2]], ["a", "y"]),
+        (",b,c\n1,2,3\n", {}, [[1, 2]], ["Unnamed: 0", "b"]),
+        ("a,b,c\n1,two,3\n", {"drop": ["b"]}, [[1]], ["a"]),
         ("a,b,c\n1,2,3\n", {"label": "a"}, [[2, 3]], ["b", "c"]),
         ("a,b,c\n1,2,3\n", {"label": "1"}, [[1, 3]], ["a", "c"]),
         ("1,2,3\n", {"label": "-2"}, [[1, 3]], None),
@@ -103,10 +107,10 @@ def test_labels_that_are_words(tmp_path: Path) -> None:
 
 def test_a_known_width_says_whether_there_are_labels(tmp_path: Path) -> None:
     path = write(tmp_path, "1,2,3\n4,5,6\n")
-    X, labels = read(path, n_features=3)
+    X, labels = read(path, expected=Expected(3))
     assert labels is None
     np.testing.assert_array_equal(X, [[1, 2, 3], [4, 5, 6]])
-    np.testing.assert_array_equal(read(path, n_features=2)[1], [3, 6])
+    np.testing.assert_array_equal(read(path, expected=Expected(2))[1], [3, 6])
     with pytest.raises(InputError, match=r"3 columns, but 7 features"):
         open_source(path, n_features=7)
 
@@ -177,7 +181,7 @@ def test_values_are_those_of_float(
     path.write_text("\n".join(delimiter.join(row) for row in cells) + "\n")
     X, labels = read(path)
     wanted = np.array([[float(cell) for cell in row] for row in cells])
-    np.testing.assert_array_equal(X, wanted[:, :2].astype(np.float32))
+    np.testing.assert_array_equal(X, wanted[:, :2])
     np.testing.assert_array_equal(labels, wanted[:, 2])
 
 

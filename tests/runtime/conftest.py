@@ -149,9 +149,9 @@ class DaskCluster:
             self.add_worker()
         return self.address, self.processes[0]
 
-    def add_worker(self) -> subprocess.Popen[bytes]:
+    def add_worker(self, *words: str) -> subprocess.Popen[bytes]:
         """Start one more worker, which joins as soon as it is ready."""
-        words = (self.address, "--nthreads", "1", "--no-dashboard", *self._words)
+        words = (self.address, "--nthreads", "1", "--no-dashboard", *self._words, *words)
         return self._run("worker", *words)
 
     def stop(self, process: subprocess.Popen[bytes]) -> None:

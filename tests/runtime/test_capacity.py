@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from dcsvm_dask.api.training import chosen_sizes
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.features import Fourier
 from dcsvm_dask.graphs.methods import METHODS
@@ -25,6 +29,7 @@ from dcsvm_dask.runtime.capacity import (
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.session import check_room
 from dcsvm_dask.steps import resources
+from dcsvm_dask.steps.settings import CAPS
 from dcsvm_dask.storage.location import Location
 from tests import typical
 from tests.typical import COVTYPE, GOALS
@@ -32,7 +37,7 @@ from tests.typical import COVTYPE, GOALS
 SETTINGS = replace(typical.SETTINGS, clusters=(512, 64, 8), set_cap=12_288, chunk_rows=16_384)
 
 
-def caps(available: int, *, given: bool = False) -> tuple[int, int]:
+def caps(available: int, *, given: Collection[str] = ()) -> tuple[int, int]:
     found = fit_caps(SETTINGS, GOALS, COVTYPE, available, given=given)
     return found.block_cap, found.set_cap
 
@@ -49,15 +54,39 @@ def test_caps_are_the_largest_that_fit() -> None:
         assert block_cap == 8192 or not fits(plan(larger, GOALS, COVTYPE), available)
 
 
-def test_a_cap_that_was_given_is_kept_and_refused_where_it_does_not_fit() -> None:
-    assert caps(700 << 20, given=True) == (8192, 8192)
-    found = fit_caps(SETTINGS, GOALS, COVTYPE, 700 << 20, given=True)
-    with pytest.raises(InputError, match="lower --block-cap"):
+@given(st.integers(1 << 20, 1 << 36), st.sets(st.sampled_from(CAPS)))
+def test_memory_that_suffices_changes_nothing(available: int, given: set[str]) -> None:
+    found = fit_caps(SETTINGS, GOALS, COVTYPE, available, given=given)
+    if fits(plan(SETTINGS, GOALS, COVTYPE), available):
+        assert found == SETTINGS
+    assert {name: getattr(found, name) for name in given} == {
+        name: getattr(SETTINGS, name) for name in given
+    }
+    # What was lowered is a parameter: given, it is the same wherever it fits.
+    assert fit_caps(found, GOALS, COVTYPE, 1 << 40, given=CAPS) == found
+
+
+def test_caps_that_were_given_are_kept_and_refused_where_they_do_not_fit() -> None:
+    assert caps(700 << 20, given=["block_cap"]) == (8192, 8192)
+    assert caps(700 << 20, given=CAPS) == (8192, 12_288)
+    found = fit_caps(SETTINGS, GOALS, COVTYPE, 700 << 20, given=CAPS)
+    with pytest.raises(InputError, match="lower --block-cap and --set-cap"):
         check_memory(plan(found, GOALS, COVTYPE), 700 << 20)
 
 
+def test_a_run_that_was_begun_keeps_its_sizes_and_is_refused_where_they_do_not_fit() -> None:
+    with pytest.raises(
+        InputError,
+        match=r"raise the workers' memory limit; this run keeps the sizes that it was begun with: "
+        "or begin a new run and lower --block-cap and --set-cap",
+    ):
+        check_memory(
+            plan(SETTINGS, GOALS, COVTYPE), 700 << 20, "the workers' memory limit", begun=True
+        )
+
+
 def test_what_fits_nowhere_is_refused_with_sizes_and_what_to_do() -> None:
-    found = fit_caps(SETTINGS, GOALS, COVTYPE, 250 << 20, given=False)
+    found = fit_caps(SETTINGS, GOALS, COVTYPE, 250 << 20)
     assert found.block_cap == LEAST_BLOCK_CAP
     with pytest.raises(
         InputError, match=r"a worker has 250 MiB and ends at 95% of it; raise --memory-limit"
@@ -80,7 +109,7 @@ def test_what_fits_nowhere_is_refused_with_sizes_and_what_to_do() -> None:
         ("nystrom", {"rank": 20_000, "chunks": 500}, 2 << 30, "lower -P rank, or train"),
         ("libsvm", {"cache": 8000.0}, 2 << 30, "lower -P cache, or train on fewer rows"),
         ("liblinear", {}, 700 << 20, r"raise --memory-limit \(or [^,]*\), or train on fewer rows"),
-        ("bagging", {"members": 2}, 400 << 20, "lower --block-cap, or train on fewer rows"),
+        ("bagging", {"members": 2}, 400 << 20, "lower --block-cap and --set-cap, or train"),
     ],
 )
 def test_what_does_not_fit_names_what_bounds_its_memory(
@@ -96,9 +125,21 @@ def test_approximations_are_read_in_as_few_chunks_as_fit() -> None:
     own = Fourier(outputs=1000).to_json()
     settings = replace(SETTINGS, clusters=(), method="fourier", options=own)
     for available, chunks in ((4 << 30, 1), (2 << 30, 4), (1 << 30, 16)):
-        found = fit_caps(settings, GOALS, COVTYPE, available, given=False)
+        found = fit_caps(settings, GOALS, COVTYPE, available)
         assert found == replace(settings, options=own | {"chunks": chunks})
         check_memory(plan(found, GOALS, COVTYPE), available)
+
+
+def test_sizes_that_were_lowered_are_told_as_the_options_that_give_them() -> None:
+    found = fit_caps(SETTINGS, GOALS, COVTYPE, 600 << 20)
+    caps = f"--block-cap {found.block_cap} --set-cap {found.set_cap}"
+    assert chosen_sizes(SETTINGS, found) == caps
+    assert chosen_sizes(SETTINGS, replace(SETTINGS, set_cap=8192)) == "--set-cap 8192"
+    assert chosen_sizes(SETTINGS, SETTINGS) == ""
+    own = Fourier(outputs=1000).to_json()
+    settings = replace(SETTINGS, clusters=(), method="fourier", options=own)
+    for available, said in ((4 << 30, ""), (2 << 30, "-P chunks=4")):
+        assert chosen_sizes(settings, fit_caps(settings, GOALS, COVTYPE, available)) == said
 
 
 def test_what_is_chosen_by_memory_does_not_hang_on_the_number_of_workers() -> None:

@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 from distributed import LocalCluster
 
-from dcsvm_dask import api
+from dcsvm_dask import __version__, api
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime import clusters, executors, tasks
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.versions import RESULT_VERSION
 
 NEXT = Execution(workers=0)
+LARGEST_SET = usual_set_cap(BLOCK_CAP)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,54 @@ def test_any_number_of_workers_gives_the_same_bits(
 ) -> None:
     run = train(execution=Execution(workers=workers))
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("workers_a_host", [1, 3])
+def test_any_number_of_workers_a_host_gives_the_same_bits(
+    workers_a_host: int, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
+) -> None:
+    # As `dask worker --nworkers` shares a host's memory out.
+    with LocalCluster(
+        n_workers=workers_a_host,
+        threads_per_worker=2,
+        memory_limit=(4 << 30) // workers_a_host,
+        dashboard_address=":0",
+    ) as host:
+        run = train(execution=Execution(scheduler=host.scheduler_address))
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
+    assert run.folder.digest == undisturbed.folder.digest
+
+
+@pytest.mark.long
+def test_memory_changes_no_bit_but_by_sizes_that_are_told_and_can_be_given(
+    demo_rows: Callable[..., Path], look: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, words = demo_rows(13_000), {"gamma": 1.0, "C": 1.0, "tol": 0.1, "levels": 0}
+    assert LARGEST_SET < 13_000  # which are several working sets
+
+    def train(name: str, memory: str, workers: int, **sizes: int) -> tuple[Any, Any]:
+        execution = Execution(workers=workers, memory_limit=memory)
+        run = api.train(
+            data, tmp_path / name, execution=execution, progress="lines", **words, **sizes
+        )
+        return look.alpha(run), run.folder.header["settings"]
+
+    plenty, settings = train("plenty", "8GiB", 0)
+    enough, same = train("enough", "3GiB", 2)
+    assert same == settings
+    assert settings["set_cap"] == LARGEST_SET
+    np.testing.assert_array_equal(plenty, enough)
+    assert "too small" not in capsys.readouterr().err
+    few, lowered = train("few", "450MiB", 0)
+    assert lowered["set_cap"] < settings["set_cap"]
+    sizes = {name: lowered[name] for name in CAPS if lowered[name] != settings[name]}
+    options = " ".join(f"--{name.replace('_', '-')} {size}" for name, size in sizes.items())
+    said = f"too small for the usual sizes: the run is trained with {options}; give these"
+    assert said in capsys.readouterr().err
+    given, asked = train("given", "8GiB", 2, **sizes)
+    assert asked == lowered
+    np.testing.assert_array_equal(few, given)
 
 
 def test_the_chunks_of_the_data_set_do_not_matter(
@@ -174,14 +225,19 @@ def test_workers_of_another_version_are_named(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clusters, "installed_version", lambda: "0.0.1")
-    with pytest.raises(InputError, match=r"worker tcp://.* has dcsvm_dask 0.0.1; install"):
-        train(execution=on_cluster)
+    for package, said in (
+        (("0.0.1", RESULT_VERSION), f"dcsvm_dask 0.0.1 with results of version {RESULT_VERSION}"),
+        ((__version__, 0), f"dcsvm_dask {__version__} with results of version 0"),
+        (__version__, "another dcsvm_dask"),  # what the first versions answered
+    ):
+        monkeypatch.setattr(clusters, "installed", lambda package=package: package)
+        with pytest.raises(InputError, match=rf"worker tcp://.* has {said}; install"):
+            train(execution=on_cluster)
 
-    def absent() -> str:
+    def absent() -> tuple[str, int]:
         raise ModuleNotFoundError("No module named 'dcsvm_dask'")
 
-    monkeypatch.setattr(clusters, "installed_version", absent)
+    monkeypatch.setattr(clusters, "installed", absent)
     with pytest.raises(InputError, match=r"worker tcp://.* has no dcsvm_dask; install"):
         train(run=tmp_path / "other", execution=on_cluster)
 

@@ -60,7 +60,7 @@ def test_covtype(shared_data: Any, tmp_path: Path) -> None:
     assert data.classes == [-1, 1]
     assert data.counts == [int((y[train] == v).sum()) for v in (-1, 1)]
     assert data.scaling is not None
-    np.testing.assert_array_equal(data.scaling.apply(X[train]), rows_of(data))
+    np.testing.assert_array_equal(data.scaling.apply(X[train]).astype(np.float32), rows_of(data))
 
 
 @pytest.mark.parametrize("form", ["npz", "svmlight"])
@@ -216,6 +216,7 @@ def test_a_test_part_in_another_format(tmp_path: Path) -> None:
         data = ingest(
             tmp_path / "a.csv",
             tmp_path / "a.zarr",
+            label=5,
             test=tmp_path / "b.svm",
             scale=scale,
             overwrite=True,
@@ -243,14 +244,15 @@ def test_a_scaled_data_set_as_source(tmp_path: Path) -> None:
     assert first.scaling is not None
     assert subset.scaling.equals(first.scaling)
     only = ingest(first.place / "train", tmp_path / "c.zarr", test=(X[:5], Y[:5]))
-    np.testing.assert_array_equal(rows_of(only.open_part("test")), first.scaling.apply(X[:5]))
+    wanted = first.scaling.apply(X[:5]).astype(np.float32)
+    np.testing.assert_array_equal(rows_of(only.open_part("test")), wanted)
     with pytest.raises(InputError, match="is scaled already"):
         ingest(first.place, tmp_path / "d.zarr", scale="standard")
 
 
 def test_default_chunks(tmp_path: Path) -> None:
     wide = ingest(
-        (np.ones((400, 4000)) * np.arange(400)[:, None], np.arange(400) % 2), tmp_path / "w"
+        (np.ones((400, 4000)) * np.arange(0, 800, 2)[:, None], np.arange(400) % 2), tmp_path / "w"
     )
     assert wide.chunk_rows == 256
     assert ingest((X, Y), tmp_path / "x.zarr").chunk_rows == 8192

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from sklearn.datasets import dump_svmlight_file
@@ -59,7 +60,9 @@ def test_labels_of_1e20(kind: str, classes: int, tmp_path: Path) -> None:
     for name in ("out.npy", "out.parquet", "out.zarr"):
         run.predict_file(path, tmp_path / name)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy")["label"], y)
-    np.testing.assert_array_equal(run.to_sklearn().predict(X.astype(np.float64)), y)
+    svc = run.to_sklearn()
+    rows = pd.DataFrame(X, columns=getattr(svc, "feature_names_in_", range(X.shape[1])))
+    np.testing.assert_array_equal(svc.predict(rows), y)
     run.export(tmp_path / "model")
     svmutil = pytest.importorskip("libsvm.svmutil")
     svm = svmutil.svm_load_model(str(tmp_path / "model"))

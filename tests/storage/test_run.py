@@ -22,6 +22,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import Attempt, RunFolder
 from dcsvm_dask.storage.state import write_state
+from dcsvm_dask.versions import RESULT_VERSION
 from tests.left import take_over
 
 HEADER = {
@@ -58,7 +59,8 @@ def commit(run: RunFolder, stage: str, node: str, record: dict[str, Any] | None 
 
 def test_a_new_run_is_what_was_written(place: Location, run: RunFolder) -> None:
     found = RunFolder.open(place)
-    assert found.header == {**HEADER, "format": "dcsvm-run-3", "digest": run.digest}
+    own = {"format": "dcsvm-run-3", "result_version": RESULT_VERSION, "digest": run.digest}
+    assert found.header == {**HEADER, **own}
     assert found.digest == run.digest
     assert found.stages() == []
 

@@ -25,6 +25,7 @@ KINDS = {
     "TaskFailed": "failed",
     "WorkerLost": "lost",
     "NoWorkers": "alone",
+    "OtherVersions": "versions",
     "RunEnds": "end",
 }
 """What the journal calls an event, and the kind of message that it comes from."""

@@ -11,10 +11,11 @@ from dcsvm_dask.graphs.compressed import Compressed
 from dcsvm_dask.graphs.methods import options_of
 from dcsvm_dask.graphs.search import BLOCK_ROWS, OF_KERNEL, Search
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, usual_set_cap
 
 NAME_VALUE = ("name", "value")
 # What `train` takes where nothing is said.
-DEFAULT_BLOCK_CAP, DEFAULT_SAMPLES, DEFAULT_ROUNDS = 8192, 1000, 1000
+DEFAULT_SAMPLES, DEFAULT_ROUNDS = 1000, 1000
 
 
 def summary(records: Records) -> Table:
@@ -63,7 +64,7 @@ def parameters(records: Records) -> Table:
         "kernel": kernel["name"],
         **{key: kernel[key] for key in OF_KERNEL[kernel["name"]]},
     }
-    keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", "block_cap", "level_tol")
+    keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", *CAPS, "level_tol")
     found |= {key: settings[key] for key in keys}
     if _has_many_classes(records):
         found["multiclass"] = _multiclass(settings)
@@ -170,7 +171,8 @@ def command(records: Records) -> str:
         ("--tol", goals["tol"], 1e-3),
         ("--seed", settings["seed"], 0),
         ("--n-samples-clustering", settings["n_samples_clustering"], DEFAULT_SAMPLES),
-        ("--block-cap", settings["block_cap"], DEFAULT_BLOCK_CAP),
+        ("--block-cap", settings["block_cap"], BLOCK_CAP),
+        ("--set-cap", settings["set_cap"], usual_set_cap(settings["block_cap"])),
         ("--max-rounds", goals["max_rounds"], DEFAULT_ROUNDS),
     ):
         words += [option, str(value)] if value != usual else []

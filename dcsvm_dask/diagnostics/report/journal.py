@@ -35,6 +35,18 @@ def processes(records: Records) -> Table:
     return table((*columns, "stages", "faults"), rows)
 
 
+def other_versions(records: Records) -> str:
+    """Return which versions took part that the run was not begun with; none: an empty string."""
+    found = {
+        f"{name.replace('_', ' ')} {mine} instead of {begun}": None
+        for entries in records.journal
+        for entry in entries
+        if entry["event"] == "OtherVersions" and not entry["refused"]
+        for name, (begun, mine) in entry["differing"].items()
+    }
+    return ", ".join(found)
+
+
 def faults(records: Records) -> Table:
     """Return a row for each task that failed and was tried again, and each worker that was lost.
 

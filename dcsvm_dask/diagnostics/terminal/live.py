@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dcsvm_dask.diagnostics.colours import GREY, RED
-from dcsvm_dask.diagnostics.lines import describe, fault
+from dcsvm_dask.diagnostics.lines import describe, fault, other_versions
 from dcsvm_dask.diagnostics.numbers import clock, counted
 from dcsvm_dask.diagnostics.outline import in_brief
 from dcsvm_dask.diagnostics.progress.progress import Progress
@@ -20,6 +20,7 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Event,
     NoWorkers,
+    OtherVersions,
     Planned,
     RunBegins,
     RunEnds,
@@ -116,6 +117,10 @@ class Terminal(Callback):
     def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
         """Print what went wrong."""
         self._sentence(event, "", fault(event), style=RED)
+
+    def on_versions(self, event: OtherVersions) -> None:
+        """Print which differ."""
+        self._sentence(event, "", other_versions(event), style=RED)
 
     def on_say(self, event: Said) -> None:
         """Print it, or show it with its seconds while it lasts."""

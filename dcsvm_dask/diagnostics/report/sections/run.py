@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.diagnostics.numbers import counted
-from dcsvm_dask.diagnostics.report import text
+from dcsvm_dask.diagnostics.report import journal, text
 from dcsvm_dask.diagnostics.report.draw.work import beside_plan
 from dcsvm_dask.diagnostics.report.parts import Grid, Part, Picture, Section, Words, grid
 from dcsvm_dask.diagnostics.report.records import Records
@@ -161,10 +161,13 @@ def repeat_section(records: Records, tables: dict[str, Table], command: str) -> 
     fingerprint = records.run.header["data"]["fingerprint"]
     words = (
         f"The same data (fingerprint {fingerprint}), parameters and seed ({settings['seed']}) give "
-        "the same model, whatever the number of workers, bit for bit on one kind of processor."
+        "the same model, whatever the number of workers, bit for bit on one kind of processor with "
+        "one set of versions."
     )
+    others = journal.other_versions(records)
     parts: list[Part] = [
         Words(words, command),
+        *([Words(f"Not only these versions took part: {others}.")] if others else []),
         grid(
             tables["versions"],
             shown,

@@ -1,0 +1,169 @@
+"""Data frames of pandas and Polars as a source of dense rows, with the names of their columns.
+
+Neither library is imported: a frame has columns that are found by name and know their types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.columns import Expected, kept_columns, lay_out
+from dcsvm_dask.readers.source import (
+    ArraySource,
+    Block,
+    Reading,
+    Source,
+    finish_block,
+    name_of,
+    spans,
+)
+
+
+class FrameSource:
+    """Rows of a data frame; one of its columns is the label, unless labels are given.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame or polars.DataFrame
+    y : array or series, shape (n,), optional
+        Labels that are no column of the frame.
+    name : str
+        What messages call it.
+    label : str or int, optional
+        Name or position of the label column; see `columns` for the rule without it.
+    expected : Expected, optional
+        Columns of the training table, for rows that come later; the label may be absent then.
+    labelled : bool, default True
+        Whether labels are read, where there are any.
+    drop : sequence of str
+        Names of columns that are left out.
+    """
+
+    parses = False
+    is_sparse = False
+
+    def __init__(
+        self,
+        frame: Any,
+        y: Any = None,
+        *,
+        name: str,
+        label: str | int | None = None,
+        expected: Expected | None = None,
+        labelled: bool = True,
+        drop: Sequence[str] = (),
+    ) -> None:
+        self.name, self._frame = name, frame
+        self._n = int(frame.shape[0])
+        columns = list(frame.columns)
+        names = [str(column) for column in columns]
+        if y is not None and expected is None:
+            kept = [names[k] for k in kept_columns(name, len(names), names, drop)]
+            expected = Expected(len(kept), kept)
+        layout = lay_out(name, len(names), names, label=label, expected=expected, drop=drop)
+        self.n_features: int | None = len(layout.features)
+        self.feature_names = layout.names
+        if self._n == 0 or self.n_features == 0:
+            raise InputError(f"{name}: empty: {self._n} rows, {self.n_features} features")
+        self._features = [columns[k] for k in layout.features]
+        for column in self._features:
+            self._check(column)
+        self._y = None if y is None else np.asarray(y)
+        if self._y is not None and self._y.shape != (self._n,):
+            raise InputError(f"{name}: {self._n} rows, but labels of shape {self._y.shape}")
+        place = layout.label if y is None else None
+        self._label = None if place is None or not labelled else columns[place]
+        self._labelled = self._y is None and place is not None and labelled
+        self.reading = Reading(
+            "data frame",
+            label=name_of(y) if place is None else names[place],
+            position=layout.position,
+        )
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the blocks in order."""
+        for start, stop in spans(self._n, 4 * len(self._features)):
+            part = self._frame.iloc[start:stop] if _of_pandas(self._frame) else None
+            if part is None:
+                part = self._frame.slice(start, stop - start)
+            rows = np.empty((stop - start, len(self._features)))
+            for k, column in enumerate(self._features):
+                rows[:, k] = _numbers(part[column])
+            labels = None if self._y is None else self._y[start:stop]
+            if self._labelled:
+                labels = self._labels(part[self._label], start)
+            yield finish_block(rows, self.name, start, self.feature_names), labels
+
+    def _check(self, column: Any) -> None:
+        kind = self._frame[column].dtype
+        if not _is_number(kind):
+            raise InputError(f"{self.name}: the column {column!r} holds {kind}, which is no number")
+
+    def _labels(self, series: Any, start: int) -> NDArray[Any]:
+        missing = np.asarray(series.isna() if _of_pandas(series) else series.is_null())
+        if missing.any():
+            row = start + int(np.flatnonzero(missing)[0])
+            raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
+        return np.array(series.to_list())
+
+
+def is_frame(X: Any) -> bool:
+    """Whether something is a data frame of pandas or Polars, by what it can do."""
+    kind = type(X)  # an attribute of what is not in memory may compute it
+    parts = all(hasattr(kind, name) for name in ("columns", "to_numpy", "shape"))
+    return parts and not hasattr(kind, "dask")
+
+
+def memory_source(
+    X: Any,
+    y: Any = None,
+    *,
+    name: str,
+    label: str | int | None = None,
+    expected: Expected | None = None,
+    labelled: bool = True,
+    drop: Sequence[str] = (),
+) -> Source:
+    """Return rows in memory as a source: a data frame, an array or a sparse matrix."""
+    if y is not None and label is not None:
+        raise InputError(f"{name}: labels are given, and label {label!r} too; give one of them")
+    if is_frame(X):
+        return FrameSource(
+            X, y, name=name, label=label, expected=expected, labelled=labelled, drop=drop
+        )
+    if hasattr(type(X), "columns"):
+        raise InputError(
+            f"{name}: {type(X).__module__}.{type(X).__name__} is no data frame of pandas or Polars "
+            "in memory; make it one, as by compute(), collect() or to_pandas()"
+        )
+    if label is not None or drop:
+        raise InputError(
+            f"{name}: an array has no names for {'drop' if label is None else f'label {label!r}'}; "
+            "give labels as y, or a data frame"
+        )
+    return ArraySource(X, y, name)
+
+
+def _of_pandas(part: Any) -> bool:
+    return hasattr(part, "iloc")
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether a column's type, of pandas or of Polars, is one of real numbers or truth values."""
+    if hasattr(kind, "is_numeric"):
+        return bool(kind.is_numeric()) or str(kind) == "Boolean"
+    return getattr(kind, "kind", "O") in "biuf"
+
+
+def _numbers(series: Any) -> NDArray[Any]:
+    """Return a column as numbers; missing ones are NaN, which is refused with its place."""
+    if not _of_pandas(series):
+        return np.asarray(series.cast(float).to_numpy())
+    if isinstance(series.dtype, np.dtype):
+        return np.asarray(series.to_numpy())
+    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))

@@ -1,0 +1,80 @@
+"""What is shown of the features of a source: their ranges, and which of them look like an index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.readers.statistics import Ranges, Vector
+
+LEAST_ROWS = 20
+"""Rows from which on the values 0..n-1 or 1..n are hardly an accident."""
+
+SPARSE_COLUMNS = 64
+"""First columns of sparse rows whose ranges are collected."""
+
+_UNNAMED = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
+"""Names that pandas and pyarrow give an index when they write it."""
+
+
+class Survey:
+    """Ranges of features, and features that look like the number of the row.
+
+    A feature does if its values are 0..n-1 or 1..n in some order: whole, distinct within every
+    block, between these limits and with their sum. A few rows rule most features out.
+    """
+
+    def __init__(self) -> None:
+        self._ranges = Ranges()
+        self._n_rows = 0
+        self._possible: NDArray[np.int64] | None = None
+        self._sums = np.zeros(0)
+
+    def update(self, rows: Rows) -> None:
+        """Take a block of rows in."""
+        # Sparse rows may have billions of columns; none of them is looked at as an index.
+        self._ranges.update(rows[:, :SPARSE_COLUMNS] if sparse.issparse(rows) else rows)
+        self._n_rows += rows.shape[0]
+        if self._possible is None:
+            dense = not sparse.issparse(rows)
+            self._possible = np.arange(rows.shape[1] if dense else 0)
+            self._sums = np.zeros(self._possible.size)
+        for part in (rows[:64], rows) if self._possible.size else ():
+            self._keep([_are_distinct_whole(part[:, j]) for j in self._possible.tolist()])
+        if self._possible.size:
+            self._sums += rows[:, self._possible].sum(axis=0, dtype=np.float64)
+
+    def ranges(self, n_features: int, first: int) -> list[list[float]]:
+        """Return the least and the greatest value of features, the columns from ``first`` on."""
+        low, high = self._ranges.limits(n_features, first)
+        return np.column_stack([low, high]).tolist()
+
+    def index_like(self, names: Sequence[str] | None) -> list[int]:
+        """Return the features that look like an index, by their values or their names."""
+        found = set() if self._possible is None else self._numbered().intersection(self._possible)
+        unnamed = {k for k, name in enumerate(names or ()) if _UNNAMED.fullmatch(name)}
+        return sorted(found | unnamed)
+
+    def _numbered(self) -> set[int]:
+        assert self._possible is not None
+        n = self._n_rows
+        if n < LEAST_ROWS or not self._possible.size:
+            return set()
+        low, high = self._ranges.limits(int(self._possible[-1]) + 1)
+        low, high = low[self._possible], high[self._possible]
+        counts = np.isin(low, (0.0, 1.0)) & (high - low == n - 1)
+        near = np.abs(self._sums - n * (low + high) / 2) <= 1e-9 * n * n
+        return set(self._possible[counts & near].tolist())
+
+    def _keep(self, possible: list[bool]) -> None:
+        assert self._possible is not None
+        self._possible, self._sums = self._possible[possible], self._sums[possible]
+
+
+def _are_distinct_whole(column: Vector) -> bool:
+    return bool((column == np.floor(column)).all()) and np.unique(column).size == column.size
