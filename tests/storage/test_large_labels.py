@@ -61,7 +61,8 @@ def test_labels_of_1e20(kind: str, classes: int, tmp_path: Path) -> None:
         run.predict_file(path, tmp_path / name)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy")["label"], y)
     svc = run.to_sklearn()
-    rows = pd.DataFrame(X, columns=getattr(svc, "feature_names_in_", range(X.shape[1])))
+    names = getattr(svc, "feature_names_in_", None)  # of CSV
+    rows = X if names is None else pd.DataFrame(X, columns=names)
     np.testing.assert_array_equal(svc.predict(rows), y)
     run.export(tmp_path / "model")
     svmutil = pytest.importorskip("libsvm.svmutil")
@@ -78,7 +79,7 @@ def test_labels_of_1e20(kind: str, classes: int, tmp_path: Path) -> None:
     again = ingest(tmp_path / "d.zarr", tmp_path / "e.zarr", shuffle=True)
     assert again.classes == data.classes
     assert again.counts == data.counts
-    np.testing.assert_array_equal(DCSVC.from_run(run.url).predict(X), y)
+    np.testing.assert_array_equal(DCSVC.from_run(run.url).predict(rows), y)
 
 
 @pytest.mark.parametrize("where", ["memory", "run"])
