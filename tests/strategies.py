@@ -27,6 +27,7 @@ ODD_TEXT = (
     *('"', '""', '"a', "'", ",", ";", "|", "\t", "\n", "\r", "\r\n", "\n\n", "#", "\ufeff", "\0"),
     *("é", "\u2028", "\x0c", "\x1c", "\x85", "١", "label", "?", " ", "{", "[", "=", "'''"),
 )
+CHANGES = ("flip", "put", "put", "over", "cut", "off", "double", "lines", "swap")
 ODD_BYTES = (*(word.encode() for word in ODD_TEXT), b"\xff\xfe", b"\xff", b"\x80", b"\xe9")
 ODD_JSON: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 2, 7, 10**6, 2**31, 2**63, 2**64, 10**30, 10**400, -(10**30)),
@@ -121,7 +122,7 @@ def changes_below(folder: Path, pattern: str) -> SearchStrategy[tuple[str, bytes
 def damaged(content: bytes, odd: Iterable[bytes] = ODD_BYTES) -> SearchStrategy[bytes]:
     """Give copies with bytes flipped, foreign, doubled, cut out or cut off, or lines exchanged."""
     return st.lists(_change(list(odd)), min_size=1, max_size=3).map(
-        lambda changes: _apply(content, changes)
+        lambda changes: apply_changes(content, changes)
     )
 
 
@@ -133,7 +134,7 @@ def noise(odd: Iterable[bytes] = ODD_BYTES) -> SearchStrategy[bytes]:
 
 def damaged_json(value: Any) -> SearchStrategy[bytes]:
     """Give a JSON text with values of other types or sizes, keys dropped, or bytes damaged."""
-    places = list(_places(value))
+    places = list(places_in(value))
     text = json.dumps(value, indent=1).encode()
     changes = st.lists(
         st.tuples(st.sampled_from(places), st.sampled_from(("put", "put", "put", "drop", "add"))),
@@ -141,7 +142,7 @@ def damaged_json(value: Any) -> SearchStrategy[bytes]:
         max_size=2,
     )
     return st.one_of(
-        st.tuples(changes, st.sampled_from(ODD_JSON)).map(lambda c: _replaced(value, *c)),
+        st.tuples(changes, st.sampled_from(ODD_JSON)).map(lambda c: replaced(value, *c)),
         damaged(text, [*ODD_BYTES, b"0", b"9", b"-", b"e", b"1e400", b"[" * 5000, b"9" * 5000]),
         st.sampled_from([b"", b"null", b"[]", b"{}", b'"x"', b"3", b"NaN", b"\xef\xbb\xbf{}"]),
     )
@@ -150,14 +151,15 @@ def damaged_json(value: Any) -> SearchStrategy[bytes]:
 def _change(odd: list[bytes]) -> SearchStrategy[tuple[str, int, int, bytes]]:
     at = st.integers(0, 2**20)
     return st.tuples(
-        st.sampled_from(("flip", "put", "put", "over", "cut", "off", "double", "lines", "swap")),
+        st.sampled_from(CHANGES),
         at,
         st.one_of(st.integers(0, 40), at),
         st.sampled_from(odd),
     )
 
 
-def _apply(content: bytes, changes: list[tuple[str, int, int, bytes]]) -> bytes:
+def apply_changes(content: bytes, changes: Iterable[tuple[str, int, int, bytes]]) -> bytes:
+    """Return a copy with changes made: what, two numbers that say where, and foreign bytes."""
     data = bytearray(content)
     for what, one, two, word in changes:
         a = one % (len(data) + 1)
@@ -187,16 +189,16 @@ def _apply(content: bytes, changes: list[tuple[str, int, int, bytes]]) -> bytes:
     return bytes(data)
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def places_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     items: Iterable[Any] = value.items() if isinstance(value, dict) else ()
     if isinstance(value, list):
         items = enumerate(value)
     for key, inner in items:
         yield (*path, key)
-        yield from _places(inner, (*path, key))
+        yield from places_in(inner, (*path, key))
 
 
-def _replaced(value: Any, changes: list[tuple[tuple[Any, ...], str]], new: Any) -> bytes:
+def replaced(value: Any, changes: list[tuple[tuple[Any, ...], str]], new: Any) -> bytes:
     value = copy.deepcopy(value)
     for path, what in changes:
         inner = value

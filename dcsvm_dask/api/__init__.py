@@ -5,6 +5,7 @@ from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run, compare, open_run
 from dcsvm_dask.api.searching import search
 from dcsvm_dask.api.training import plan, train
+from dcsvm_dask.readers.memory import memory_bound
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
@@ -19,6 +20,7 @@ __all__ = [
     "compare",
     "forget",
     "ingest",
+    "memory_bound",
     "open_run",
     "plan",
     "resume",

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from dcsvm_dask import __version__
+from dcsvm_dask.cli.options import memory_bound_option
 from dcsvm_dask.errors import DcsvmError, DcsvmWarning
 from dcsvm_dask.masking import masked, printable
 from dcsvm_dask.runtime.compilation import use_own_cache
@@ -54,6 +55,9 @@ COMMANDS = {
 }
 """Name of a sub-command (its module's name, with - for _) and its line in the help."""
 
+READ_NOTHING = ("cluster", "demo", "methods")
+"""Commands that take no ``--memory-bound``."""
+
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
@@ -69,6 +73,8 @@ class LazyGroup(click.Group):
         use_own_cache()
         module = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
+        if cmd_name not in READ_NOTHING and memory_bound_option not in command.params:
+            command.params.append(memory_bound_option)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -89,6 +95,14 @@ class LazyGroup(click.Group):
             _complain(f"{where}{error.strerror or error}")
             wrong = isinstance(error, WRONG_PATH) or error.errno == errno.EROFS
             ctx.exit(2 if wrong else 1)
+        except MemoryError as error:
+            said = f" ({error})" if str(error) else ""
+            click.echo(
+                f"dcsvm: the system has not enough memory{said}; a run that was going on can be "
+                "resumed where there is more",
+                err=True,
+            )
+            ctx.exit(1)
         except KeyboardInterrupt as error:
             # One more Ctrl-C on the way out would change the status.
             atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

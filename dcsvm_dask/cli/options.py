@@ -58,6 +58,23 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     click.echo(printable(text), err=err, nl=nl)
 
 
+def _take_memory_bound(ctx: click.Context, _: click.Parameter, size: str | None) -> None:
+    if size is not None:
+        from dcsvm_dask.readers.memory import memory_bound
+
+        ctx.with_resource(memory_bound(size))
+
+
+memory_bound_option = click.Option(
+    ["--memory-bound"],
+    metavar="SIZE",
+    expose_value=False,
+    callback=_take_memory_bound,
+    help="Most memory to read a file with, by default 1GiB; or DCSVM_MEMORY_BOUND in the "
+    "environment.",
+)
+
+
 def execution_options(command: Command) -> Command:
     """Add the options that say where and how long to run; they become one `execution`."""
 

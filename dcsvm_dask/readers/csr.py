@@ -1,4 +1,8 @@
-"""CSR parts, read as streams, as blocks of sparse rows."""
+"""CSR parts, read as streams, as blocks of sparse rows.
+
+Memory: as the values and indices have and 32 bytes more for each value of a block, which is a
+million values, or one row. It is compared with the memory bound before they are read.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.source import BLOCK_BYTES
 
 _ROWS = 1 << 16
@@ -71,6 +76,8 @@ def csr_blocks(
             last = int(np.searchsorted(ends, at + BLOCK_BYTES // 8, side="right"))
             last = min(max(last, first + 1), ends.size)
             size = int(ends[last - 1]) - at
+            per_value = data.dtype.itemsize + indices.dtype.itemsize + 32
+            check_bound(per_value * size, name, f"a row of {size:,} values")
             values, columns = data.read(size), indices.read(size)
             if size and not (columns.min() >= 0 and columns.max() < d):
                 raise InputError(f"{name}_indices: not within 0..{d - 1}")

@@ -1,15 +1,16 @@
-"""Opening foreign files: local paths and URLs, plain or compressed, with plain errors."""
+"""Opening foreign files: local paths and URLs, plain or compressed, with plain errors.
+
+Memory: text is read in blocks of 8 MB and unpacked piece by piece, whatever it unpacks to. A
+block and what is parsed from it take at most 20 times its bytes, and a line is part of one block:
+a line above 1/32 of the memory bound is refused.
+"""
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
-import lzma
 import os
-import zlib
 from collections.abc import Iterator
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import fsspec
 import numpy as np
@@ -18,13 +19,17 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import AccessError, InputError
 from dcsvm_dask.masking import has_credentials
 from dcsvm_dask.readers.encoding import AsUtf8, check_utf8, decode_head, find_encoding
+from dcsvm_dask.readers.memory import check_bound, show_size
+from dcsvm_dask.readers.packed import DAMAGED, unpacked
 from dcsvm_dask.readers.urls import check_url, is_url
 
 TEXT_BYTES = 8 << 20
 """Bytes of text that are parsed at a time."""
 
-_PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+LINE_MEMORY = 32
+"""Bytes of memory for each byte of a line, at most."""
+TOP_MEMORY = 64
+"""Bytes of memory for each byte of a first line, which is taken apart into words."""
 
 
 _CLIENTS = ("botocore", "aiobotocore", "gcsfs", "google", "azure", "aiohttp")
@@ -75,7 +80,7 @@ def plain_errors(path: str) -> Iterator[None]:
         if is_url(path):
             raise refused(path) from cause_of(error, path)
         raise InputError(f"{path}: may not be read (permission denied)") from error
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise InputError(
             f"{path}: damaged or cut off: cannot be decompressed ({error})"
         ) from cause_of(error, path)
@@ -112,12 +117,12 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
     with plain_errors(path), open_raw(path) as file:
         head = file.read(6)
         file.seek(0)
-        for magic, reader in _PACKED:
-            if head.startswith(magic):
-                with reader(file) as unpacked:
-                    yield cast("IO[bytes]", unpacked)
-                return
-        yield file
+        stream = unpacked(file, head, path)
+        if stream is None:
+            yield file
+            return
+        with stream:
+            yield stream
 
 
 def read_head(path: str, size: int) -> bytes:
@@ -132,11 +137,36 @@ def read_head(path: str, size: int) -> bytes:
         return head
 
 
-def read_text(path: str, size: int, encoding: str | None = None) -> tuple[str, str]:
-    """Return the beginning of a text file of some bytes, and the codec that reads the file."""
-    head = read_head(path, size)
-    codec = find_encoding(head, encoding)
-    return decode_head(head, codec, path, whole=len(head) < size), codec
+def read_top(path: str, encoding: str | None = None) -> tuple[str, str]:
+    """Return the beginning of a text file, and the codec that reads the file.
+
+    Returns
+    -------
+    text : str
+        The first line that is not blank, and more.
+    codec : str
+        See `find_encoding`.
+
+    Raises
+    ------
+    InputError
+        If that line, or the blank lines before it, are too long for the memory bound, or the text
+        is not in that encoding.
+    """
+    with open_bytes(path) as file:
+        head = bytearray()
+        while True:
+            piece = file.read(max(1 << 16, len(head)))
+            head += piece
+            check_bound(TOP_MEMORY * len(head), path, _long_line(len(head)))
+            codec = find_encoding(bytes(head[:4]), encoding)
+            text = decode_head(bytes(head), codec, path, whole=not piece)
+            if not piece or "\n" in text.lstrip(" \t\r\n"):
+                return text, codec
+
+
+def _long_line(size: int) -> str:
+    return f"a line of {show_size(size)} or more"
 
 
 def text_blocks(
@@ -164,7 +194,8 @@ def text_blocks(
     Raises
     ------
     InputError
-        If the file is missing or damaged, or not in that encoding.
+        If the file is missing or damaged, not in that encoding, or a line too long for the memory
+        bound.
     """
     codec = find_encoding(read_head(path, 4), encoding)
     line = 1
@@ -182,6 +213,7 @@ def text_blocks(
                 cut = buffer.rfind(b"\n", held, end) + 1
                 if cut == 0:
                     held = end
+                    check_bound(LINE_MEMORY * held, f"{path}, line {line}", _long_line(held))
                     continue
             elif held == 0:
                 return

@@ -1,4 +1,8 @@
-"""Labels of any kind as codes into a sorted list of classes."""
+"""Labels of any kind as codes into a sorted list of classes.
+
+Memory: there are at most 1,000 classes, and a label is no longer than 1,000 characters; labels that
+are strings are objects that rows share, never an array as wide as the longest one.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ Label: TypeAlias = int | float | str
 """A class as it was named in the source; numbers that are whole are int."""
 
 MAX_CLASSES = 1000
+MAX_LABEL = 1000
+"""Characters of a label."""
 
 
 class LabelTable:
@@ -57,23 +63,33 @@ class LabelTable:
             If a label is missing or not a number, or there are too many distinct ones.
         """
         labels = plain(labels, self.name)
-        if labels.dtype.kind not in "biufU":
+        if not _are_labels(labels):
             raise InputError(
                 f"{self.name}: labels of type {labels.dtype} are neither numbers nor strings"
             )
-        distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-        if len(self.labels) + distinct.size > 3 * MAX_CLASSES:
-            self._refuse(distinct.size)
-        translate = np.empty(distinct.size, np.int32)
-        for k, value in enumerate(distinct.tolist()):
+        distinct, first, codes = _distinct(labels)
+        if len(self.labels) + len(distinct) > 3 * MAX_CLASSES:
+            self._refuse(len(distinct))
+        translate = np.empty(len(distinct), np.int32)
+        for k, value in enumerate(distinct):
             row = self.n_rows + int(first[k])
             label = canonical(value)
             if label in ("", "?") or (isinstance(label, float) and not math.isfinite(label)):
                 raise InputError(f"{self.name}: row {row} (counted from 0) has no label: {value!r}")
+            if isinstance(label, str) and not _is_text(label):
+                raise InputError(
+                    f"{self.name}: row {row} (counted from 0) has a label that is no text: "
+                    f"{label[:40]!a}"
+                )
+            if isinstance(label, str) and len(label) > MAX_LABEL:
+                raise InputError(
+                    f"{self.name}: row {row} (counted from 0) has a label of {len(label):,} "
+                    f"characters, {label[:40]!r}...; at most {MAX_LABEL:,} are possible"
+                )
             translate[k] = self._code(label, row)
         if len(self.labels) > MAX_CLASSES:
             self._refuse(len(self.labels))
-        out = translate[codes.reshape(-1)]
+        out = translate[codes]
         for code, count in enumerate(np.bincount(out, minlength=len(self.labels)).tolist()):
             self.counts[code] += count
         self.n_rows += labels.size
@@ -111,8 +127,34 @@ class LabelTable:
         )
 
 
+def _are_labels(labels: NDArray[Any]) -> bool:
+    """Whether an array holds numbers or strings."""
+    if labels.dtype.kind == "O":
+        return all(isinstance(v, str) for v in labels.tolist())
+    return labels.dtype.kind in "biufU"
+
+
+def _is_text(label: str) -> bool:
+    """Whether a label can be written as UTF-8."""
+    try:
+        label.encode()
+    except UnicodeEncodeError:  # half of a pair of UTF-16
+        return False
+    return True
+
+
+def _distinct(labels: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct labels, the first row of each, and the number of each row's one."""
+    if labels.dtype.kind != "O":
+        distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        return distinct.tolist(), first, codes.reshape(-1)
+    found: dict[str, int] = {}
+    codes = np.array([found.setdefault(v, len(found)) for v in labels.tolist()], np.int64)
+    return list(found), np.unique(codes, return_index=True)[1], codes
+
+
 def plain(labels: Any, name: str) -> NDArray[Any]:
-    """Return labels as an array, strings in any of NumPy's forms in the usual one.
+    """Return labels as an array: bytes as strings, strings of variable length as objects.
 
     Raises
     ------
@@ -128,17 +170,13 @@ def plain(labels: Any, name: str) -> NDArray[Any]:
                 f"{name}: the label {error.object!r:.80} is not UTF-8; decode the labels, for "
                 "example by numpy.char.decode(y, 'cp1252')"
             ) from error
-    if labels.dtype.kind in "OT":
-        values = labels.tolist()
-        if all(isinstance(v, str) for v in values):
-            return np.array(values, dtype=np.str_)
-    return labels
+    return labels.astype(object) if labels.dtype.kind == "T" else labels
 
 
 def canonical(value: Any) -> Label:
     """Return a label in its one form: int if whole, else float, else the string.
 
-    ``"+1"``, ``"1.0"``, ``1.0`` and ``True`` are all 1.
+    ``"+1"``, ``"1.0"``, ``1.0`` and ``True`` are all 1. Whole numbers have any size, 1e20 is one.
     """
     if isinstance(value, str):
         text = value.strip()
@@ -148,6 +186,8 @@ def canonical(value: Any) -> Label:
             return text
         if "_" in text:  # float() takes 1_000, which nobody writes for a number in data
             return text
+        if not math.isfinite(number):
+            return number
         try:
             return int(text)
         except ValueError:

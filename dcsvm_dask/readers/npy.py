@@ -1,4 +1,9 @@
-"""NumPy's file format as a stream of rows; pickled objects are never loaded."""
+"""NumPy's file format as a stream of rows; pickled objects are never loaded.
+
+Memory: twice what is read at a time and 8 bytes for each of its numbers. That is a block of rows,
+at least one row, and of an array in Fortran order that cannot be mapped the whole. It is compared
+with the memory bound before anything is read.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import contextlib
 import io
 import math
 import os
+import sys
 import tokenize
 from typing import IO, Any
 
@@ -13,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.memory import check_bound
 
 _PREFIX = {1: 10, 2: 12}
 """Bytes before the header, by version of the format."""
@@ -43,7 +50,7 @@ class NpyStream:
     Raises
     ------
     InputError
-        If this is no such array, is damaged, or holds Python objects.
+        If this is no such array, is damaged, holds Python objects, or takes too much memory.
     """
 
     def __init__(self, file: IO[bytes], name: str) -> None:
@@ -53,6 +60,8 @@ class NpyStream:
         if self.dtype.hasobject:
             raise InputError(f"{name}: holds Python objects, which are not loaded; save numbers")
         sizes = all(type(size) is int and size >= 0 for size in self.shape)
+        # NumPy counts bytes by 64 bits, also of arrays without any.
+        sizes = sizes and math.prod(max(1, s) for s in self.shape) * self.dtype.itemsize < 2**62
         if self.dtype.kind == "V" or not self.dtype.itemsize or not sizes:
             raise InputError(
                 f"{name}: an array of type {self.dtype} and shape {self.shape} holds neither "
@@ -64,6 +73,17 @@ class NpyStream:
         self._next = 0
         if by_columns and len(self.shape) > 1:
             self._held = self._columns()
+
+    def rows_of(self, size: int) -> int:
+        """Return how many rows take about so many bytes, also as float32; at least one."""
+        return max(1, size // max(1, self._row, 4 * math.prod(self._width)))
+
+    def flatten(self) -> None:
+        """Make it an array of one axis, before anything is read."""
+        if self._held is not None:
+            self._held = self._held.reshape(-1)
+        self.shape, self._width = (math.prod(self.shape),), ()
+        self._row = self.dtype.itemsize
 
     def read(self, rows: int) -> NDArray[Any]:
         """Return the next rows, fewer at the end.
@@ -91,12 +111,19 @@ class NpyStream:
         return flat.reshape(self.shape[::-1]).T
 
     def _numbers(self, size: int) -> NDArray[Any]:
+        wanted = 2 * size + 8 * (size // self.dtype.itemsize)
+        what = f"an array of shape {self.shape}, {self.dtype}, read by {size:,} bytes,"
+        check_bound(wanted, self.name, what)
         pieces = bytearray()
         while len(pieces) < size:
             piece = self._file.read(min(size - len(pieces), _PIECE))
             if not piece:
                 raise InputError(f"{self.name}: damaged: it ends too early")
             pieces += piece
+        if self.dtype.kind == "U":
+            points = np.frombuffer(pieces, np.dtype(np.uint32).newbyteorder(self.dtype.byteorder))
+            if points.max(initial=0) > sys.maxunicode:
+                raise InputError(f"{self.name}: damaged: words of bytes that are no characters")
         return np.frombuffer(pieces, self.dtype)
 
 

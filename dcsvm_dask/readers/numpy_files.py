@@ -1,4 +1,8 @@
-"""NumPy files as sources: a matrix in .npy, parts of an archive in .npz (dense or CSR)."""
+"""NumPy files as sources: a matrix in .npy, parts of an archive in .npz (dense or CSR).
+
+Memory: see npy.py and csr.py; a block has about 8 MB and at least one row. Members of an archive
+are unpacked piece by piece. Its table of contents is held: at most 1/32 of the memory bound.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +23,7 @@ from dcsvm_dask.readers.archive import ArchiveNames, archive_names
 from dcsvm_dask.readers.columns import Expected, lay_out
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import open_bytes, open_raw, plain_errors
+from dcsvm_dask.readers.memory import check_bound, show_size
 from dcsvm_dask.readers.npy import NpyStream
 from dcsvm_dask.readers.source import (
     ARCHIVES,
@@ -28,6 +33,9 @@ from dcsvm_dask.readers.source import (
     check_shape,
     finish_block,
 )
+
+CONTENTS_MEMORY = 32
+"""Bytes of memory for each byte of an archive's table of contents, at most."""
 
 
 class NpySource:
@@ -65,7 +73,7 @@ class NpySource:
         """Return the blocks in order."""
         with open_bytes(self.name) as file:
             stream = NpyStream(file, self.name)
-            step = max(1, BLOCK_BYTES // (4 * stream.shape[1]))
+            step = stream.rows_of(BLOCK_BYTES)
             for start in range(0, stream.shape[0], step):
                 table = stream.read(step)
                 labels = None
@@ -135,6 +143,7 @@ class NpzSource:
             labels = None
             if self._names.labels is not None:
                 labels = stack.enter_context(self._open(archive, self._names.labels))
+                labels.flatten()
             start = 0
             for rows in self._rows(archive, stack):
                 found = None if labels is None else labels.read(rows.shape[0]).reshape(-1)
@@ -151,13 +160,22 @@ class NpzSource:
             yield from csr_blocks(*parts, shape=self._shape, name=f"{self._path}, {name}")
             return
         stream = stack.enter_context(self._open(archive, name))
-        step = max(1, BLOCK_BYTES // (4 * self._shape[1]))
+        step = stream.rows_of(BLOCK_BYTES)
+        if self._names.labels is not None:
+            with self._open(archive, self._names.labels) as labels:
+                labels.flatten()
+                step = min(step, labels.rows_of(BLOCK_BYTES))
         for _ in range(0, self._shape[0], step):
             rows = stream.read(step)
             yield rows.reshape(rows.shape[0], -1)
 
     @contextlib.contextmanager
     def _open(self, archive: zipfile.ZipFile, name: str) -> Iterator[NpyStream]:
+        if archive.getinfo(f"{name}.npy").compress_type == zipfile.ZIP_LZMA:
+            raise InputError(
+                f"{self._path}, {name}: packed by LZMA, which may take any memory; save the "
+                "archive by numpy.savez_compressed"
+            )
         try:
             member = archive.open(f"{name}.npy")
         except (RuntimeError, UnicodeDecodeError) as error:  # a password, or no name
@@ -172,6 +190,24 @@ class NpzSource:
             return stream.read(stream.shape[0])
 
 
+class _Bounded:
+    """A file of which zipfile, which reads the table of contents at once, reads no more at once."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file = file
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        what = f"a table of contents of {show_size(size)}"
+        check_bound(CONTENTS_MEMORY * size, self._name, what)
+        found: bytes = self._file.read(size)
+        return found
+
+
 def npz_parts(path: str) -> list[str]:
     """Return which of train and test an archive holds."""
     with _open_archive(path) as archive:
@@ -183,7 +219,7 @@ def npz_parts(path: str) -> list[str]:
 @contextlib.contextmanager
 def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
     try:
-        with plain_errors(path), open_raw(path) as file, zipfile.ZipFile(file) as archive:
+        with plain_errors(path), open_raw(path) as file, _zip(file, path) as archive:
             yield archive
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, struct.error) as error:
         raise InputError(f"{path}: damaged archive ({error!s:.200})") from error
@@ -191,6 +227,10 @@ def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
         if error.errno != errno.EINVAL:  # its own places lead to before the file's beginning
             raise
         raise InputError(f"{path}: damaged archive ({error})") from error
+
+
+def _zip(file: Any, path: str) -> zipfile.ZipFile:
+    return zipfile.ZipFile(cast("IO[bytes]", _Bounded(file, path)))
 
 
 def _members(archive: zipfile.ZipFile) -> list[str]:

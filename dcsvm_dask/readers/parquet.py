@@ -1,4 +1,8 @@
-"""Parquet files as a source of dense rows, through pyarrow."""
+"""Parquet files as a source of dense rows, through pyarrow.
+
+Memory: a row group, as large as the file's metadata say it is unpacked, and a block of 8 MB; and 16
+times the metadata themselves. Both are compared with the memory bound before they are read.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,11 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, lay_out
 from dcsvm_dask.readers.files import open_raw, plain_errors
+from dcsvm_dask.readers.memory import above_bound, check_bound, show_size
 from dcsvm_dask.readers.source import BLOCK_BYTES, Block, Reading, finish_block
+
+FOOTER_MEMORY = 16
+"""Bytes of memory for each byte of a file's metadata, about."""
 
 
 class ParquetSource:
@@ -51,7 +59,14 @@ class ParquetSource:
             layout = lay_out(path, len(names), names, label=label, expected=expected, drop=drop)
             for k in layout.features:
                 self._check(names[k], schema.field(k).type)
+            self._words: list[str] = []
+            if labelled and layout.label is not None:
+                self._check_label(names[layout.label], schema.field(layout.label).type)
             rows = file.metadata.num_rows
+            for k in range(file.metadata.num_row_groups):
+                group = file.metadata.row_group(k)
+                what = f"row group {k} of {group.num_rows:,} rows"
+                check_bound(group.total_byte_size + 2 * BLOCK_BYTES, path, what)
         self.feature_names: list[str] | None = layout.names
         self.n_features: int | None = len(layout.features)
         if rows == 0 or self.n_features == 0:
@@ -66,7 +81,7 @@ class ParquetSource:
         step = max(1, BLOCK_BYTES // (4 * len(self._features)))
         wanted = self._features if self._label is None else [*self._features, self._label]
         start = 0
-        with _open(self.name) as file:
+        with _open(self.name, self._words) as file:
             for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
                 rows = np.empty((batch.num_rows, len(self._features)))
                 for k, name in enumerate(self._features):
@@ -86,20 +101,42 @@ class ParquetSource:
         ):
             raise InputError(f"{self.name}: the column {name!r} holds {kind}, which are no numbers")
 
+    def _check_label(self, name: str, kind: Any) -> None:
+        """Refuse labels of other types; words are read as codes into the distinct ones."""
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            self._words = [name]
+        elif not (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        ):
+            raise InputError(f"{self.name}: labels of type {kind} are not supported ({name!r})")
+
     def _labels(self, column: Any, start: int) -> NDArray[Any]:
         import pyarrow as pa
 
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
         if column.null_count:
             row = start + int(np.flatnonzero(np.asarray(column.is_null()))[0])
             raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
+        if pa.types.is_dictionary(column.type):
+            words = self._labels(column.dictionary, start)
+            return words[np.asarray(column.indices.to_numpy(zero_copy_only=False))]
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            return np.array(column.to_pylist(), dtype=np.str_)
-        values = np.asarray(column.to_numpy(zero_copy_only=False))
-        if values.dtype.kind not in "biuf":
-            raise InputError(f"{self.name}: labels of type {column.type} are not supported")
-        return values
+            return np.array(column.to_pylist(), dtype=object)
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _check_footer(file: Any, path: str) -> None:
+    """Refuse metadata, whose length stands at the file's end, that are too long."""
+    size = file.seek(0, 2)
+    file.seek(max(0, size - 8))
+    length = int.from_bytes(file.read(4), "little")
+    file.seek(0)
+    if length < size:
+        what = f"its metadata of {show_size(length)}"
+        check_bound(FOOTER_MEMORY * length, path, what)
 
 
 def _numbers(column: Any) -> NDArray[Any]:
@@ -111,7 +148,7 @@ def _numbers(column: Any) -> NDArray[Any]:
 
 
 @contextlib.contextmanager
-def _open(path: str) -> Iterator[Any]:
+def _open(path: str, words: Sequence[str] = ()) -> Iterator[Any]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -120,8 +157,12 @@ def _open(path: str) -> Iterator[Any]:
             f"{path}: reading Parquet needs pyarrow: pip install 'dcsvm-dask[parquet]'"
         ) from error
     try:
-        with plain_errors(path), open_raw(path) as raw, pq.ParquetFile(raw) as file:
-            yield file
+        with plain_errors(path), open_raw(path) as raw:
+            _check_footer(raw, path)
+            with pq.ParquetFile(raw, read_dictionary=list(words)) as file:
+                yield file
+    except pa.ArrowMemoryError as error:
+        raise above_bound(path, f"a page takes more memory than there is ({error})") from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(f"{path}: damaged or no Parquet file ({error})") from error
     except OSError as error:

@@ -144,6 +144,15 @@ def spans(n: int, bytes_per_row: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, n)
 
 
+def parts_to_fill(rows: Rows, *, dense: bool) -> Iterator[tuple[int, int, Rows]]:
+    """Return (start, stop, rows) of parts that can be made dense: the whole where none is."""
+    if not (dense and sparse.issparse(rows)):
+        yield 0, rows.shape[0], rows
+        return
+    for start, stop in spans(rows.shape[0], 4 * rows.shape[1]):
+        yield start, stop, rows[start:stop]
+
+
 def finish_block(
     rows: Any, name: str, first_row: int, feature_names: Sequence[str] | None = None
 ) -> Rows:

@@ -1,4 +1,8 @@
-"""What a scaling has to know of the training rows, collected block by block."""
+"""What a scaling has to know of the training rows, collected block by block.
+
+Memory: at most 160 bytes for each feature, compared with the memory bound before; none for a
+scaling that is not learned.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,13 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import KINDS, LEARNED, Scaling
 
 Vector = NDArray[np.float64]
+
+FEATURE_MEMORY = 160
+"""Bytes of memory for each feature, at most."""
 
 
 class Ranges:
@@ -62,6 +70,8 @@ class ScalingStatistics:
     Parameters
     ----------
     kind : {"none", "minmax", "standard", "unit"}
+    name : str
+        The source, for messages.
 
     Notes
     -----
@@ -70,10 +80,11 @@ class ScalingStatistics:
     from block to block; what a sparse row does not store is a zero.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, name: str = "rows") -> None:
         if kind not in KINDS:
             raise InputError(f"scale = {kind!r}: give one of {', '.join(KINDS)}")
         self.kind = kind
+        self.name = name
         self.n_rows = 0
         self._count = np.zeros(0)
         self._mean = np.zeros(0)
@@ -85,6 +96,7 @@ class ScalingStatistics:
         self.n_rows += rows.shape[0]
         if self.kind not in LEARNED or rows.shape[0] == 0:
             return
+        self._check_bound(rows.shape[1])
         self._ranges.update(rows)
         if self.kind == "standard":
             self._grow(rows.shape[1])
@@ -99,6 +111,7 @@ class ScalingStatistics:
             return None
         if self.kind == "unit":
             return Scaling("unit")
+        self._check_bound(first + n_features)
         low, high = self._ranges.limits(n_features, first)
         if self.kind == "minmax":
             if is_sparse:
@@ -123,6 +136,10 @@ class ScalingStatistics:
             return
         for name, value in (("_count", 0), ("_mean", 0), ("_squares", 0)):
             setattr(self, name, np.pad(getattr(self, name), (0, extra), constant_values=value))
+
+    def _check_bound(self, n_features: int) -> None:
+        what = f"scaling {n_features:,} features by {self.kind}"
+        check_bound(FEATURE_MEMORY * n_features, self.name, what)
 
     def _update_moments(self, rows: Rows) -> None:
         width = rows.shape[1]

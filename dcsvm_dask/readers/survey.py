@@ -15,6 +15,9 @@ from dcsvm_dask.readers.statistics import Ranges, Vector
 LEAST_ROWS = 20
 """Rows from which on the values 0..n-1 or 1..n are hardly an accident."""
 
+SPARSE_COLUMNS = 64
+"""First columns of sparse rows whose ranges are collected."""
+
 _UNNAMED = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
 """Names that pandas and pyarrow give an index when they write it."""
 
@@ -34,7 +37,8 @@ class Survey:
 
     def update(self, rows: Rows) -> None:
         """Take a block of rows in."""
-        self._ranges.update(rows)
+        # Sparse rows may have billions of columns; none of them is looked at as an index.
+        self._ranges.update(rows[:, :SPARSE_COLUMNS] if sparse.issparse(rows) else rows)
         self._n_rows += rows.shape[0]
         if self._possible is None:
             dense = not sparse.issparse(rows)

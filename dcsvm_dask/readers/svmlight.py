@@ -1,4 +1,9 @@
-"""svmlight / LIBSVM text as a source of sparse rows."""
+"""svmlight / LIBSVM text as a source of sparse rows.
+
+Memory: that of a block of text (see files.py); a pair takes four bytes of text or more and becomes
+eight. Nothing is as long as an index says, so that features may be numbered up to 2,147,483,646;
+what needs a number for each feature (scaling, dense storage) checks that against the memory bound.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +30,9 @@ _SAYS = {
     parse.TWO_LABELS: "several labels a row are not supported: {word}",
     parse.NOT_FINITE: "the value is NaN, infinite or too large for float32: {word}",
 }
+
+_EXACT = 2.0**53
+"""Below, float64 holds every whole number."""
 
 
 class SvmlightSource:
@@ -138,8 +146,25 @@ class SvmlightSource:
                 labels[-1 - target] = value
             else:
                 data[target] = value
+        if n and np.abs(labels[:n]).max() >= _EXACT:
+            self._refuse_rounded(text, line)
         rows = sparse.csr_array(
             (data[:pairs], indices[:pairs], indptr[: n + 1].astype(np.int32)),
             (n, max(0, high) + 1),
         )
         return labels[:n], rows, low, high
+
+    def _refuse_rounded(self, text: NDArray[np.uint8], line: int) -> None:
+        """Refuse a label with more digits than float64 holds: two such could become one."""
+        for number, row in enumerate(text.tobytes().split(b"\n"), line):
+            word = row.split(None, 1)[:1]
+            try:
+                label = int(word[0]) if word else 0
+                rounded = float(label) != label
+            except (ValueError, OverflowError):  # no whole number; infinite
+                continue
+            if rounded:
+                raise InputError(
+                    f"{self.name}, line {number}: the label has more digits than float64 "
+                    f"holds: {word[0][:40].decode()!r}"
+                )

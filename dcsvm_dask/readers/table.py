@@ -1,7 +1,13 @@
-"""Delimited text (CSV, TSV, columns apart by blanks) as a source of dense rows."""
+"""Delimited text (CSV, TSV, columns apart by blanks) as a source of dense rows.
+
+Memory: that of a block of text (see files.py), whatever its lines; a cell takes two bytes of text
+and becomes four. The first line is taken apart into words, so it is refused above 1/64 of the
+memory bound.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +19,7 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers import table_parse as parse
 from dcsvm_dask.readers.columns import Expected, lay_out
 from dcsvm_dask.readers.encoding import shown_encoding
-from dcsvm_dask.readers.files import count_lines, read_text, show, text_blocks
+from dcsvm_dask.readers.files import count_lines, read_top, show, text_blocks
 from dcsvm_dask.readers.source import Block, Reading
 from dcsvm_dask.readers.table_head import TableHead, read_table_head
 
@@ -65,7 +71,7 @@ class TableSource:
         encoding: str | None = None,
     ) -> None:
         self.name, self._encoding = path, encoding
-        text, codec = read_text(path, 1 << 20, encoding)
+        text, codec = read_top(path, encoding)
         wanted = None if expected is None else expected.names
         self._head: TableHead = read_table_head(path, text, label, header, wanted)
         columns, names = self._head.columns, self._head.names
@@ -106,7 +112,8 @@ class TableSource:
 
     def _parse(self, text: NDArray[np.uint8], line: int) -> tuple[Rows, NDArray[Any] | None]:
         end = text.size - 16
-        room = count_lines(text, end)
+        # A cell and what ends it take two bytes: empty lines are no rows.
+        room = min(count_lines(text, end), end // (2 * self._head.columns)) + 1
         assert self.n_features is not None
         rows: NDArray[Any] = np.empty((room, self.n_features), self._form)
         labels, keys = np.empty(room), np.empty(room, np.uint64)
@@ -153,19 +160,36 @@ class TableSource:
         raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {said}")
 
 
+def _exact(word: str) -> float:
+    """Return the number that a word is, NaN if it is none or float64 does not hold it."""
+    try:
+        value = math.nan if "_" in word else float(word)
+        whole = word.lstrip("+-").isdigit()
+        return value if not whole or int(word) == value else math.nan
+    except ValueError:
+        return math.nan
+
+
 def _text_labels(
     text: NDArray[np.uint8],
     numbers: NDArray[np.float64],
     keys: NDArray[np.uint64],
     spans: NDArray[np.int64],
 ) -> NDArray[Any]:
-    """Return labels of which some are no numbers as strings."""
+    """Return labels of which some are no numbers as strings, objects that rows share.
+
+    Where all are numbers that float64 holds, as 1e20 is, they are returned as numbers.
+    """
     is_text = np.isnan(numbers)
     distinct, first, codes = np.unique(keys[is_text], return_index=True, return_inverse=True)
     where = spans[is_text][first]
     words = [bytes(text[a:b]).decode("utf-8").strip() for a, b in where.tolist()]
+    values = [_exact(word) for word in words]
+    if all(math.isfinite(value) for value in values):
+        numbers[is_text] = np.array(values)[codes.reshape(-1)]
+        return numbers
     others = np.unique(numbers[~is_text])
-    named = np.array([repr(v) for v in others.tolist()] + words)
+    named = np.array([repr(v) for v in others.tolist()] + words, dtype=object)
     index = np.empty(numbers.size, np.int64)
     index[is_text] = codes.reshape(-1) + others.size
     index[~is_text] = np.searchsorted(others, numbers[~is_text])

@@ -16,6 +16,9 @@ INEXACT = 8
 LABEL, LEFT_OUT = -1, -2
 """What a column may be that is no feature."""
 
+_EXACT = 2.0**53
+"""Below, float64 holds every whole number."""
+
 _SPACE, _TAB, _CR, _LF, _QUOTE = 32, 9, 13, 10, 34
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
@@ -85,7 +88,8 @@ def parse_table(
         Which feature a cell is, LABEL or LEFT_OUT.
     rows : float32 or float64 array, shape (room, n_features)
     labels : float64 array, shape (room,)
-        Labels that are numbers; NaN for those that are none.
+        Labels that are numbers; NaN for those that are none, or so large that float64 may round
+        two of them to one.
     keys : uint64 array, shape (room,)
         Hashes of the text of labels that are no numbers.
     spans : int64 array, shape (room, 2)
@@ -183,7 +187,8 @@ def parse_table(
             if byte != delimiter and byte != _LF and not (blanks and pos > stop):
                 status = BAD
             if target == LABEL:
-                if status == BAD or np.isnan(value):
+                if status == BAD or not abs(value) < _EXACT:
+                    status = GOOD
                     low, high, pos, keys[n] = _text_label(text, start, delimiter)
                     if pos < 0:
                         return n, n_text, n_slow, OPEN_QUOTE, start, column

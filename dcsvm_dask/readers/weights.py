@@ -1,4 +1,8 @@
-"""Weights of rows: of an array or a file of one number in a line, as LIBSVM's ``-W`` takes them."""
+"""Weights of rows: of an array or a file of one number in a line, as LIBSVM's ``-W`` takes them.
+
+Memory: 8 bytes for each weight, compared with the memory bound as they come; a file's text is read
+in blocks of 256 kB, see files.py for the length of a line.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.files import text_blocks
+from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.source import Block
 
 Vector = NDArray[np.float64]
@@ -89,14 +94,17 @@ class Weights:
 
 def _read(path: str) -> Vector:
     """Return the numbers of a file, a line each; lines at its end may be empty."""
-    found, empty = array("d"), list[bytes]()
+    found, empty_from = array("d"), 0
     for text, first_line in text_blocks(path, TEXT_BYTES):
-        lines = empty + text[:-PADDING].tobytes().split(b"\n")[:-1]
-        first_line -= len(empty)
+        lines = text[:-PADDING].tobytes().split(b"\n")[:-1]
         stop = len(lines)
         while stop and not lines[stop - 1].strip():
             stop -= 1
-        empty = lines[stop:]
+        if stop and empty_from:
+            _numbers([b""], empty_from, path)
+        if stop < len(lines) and not (empty_from and stop == 0):
+            empty_from = first_line + stop
+        check_bound(8 * (len(found) + stop), path, f"more than {len(found):,} weights")
         found.extend(_numbers(lines[:stop], first_line, path))
     return np.asarray(found)
 

@@ -1,8 +1,15 @@
-"""Foreign Zarr groups as sources: arrays named as in a NumPy archive."""
+"""Foreign Zarr groups as sources: arrays named as in a NumPy archive.
+
+Memory: three times a row of chunks, whose sizes are compared with the memory bound before a chunk
+is read, see also zarr_chunks.py; and 50 times the metadata of an array or of the group, likewise
+(where they lie in a local folder).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +21,9 @@ from zarr.storage import FsspecStore, LocalStore
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.archive import archive_names
-from dcsvm_dask.readers.blosc_chunks import check_chunks, is_blosc
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import plain_errors
+from dcsvm_dask.readers.memory import check_bound, show_size
 from dcsvm_dask.readers.source import (
     ARCHIVES,
     BLOCK_BYTES,
@@ -26,12 +33,19 @@ from dcsvm_dask.readers.source import (
     finish_block,
 )
 from dcsvm_dask.readers.urls import check_url, is_url
+from dcsvm_dask.readers.zarr_chunks import check_chunks, check_codecs, count_stored
 
 METADATA_ERRORS = (
     *(ValueError, TypeError, AttributeError, LookupError, ArithmeticError),
     *(AssertionError, RuntimeError, SystemError),
 )
 """What Zarr raises for metadata that no program wrote."""
+
+MANY_CHUNKS = 20_000
+"""From so many on, one in a hundred is stored at least."""
+METADATA = ("zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata")
+METADATA_MEMORY = 50
+"""Bytes of memory for each byte of metadata, at most."""
 
 _MOST = 2**63 - 1
 MOST_PACKED = 10_000
@@ -125,6 +139,11 @@ class ZarrStream:
         self.dtype = array.dtype
         self._array = array
         self._path = path
+        row = array.dtype.itemsize * math.prod(array.shape[1:])
+        rows = max(1, min(array.shape[0], max(array.chunks[:1] + (array.shards or ())[:1])))
+        check_bound(
+            3 * rows * row, f"{path}, {array.basename}", f"a row of chunks of {rows:,} rows"
+        )
         self._held = np.empty((0, *array.shape[1:]), array.dtype)
         self._next = 0
 
@@ -135,8 +154,7 @@ class ZarrStream:
             stop = self._next + max(rows - self._held.shape[0], 1)
             stop = min(-(-stop // chunk) * chunk, self.shape[0])
             try:
-                if is_blosc(self._array):
-                    check_chunks(self._array, self._next, stop)
+                check_chunks(self._array, self._next, stop)
                 piece = np.asarray(self._array[self._next : stop])
             except METADATA_ERRORS as error:
                 raise InputError(
@@ -165,10 +183,21 @@ def _store(path: str) -> Store:
 
 def _open_group(path: str) -> zarr.Group:
     with plain_errors(path):
+        _check_metadata(path)
         try:
             return zarr.open_group(_store(path), mode="r")
         except (NodeNotFoundError, *METADATA_ERRORS) as error:
             raise InputError(f"{path}: no Zarr group there ({error!s:.200})") from error
+
+
+def _check_metadata(path: str) -> None:
+    """Refuse a local group of whose metadata one file is too long."""
+    if "://" in path:
+        return
+    for pattern in (f"{folder}{name}" for folder in ("", "*/") for name in METADATA):
+        for file in Path(path).expanduser().glob(pattern):
+            size = file.stat().st_size
+            check_bound(METADATA_MEMORY * size, str(file), f"metadata of {show_size(size)}")
 
 
 def _names(group: zarr.Group, path: str) -> list[str]:
@@ -192,6 +221,17 @@ def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:
         for codec in (*(meta.filters or ()), meta.compressor):
             if getattr(codec, "codec_id", "") == "pickle":
                 raise InputError(f"{path}, {name}: holds pickled objects, which are not loaded")
+    try:
+        check_codecs(found, f"{path}, {name}")
+    except METADATA_ERRORS as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}, {name}: damaged metadata ({error!s:.200})") from error
+    if found.nchunks > MANY_CHUNKS and found.nchunks > 100 * (stored := count_stored(found)):
+        raise InputError(
+            f"{path}, {name}: damaged: its metadata tell of {found.nchunks:,} chunks, "
+            f"but {stored:,} are stored"
+        )
     if found.nbytes > 1 << 30 and found.nbytes > MOST_PACKED * found.nbytes_stored():
         raise InputError(
             f"{path}, {name}: damaged: its metadata tell of {found.nbytes} bytes, "

@@ -20,6 +20,7 @@ from dcsvm_dask.steps import export as exporting
 from dcsvm_dask.steps.choice import Choice, choose_model
 from dcsvm_dask.steps.problem import settings_of
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.model import check_model
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
@@ -221,6 +222,7 @@ class Predictor:
         writers = {"libsvm": exporting.export_libsvm, "onnx": exporting.export_onnx}
         if format not in writers:
             raise InputError(f"format: {format!r} is not possible; give {' or '.join(writers)}")
+        self._choose("exact", None, "float32")
         return writers[format](self.folder, Location.of(file), overwrite=overwrite)
 
     def compress(
@@ -300,6 +302,7 @@ class Predictor:
             If the exact model is not committed, scikit-learn is not installed or has no such
             kernel.
         """
+        self._choose("exact", None, "float32")
         return exporting.export_svc(self.folder)
 
     def scale(self, X: Any) -> Any:
@@ -324,4 +327,8 @@ class Predictor:
 
     def _choose(self, mode: str | None, level: int | None, precision: str) -> Choice:
         own = approximation(self.folder.header["settings"])
-        return choose_model(self.folder, mode, level, precision, approximation=own)
+        choice = choose_model(self.folder, mode, level, precision, approximation=own)
+        node = self.folder.find(choice.stage, "commit")
+        if node is not None:
+            check_model(node)
+        return choice

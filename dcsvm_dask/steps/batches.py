@@ -17,7 +17,7 @@ from dcsvm_dask.readers.columns import match_names
 from dcsvm_dask.readers.encoding import MARKED
 from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.open import find_format, open_source
-from dcsvm_dask.readers.source import ARCHIVES, Source, round_block
+from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.steps.predict import Decided, decide_given, decide_stored
@@ -138,7 +138,9 @@ class SentRows:
                         f"{self.name}: has no labels to compare predictions with" + self._absent()
                     )
                 codes = self._prepared.codes(labels, self.name, seen)
-            yield from self._cut(prepare_rows(rows, self._prepared, self.name, seen), codes)
+            for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
+                ready = prepare_rows(part, self._prepared, self.name, seen + start)
+                yield from self._cut(ready, None if codes is None else codes[start:stop])
             seen += rows.shape[0]
 
     def _absent(self) -> str:

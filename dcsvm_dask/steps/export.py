@@ -228,13 +228,13 @@ def export_svc(run: RunFolder) -> Any:
 
 def _svc(run: RunFolder, prepared: Preparation) -> Any:
     settings = settings_of(run)
-    tol = float(run.header["goals"]["tol"])
+    tol, classes = float(run.header["goals"]["tol"]), label_array(prepared.classes).tolist()
     if len(prepared.classes) > 2:
         model, rows = _pairs_of_rows(run)
-        return to_pairs_svc(model, settings.C, tol, rows, prepared.classes, prepared.n_rows)
+        return to_pairs_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
     exact = read_expansion(run)
     if settings.method == LINEAR:
-        return _linear_svc(run, exact, prepared.classes, tol)
+        return _linear_svc(run, exact, classes, tol)
     if len(exact.rows) < len(exact.coef):
         raise InputError(
             f"{run.place}: an SVC's support vectors are rows of the training data; those of a "
@@ -248,7 +248,7 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
         exact.rows,
         exact.coef,
         exact.bias,
-        prepared.classes,
+        classes,
         prepared.n_rows,
     )
 

@@ -2,6 +2,9 @@
 
 Every array carries a checksum a chunk (Crc32c), stores chunks that hold nothing but the fill
 value, and refuses to take a chunk that is missing for one that is full of fill values.
+
+Memory: a chunk takes a third of the memory bound at most, and rows are read only where as many
+chunks are stored as they need, so that no size that metadata state is made up of nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from zarr.core.chunk_key_encodings import DefaultChunkKeyEncoding
 from zarr.errors import ContainsArrayError, NodeNotFoundError
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.zarr_files import METADATA_ERRORS
 from dcsvm_dask.storage.checksums import Checksums
 from dcsvm_dask.storage.location import Location
@@ -29,6 +33,9 @@ CHUNK_BYTES = 4 << 20
 
 SMALL_BYTES = 64 << 10
 """Arrays up to this size are stored as they are: packing would cost more than it saves."""
+
+CHECKED_BYTES = 64 << 20
+"""Before more is read at once, chunks are looked for."""
 
 Form: TypeAlias = tuple[tuple[int, ...], DTypeLike]
 """Shape and type of an array."""
@@ -108,6 +115,8 @@ def open_array(
         raise InputError(f"{place}: damaged array metadata ({error!s:.200})") from error
     if not _is_own(array):
         raise InputError(f"{place}: damaged array metadata (this program writes none like it)")
+    chunk = math.prod(array.chunks) * array.dtype.itemsize
+    check_bound(3 * chunk, place.url, f"a chunk of shape {array.chunks}")
     if form is not None and (array.shape, array.dtype) != (form[0], np.dtype(form[1])):
         raise InputError(
             f"{place}: damaged array metadata ({array.dtype} {array.shape} instead of "
@@ -201,6 +210,9 @@ def _intact(place: Location, read: Callable[[], NDArray[Any]]) -> NDArray[Any]:
 
 
 def _read_rows(array: zarr.Array[Any], place: Location, start: int, stop: int) -> NDArray[Any]:
+    row = array.dtype.itemsize * math.prod(array.shape[1:])
+    if place.is_local and array.ndim and (stop - start) * row > CHECKED_BYTES:
+        _check_stored(array, place, start, stop)
     try:
         values = np.asarray(array[start:stop] if array.ndim else array[()])
     except InputError:
@@ -234,6 +246,19 @@ def _check_chunks(
     for corner, is_fill in zip(itertools.product(*grid), same.ravel(), strict=True):
         key = "c/" + "/".join(str(c) for c in corner)
         if is_fill and not (place / key).exists():
+            raise InputError(f"{place}: damaged: the chunk {key} is missing")
+
+
+def _check_stored(array: zarr.Array[Any], place: Location, start: int, stop: int) -> None:
+    """Refuse rows of which a chunk is missing, before memory is taken for all of them."""
+    low = start // array.chunks[0]
+    stops = (stop, *array.shape[1:])
+    counts = [-(-size // c) for size, c in zip(stops, array.chunks, strict=True)]
+    counts[0] -= low
+    for number in range(math.prod(counts)):
+        first, *later = np.unravel_index(number, counts)
+        key = "c/" + "/".join(str(c) for c in (low + first, *later))
+        if not (place / key).exists():
             raise InputError(f"{place}: damaged: the chunk {key} is missing")
 
 

@@ -140,9 +140,12 @@ def read_checksums(place: Location, name: str, size: int, crc: int) -> Checksums
 @lru_cache(maxsize=16)
 def _read_keys(url: str, size: int, crc: int) -> Keys:
     try:
-        data = Location(url).read_bytes()
+        data = Location(url).json_text()
     except FileNotFoundError as error:
         raise InputError(f"{url}: damaged: it is missing") from error
     if (len(data), zlib.crc32(data)) != (size, crc):
         raise InputError(f"{url}: damaged: its checksum is not the committed one")
-    return {key: (int(one[0]), int(one[1])) for key, one in json.loads(data).items()}
+    try:
+        return {key: (int(size), int(crc)) for key, (size, crc) in json.loads(data).items()}
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise InputError(f"{url}: damaged: lists no checksums ({error!s:.200})") from error

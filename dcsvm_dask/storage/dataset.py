@@ -200,14 +200,14 @@ class DataSet:
             "n_features": meta["n_features"] == self.n_features,
             "sparse": meta["sparse"] is self.is_sparse,
             "chunk_rows": meta["chunk_rows"] == self.chunk_rows,
-            "classes": _are_labels(meta["classes"])
+            "classes": are_labels(meta["classes"])
             and 0 < len(set(self.classes)) == len(self.classes),
             "counts": len(self.counts) == len(self.classes)
             and min(self.counts) >= 0
             and sum(self.counts) == self.n_rows,
             "n_distinct": 0 <= self.n_distinct <= self.n_rows,
             "weights": self.weights is None or self.weights["least"] > 0,
-            "positive": meta["positive"] is None or _are_labels(meta["positive"]),
+            "positive": meta["positive"] is None or are_labels(meta["positive"]),
             "feature_names": names is None
             or (len(names) == self.n_features and all(isinstance(n, str) for n in names)),
             "scaling": self.scaling is None or self.scaling.kind in KINDS,
@@ -299,7 +299,8 @@ class DataSet:
         return self.place / self.attempt / self.part
 
 
-def _are_labels(values: Any) -> bool:
+def are_labels(values: Any) -> bool:
+    """Whether a value that JSON had is a list of labels."""
     return isinstance(values, list) and all(
         isinstance(v, str) or (isinstance(v, int | float) and math.isfinite(v)) for v in values
     )

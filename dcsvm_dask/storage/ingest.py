@@ -76,9 +76,10 @@ def ingest(
 ) -> DataSet:
     """Take a source into a data set and return its training part.
 
-    Memory stays bounded whatever the size of the source (but for NumPy arrays in Fortran order
-    that are packed or behind a URL: they are read whole); text is copied in binary form to the
-    folder for temporary files (``TMPDIR``) between the two passes.
+    Readers take no more than the memory bound, whatever the size of the source; see
+    `dcsvm_dask.memory_bound`. Weights and the order of shuffled rows are in memory beside that,
+    8 bytes a row. Text is copied in binary form to the folder for temporary files (``TMPDIR``)
+    between the two passes.
 
     Parameters
     ----------
@@ -172,7 +173,8 @@ def ingest(
         stack.callback(place.delete_if_empty)
         stack.enter_context(FolderLock(place, "data set"))
         _refuse_others(place, overwrite)
-        statistics, survey, loss = ScalingStatistics(scale), Survey(), RoundingLoss()
+        statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
+        loss = RoundingLoss()
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet: statistics wait for them.
         train = Scan(

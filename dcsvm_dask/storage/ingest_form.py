@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label, LabelTable
+from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.storage.arrays import CHUNK_BYTES
@@ -51,6 +52,11 @@ def choose_form(
     if sparse is None:
         full = train.nnz >= DENSE_FROM * train.n_rows * n_features
         sparse = train.source.is_sparse and not (train.is_raw and full)
+    rows = int(chunk_rows or default_chunk_rows(train.n_rows, n_features, train.nnz, sparse))
+    # Rows wait for their chunk; then they are put together, packed and written.
+    chunk = 16 * rows if sparse else 4 * rows * n_features
+    what = f"a chunk of {rows:,} rows of {n_features:,} features, {'CSR' if sparse else 'dense'},"
+    check_bound(5 * chunk, train.source.name, what)
     scaling = statistics.finish(n_features, sparse, first or 0 if train.is_raw else 0)
     done = getattr(train.source, "scaling", None)
     if done is not None and scaling is not None:
@@ -64,9 +70,7 @@ def choose_form(
         classes=classes,
         scaling=scaling or done,
         first_feature=first,
-        chunk_rows=int(
-            chunk_rows or default_chunk_rows(train.n_rows, n_features, train.nnz, sparse)
-        ),
+        chunk_rows=rows,
     )
 
 
@@ -74,6 +78,8 @@ def default_chunk_rows(n_rows: int, n_features: int, nnz: int, is_sparse: bool) 
     """Return rows a chunk: about 4 MB, at most 8,192 rows, unless that makes over 2,000 chunks."""
     size = 8 * nnz // max(1, n_rows) + 8 if is_sparse else 4 * n_features
     few = max(8192, -(-n_rows // 2000))
+    if 256 * size > 16 * CHUNK_BYTES:  # very wide rows
+        return max(1, 16 * CHUNK_BYTES // size)
     rows = min(max(256, CHUNK_BYTES // max(1, size)), few)
     return max(256, rows - rows % 256)
 

@@ -8,8 +8,6 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, match_names
 from dcsvm_dask.readers.frames import is_frame, memory_source
@@ -19,6 +17,7 @@ from dcsvm_dask.readers.source import Block, Reading, Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.predictions import label_array
 
 
 class DataSetSource:
@@ -65,7 +64,7 @@ class DataSetSource:
 
     def blocks(self) -> Iterator[Block]:
         """Return the chunks in order."""
-        classes = np.array(self._data.classes)
+        classes = label_array(self._data.classes)
         for start, stop in pairwise(self._data.rows.borders().tolist()):
             rows = self._data.rows.read(start, stop)
             if self._features is not None:

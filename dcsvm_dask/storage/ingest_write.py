@@ -15,7 +15,7 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.scaling import Scaling
-from dcsvm_dask.readers.source import round_block
+from dcsvm_dask.readers.source import parts_to_fill, round_block
 from dcsvm_dask.storage.distinct import count_distinct
 from dcsvm_dask.storage.hashing import fingerprint, row_hashes
 from dcsvm_dask.storage.ingest_form import Form
@@ -130,8 +130,9 @@ def _stored_blocks(
     done = 0
     for rows, raw in scan.blocks(order):
         codes = codes_of[raw]
-        stored = _store_form(rows, scan, form, scaling, loss, done)
-        yield stored, codes, row_hashes(stored, codes)
+        for start, stop, part in parts_to_fill(rows, dense=not form.is_sparse):
+            stored = _store_form(part, scan, form, scaling, loss, done + start)
+            yield stored, codes[start:stop], row_hashes(stored, codes[start:stop])
         done += codes.size
 
 

@@ -2,6 +2,10 @@
 
 A key is written whole or not at all: locally by a temporary file, fsync and rename, on object
 stores by one PUT. Folders are never renamed.
+
+Memory: a JSON object (``dataset.json``, ``run.json``, commits, ``preparation.json``) takes 2 to 5
+bytes for each byte of its text and 80 for each value, which is compared with the memory bound
+before it is parsed.
 """
 
 from __future__ import annotations
@@ -20,12 +24,17 @@ from zarr.abc.store import Store
 from zarr.storage import FsspecStore, LocalStore
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.memory import check_bound, show_size
 from dcsvm_dask.readers.urls import check_place, check_writable, is_url, is_web
 from dcsvm_dask.storage.files import create_file, replace_file, sync_file, sync_folder
 from dcsvm_dask.storage.object_store import PatientStore, on_store, read_intact
 
 SEAL = "checksum"
 """The key of a sealed JSON object that holds the checksum of all others."""
+SMALL_JSON = 1 << 20
+"""Bytes of text that fit into any memory."""
+JSON_VALUE = 80
+"""Bytes that a value of a JSON object takes in memory beside its text, at most."""
 _LONGEST_NAME = 255
 
 
@@ -191,7 +200,7 @@ class Location:
     def _read_json(self, sealed: bool) -> dict[str, Any]:
         try:
             # ValueError: no UTF-8, no JSON, or a number of thousands of digits.
-            value = json.loads(self.read_bytes())
+            value = json.loads(self.json_text())
             if isinstance(value, dict) and (sealed or SEAL in value):
                 found = value.pop(SEAL, None)
                 if found != _checksum(value):
@@ -203,6 +212,18 @@ class Location:
         if not isinstance(value, dict):
             raise InputError(f"{self}: damaged: a JSON object was expected")
         return value
+
+    def json_text(self) -> bytes:
+        """Return the text of a JSON object; `InputError` above the memory bound."""
+        what = "an object of {}"
+        if self.is_local and (size := Path(self.url).stat().st_size) > SMALL_JSON:
+            check_bound(2 * size, self.url, what.format(show_size(size)))
+        data = self.read_bytes()
+        if len(data) > SMALL_JSON:
+            values = sum(data.count(mark) for mark in (b",", b"[", b"{", b":"))
+            text = len(data) * (2 if data.isascii() else 5)
+            check_bound(text + JSON_VALUE * values, self.url, what.format(show_size(len(data))))
+        return data
 
     def write_json(self, value: dict[str, Any]) -> None:
         """Write a JSON object whole or not at all."""

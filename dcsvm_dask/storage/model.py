@@ -1,7 +1,11 @@
-"""Saved models: arrays and the record of the node that wrote them, never code."""
+"""Saved models: arrays and the record of the node that wrote them, never code.
+
+Memory: that of a model's arrays, which `check_model` compares with the memory bound.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,7 +20,8 @@ from dcsvm_dask.models.classes import MODELS
 from dcsvm_dask.models.committee import Committee
 from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.storage.arrays import write_array
+from dcsvm_dask.readers.memory import check_bound
+from dcsvm_dask.storage.arrays import open_array, write_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Committed, Record
@@ -108,6 +113,22 @@ def write_whole(attempt: Attempt, model: Model) -> Record:
         vote=model.vote,
         features=model.features,
     )
+
+
+def check_model(node: Committed) -> None:
+    """Refuse the model that a node wrote if its arrays take more than the memory bound.
+
+    Raises
+    ------
+    InputError
+    """
+    described = [key for key in node.keys if re.fullmatch(rf"{MODEL}/.*zarr\.json", key)]
+    total = 0
+    for key in described:
+        place = node.place / key.removesuffix("/zarr.json")
+        if (node.place / key).read_json().get("node_type") == "array":
+            total += open_array(place).nbytes
+    check_bound(total, f"{node.place}/{MODEL}", "the model")
 
 
 def read_any(node: Committed, kernel: Kernel) -> AnyModel:

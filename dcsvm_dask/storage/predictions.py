@@ -372,12 +372,14 @@ def open_predictions(
 
 
 def label_array(classes: list[Label]) -> NDArray[Any]:
-    """Return class labels as an array: int64, float64 or strings."""
-    if all(isinstance(c, int) for c in classes):
+    """Return class labels as an array: int64, float64, or strings where neither holds all."""
+    if all(isinstance(c, int) and -(2**63) <= c < 2**63 for c in classes):
         return np.array(classes, dtype=np.int64)
-    if any(isinstance(c, str) for c in classes):
-        return np.array([str(c) for c in classes])
-    return np.array(classes, dtype=np.float64)
+    if not any(isinstance(c, str) for c in classes):
+        values = np.array([float(c) for c in classes])
+        if values.tolist() == classes:  # whole numbers above 2^53 may have no float
+            return values
+    return np.array([str(c) for c in classes])
 
 
 def _is_predictions(place: Location) -> bool:

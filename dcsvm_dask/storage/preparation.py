@@ -17,7 +17,7 @@ from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.labels import Label, canonical, plain
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import ARCHIVES
-from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset import DataSet, are_labels
 from dcsvm_dask.storage.run import RunFolder
 
 NAME = "preparation.json"
@@ -105,12 +105,16 @@ class Preparation:
         try:
             if value["format"] != FORMAT:
                 raise InputError(f"{place}: has the format {value['format']!r}, not {FORMAT!r}")
+            if not are_labels(value["classes"]) or len(value["classes"]) < 2:
+                raise InputError(f"{place}: damaged: classes {value['classes']!r:.80}")
             scaling = value["scaling"]
             if scaling is not None:
                 arrays = {
                     name: np.array(values, dtype=np.float64)
                     for name, values in scaling["arrays"].items()
                 }
+                if any(a.shape != (value["n_features"],) for a in arrays.values()):
+                    raise InputError(f"{place}: damaged: scaling of other features")
                 scaling = Scaling.from_arrays(arrays, scaling)
             return cls(
                 classes=list(value["classes"]),
@@ -122,7 +126,7 @@ class Preparation:
                 reading=dict(value["reading"]),
                 feature_names=value["feature_names"],
             )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"{place}: damaged: {error!r}") from error

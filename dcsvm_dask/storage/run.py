@@ -318,7 +318,7 @@ class RunFolder:
             # Arrays are deleted by this name, so it must not lead out of the stage.
             if "/" in attempt or not attempt.startswith(f"{node}.") or not isinstance(record, dict):
                 raise ValueError(attempt)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"{place}: damaged commit object; delete it to do that step again"
             ) from error

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import json
 import lzma
+import os
 import re
+import shutil
 import struct
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from importlib import resources
@@ -23,15 +25,9 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.labels import LabelTable
-from dcsvm_dask.readers.open import open_source, source_parts
-from tests.strategies import check_told, damaged, damaged_json, fuzz, inputs, noise
-
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": lambda data: gzip.compress(data, mtime=0),
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-}
+from dcsvm_dask.readers.open import open_source
+from tests.readers.fuzzing import KINDS, PACKERS, npy, read
+from tests.strategies import damaged, damaged_json, fuzz, inputs, noise
 
 
 @pytest.fixture(scope="session")
@@ -48,30 +44,6 @@ def pairs(shared_data: Any) -> bytes:
     text = io.BytesIO()
     dump_svmlight_file(archive["X_train"][:25], archive["y_train"][:25], text, zero_based=False)
     return text.getvalue()
-
-
-def read(path: Path, **options: Any) -> tuple[Any, Any] | None:
-    """Read a file whole and check what came out; None if it was refused with its name."""
-    try:
-        found = []
-        for part in source_parts(str(path)):
-            source = open_source(path, part=part, **options)
-            labels = LabelTable(source.name)
-            for rows, values in source.blocks():
-                assert rows.dtype in (np.float32, np.float64)
-                assert np.isfinite(rows.data if sparse.issparse(rows) else rows).all()
-                if sparse.issparse(rows):
-                    rows.check_format()
-                    assert rows.has_canonical_format
-                if values is not None:
-                    assert values.shape == rows.shape[:1]
-                    codes = labels.add(values)
-                    assert codes.size == 0 or 0 <= codes.min() <= codes.max() < len(labels.labels)
-                found.append((rows, values))
-        return found[0] if len(found) == 1 else None
-    except InputError as error:
-        check_told(error, str(path))
-        return None
 
 
 def check_files(path: Path, **options: Any) -> Callable[[bytes], None]:
@@ -190,12 +162,6 @@ def test_packed_files(count: int, ending: str, table: bytes, tmp_path: Path) -> 
         damaged(packed), cuts, two, st.binary(max_size=50).map(lambda b: packed[:6] + b)
     )
     fuzz(check_files(tmp_path / f"rows.csv{ending}"), files, count)
-
-
-def npy(values: Any) -> bytes:
-    file = io.BytesIO()
-    np.save(file, values)
-    return file.getvalue()
 
 
 def headed(text: str, version: int = 1, size: int | None = None) -> bytes:
@@ -356,3 +322,38 @@ def test_labels_behind_a_codec_that_unpickles(tmp_path: Path) -> None:
     (home / "y/.zarray").write_text(json.dumps(about))
     with pytest.raises(InputError, match="y: holds pickled objects, which are not loaded"):
         open_source(home)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and reads the memory of a process")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hundred_thousand_inputs_in_two_gibibytes(kind: str, tmp_path: Path) -> None:
+    """100,000 inputs of all kinds together: a reader takes no more memory than it may, and ends.
+
+    Some four minutes of one core. The limit is one of address space, of which the process
+    takes 0.6 GiB before it reads anything. What fails is kept, with how to read it again.
+    """
+    count = KINDS[kind][1]
+    half = count // 2
+    words = {**os.environ, "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+    # Half of them with the usual bound, half with the least one.
+    for first, stop, bound in ((0, half, 1 << 30), (half, count, 256 << 20)):
+        home = tmp_path / str(bound)
+        home.mkdir()
+        words["DCSVM_MEMORY_BOUND"] = str(bound)
+        command = [sys.executable, "-m", "tests.readers.fuzzing", kind, str(first), str(stop)]
+        done = subprocess.run(
+            [*command, str(home)], capture_output=True, text=True, env=words, timeout=600
+        )
+        last = (home / "number").read_text() if (home / "number").exists() else "none"
+        again = f"{bound=}: input {last} of {kind} lies in {home}; {' '.join(command)} {home}"
+        assert done.returncode == 0, f"{again}\n{done.stderr[-8000:]}"
+        found = json.loads(done.stdout.splitlines()[-1])
+        assert found["failed"] == 0, f"{again}\n{done.stderr[-8000:]}"
+        assert found["read"] == stop - first
+        assert found["grown"] <= bound, f"{again}: took {found['grown'] / 2**20:.0f} MiB"
+        shutil.rmtree(home)
+
+
+def test_kinds_of_inputs_make_a_hundred_thousand() -> None:
+    assert sum(count for _, count in KINDS.values()) == 10**5
