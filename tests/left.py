@@ -33,3 +33,5 @@ def take_over(run: Run) -> None:
     place = Location.of(run)
     number = 1 + max(int(name.split("-")[0]) for name in claim_names(place))
     (place / "lock" / f"{number:06d}-0123456789ab.json").write_json({})
+    for name in claim_names(place)[:-1]:
+        (place / "lock" / f"{name}.json").delete()

@@ -99,6 +99,8 @@ def go_on(
         if goals == before and read_state(folder).get("state") == "complete":
             done = f"{folder.place} is complete already: nothing to do"
             Announcer(folder.place.url, follow).say(done)
+            if dataset.url != folder.header["data"]["url"]:
+                folder = folder.changed(data_url=dataset.url)
             return Run(folder)
         following = reported(folder, follow) if report else follow
 

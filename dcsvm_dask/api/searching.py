@@ -175,7 +175,7 @@ def refitted(run: Run, execution: Execution, spent: float, **how: Any) -> Run:
         execution = replace(execution, time_budget=left)
     place = run.folder.place / BEST
     if (place / "run.json").exists():
-        go_on(place, execution, **how)
+        go_on(place, execution, data=header["data"]["url"], **how)
         return run
     found = results(run.folder)
     best = next(row for row in found if row["best"])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dcsvm_dask.checks import check, is_a
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import InputError, OwnershipLostError
 from dcsvm_dask.graphs.compressed import Compressed
 from dcsvm_dask.graphs.graph import COMMIT
 from dcsvm_dask.kernels import Rows, is_sparse, kernel_product
@@ -328,7 +328,10 @@ def _new_folder(out: Location) -> Iterator[Ownership]:
     try:
         with FolderLock(out) as lock:
             try:
+                refuse_foreign(out)
                 yield lock.ownership
+            except OwnershipLostError:  # what is there now is not this process's
+                raise
             except BaseException:
                 for name in ("sample", "stages", "preparation.json", STATE):
                     (out / name).delete()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, OwnershipLostError
+from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError
 from dcsvm_dask.graphs.features import KINDS
 from dcsvm_dask.graphs.graph import Outcome
 from dcsvm_dask.graphs.methods import BEGUN
@@ -144,24 +144,31 @@ def carry_run(
         if is_full(error) and not isinstance(error, DcsvmError):  # which has told it already
             raise disk_full(run.place.url, str(error)) from error
         raise
-    if outcome is None:
-        write_state(run, ending["state"], ending["message"])
-    else:
-        write_state(
-            run,
-            ending["state"],
-            converged=outcome.converged,
-            stage=outcome.stage,
-            start_seconds=ready - begin,
-            run_seconds=done - ready,
-        )
-    announcer.end(**ending)
+    try:
+        if outcome is None:
+            write_state(run, ending["state"], ending["message"])
+        else:
+            write_state(
+                run,
+                ending["state"],
+                converged=outcome.converged,
+                stage=outcome.stage,
+                start_seconds=ready - begin,
+                run_seconds=done - ready,
+            )
+    except OSError as error:
+        ending = how_it_breaks_off(run, error)
+        if is_full(error):
+            raise disk_full(run.place.url, str(error)) from error
+        raise
+    finally:
+        announcer.end(**ending)
 
 
 def _leave(run: RunFolder, ending: dict[str, Any]) -> None:
     """Write how a process leaves a run that it does not bring to its end, if it can."""
-    # A full disk takes nothing; a run that was lost is not this process's to write.
-    with contextlib.suppress(OSError, OwnershipLostError):
+    # A full disk or a store that is away takes nothing; a run that was lost is not to be written.
+    with contextlib.suppress(OSError, DcsvmError):
         write_state(run, ending["state"], ending["message"])
 
 

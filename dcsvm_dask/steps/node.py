@@ -48,6 +48,7 @@ def run_node(
     done = run.find(stage, node)
     if done is not None:
         return done.record
+    run.check_owner()  # before the work, not only after it
     clock = time.process_time if resources.runs_alone() else time.thread_time
     begin, busy, began = time.perf_counter(), clock(), time.time()
     attempt: Attempt = run.attempt(stage, node)
@@ -65,8 +66,12 @@ def run_node(
         if attempt.commit(record):
             return record
     except Exception:
-        with contextlib.suppress(Exception):  # what is told is why the step failed
-            attempt.place.delete()
+        # A commit may stand although its answer was lost; where that cannot be seen, the arrays
+        # stay until the stage is swept.
+        with contextlib.suppress(Exception):
+            done = run.find(stage, node)
+            if done is None or done.attempt != attempt.place.name:
+                attempt.place.delete()
         raise
     attempt.place.delete()
     done = run.find(stage, node)

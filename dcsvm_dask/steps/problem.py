@@ -161,13 +161,13 @@ def seen_by(data: DataSet, method: str, options: Record, seed: int) -> Data:
 def data_rows(run: RunFolder) -> CachedRows | SelectedRows:
     """Return the rows of the run's training data; those read last stay until they are arranged."""
     data = data_of(run)
-    rows = _cached_rows(data.url, data.fingerprint)
+    rows = _cached_rows(data.url, data.attempt)
     return SelectedRows(rows, data.index) if isinstance(data, SampledDataSet) else rows
 
 
 @lru_cache(maxsize=1)
-def _cached_rows(url: str, fingerprint: str) -> CachedRows:
-    del fingerprint  # part of the cache's key: other data under the same name
+def _cached_rows(url: str, attempt: str) -> CachedRows:
+    del attempt  # part of the cache's key: data that were ingested again under the same name
     return CachedRows(DataSet.open(url).rows, cache_bytes())
 
 

@@ -13,7 +13,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from zarr.abc.store import Store
@@ -21,13 +21,16 @@ from zarr.storage import WrapperStore
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.object_store import read_intact
 
 Keys = Mapping[str, tuple[int, int]]
 """Size in bytes and CRC-32 of each object, by its key below a folder."""
 
+SMALL_BYTES = 64 << 10
+"""Objects up to this size are compared where they are read."""
 MOST_COMPARED = 1 << 20
 """Objects that a process remembers to have compared."""
-_compared: set[tuple[str, int, int]] = set()
+_compared: set[int] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,12 @@ class Checksums:
         self.compare(key, data)
         return data
 
+    def read_json(self) -> dict[str, Any]:
+        """Return the metadata of the folder, a Zarr group or array; see `read`."""
+        read = partial(self.read, "zarr.json")
+        found: dict[str, Any] = json.loads(read_intact(read) if self.place.is_remote else read())
+        return found
+
     def compare(self, key: str, data: Any) -> None:
         """Compare the bytes of an object.
 
@@ -86,7 +95,7 @@ class Checksums:
             If they are not those that were committed by this key.
         """
         size, crc = self.keys[self.prefix + key]
-        mark = (f"{self.place}/{key}", size, crc)
+        mark = hash((f"{self.place}/{key}", size, crc))
         if len(data) == size and (mark in _compared or zlib.crc32(data) == crc):
             if len(_compared) >= MOST_COMPARED:
                 _compared.clear()
@@ -115,7 +124,11 @@ class _CheckedStore(WrapperStore[Store]):
         data = await self._store.get(key, prototype)
         if data is None:
             raise InputError(f"{self._checksums.place}/{key}: damaged: it is missing")
-        await asyncio.to_thread(self._checksums.compare, key, data.as_buffer_like())
+        content = data.as_buffer_like()
+        if len(content) <= SMALL_BYTES:  # a change of threads would take longer
+            self._checksums.compare(key, content)
+        else:
+            await asyncio.to_thread(self._checksums.compare, key, content)
         return data
 
 

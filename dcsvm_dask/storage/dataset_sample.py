@@ -29,7 +29,7 @@ class SampledDataSet:
 
     def __init__(self, data: DataSet, index: NDArray[np.int64]) -> None:
         self.data, self.index = data, index
-        self.url, self.fingerprint = data.url, data.fingerprint
+        self.url, self.fingerprint, self.attempt = data.url, data.fingerprint, data.attempt
         self.n_rows, self.n_features = len(index), data.n_features
         self.is_sparse, self.chunk_rows = data.is_sparse, data.chunk_rows
         self.n_distinct = min(len(index), data.n_distinct)

@@ -16,7 +16,7 @@ import numpy as np
 import zarr
 
 import dcsvm_dask
-from dcsvm_dask.errors import DcsvmWarning, InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label, canonical, choose_classes
@@ -164,14 +164,17 @@ def ingest(
     if weighed is None and own is not None:
         weighed = Weights.of(own)
 
+    lock = FolderLock(place, "data set")
+
     def tell(line: str) -> None:
+        lock.check_heartbeat()
         if report is not None:
             report(masked(line))
 
     attempt = f"parts-{uuid.uuid4().hex[:12]}"
     with contextlib.ExitStack() as stack:
         stack.callback(place.delete_if_empty)
-        stack.enter_context(FolderLock(place, "data set"))
+        stack.enter_context(lock)
         _refuse_others(place, overwrite)
         statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
         loss = RoundingLoss()
@@ -241,10 +244,11 @@ def ingest(
                 about["positive"] = [canonical(p) for p in positive]
             for said in about["warnings"]:
                 warnings.warn(DcsvmWarning(said), stacklevel=2)
-            _commit(place, held, form, parts, about)
+            _commit(lock, place, held, form, parts, about)
         except BaseException:
             held.delete()
             raise
+        lock.check()
         for name in place.list():
             # What an overwritten data set or a killed ingest left.
             if re.fullmatch(ATTEMPT, name) and name != attempt:
@@ -291,6 +295,7 @@ def _refuse_others(place: Location, overwrite: bool) -> None:
 
 
 def _commit(
+    lock: FolderLock,
     place: Location,
     held: RecordedPlace,
     form: Form,
@@ -324,6 +329,12 @@ def _commit(
         "parts": parts,
         **more,
     }
+    if gone := held.written.keys() - held.keys().keys():
+        raise RunError(
+            f"{held}: {min(gone)} was deleted while it was written; another process seems to "
+            "ingest there, too"
+        )
+    lock.check()
     (place / COMMIT).write_json(seal(about))
 
 

@@ -48,6 +48,8 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.processes import is_running, this_process
 
 LOCK = "lock"
+NAMED_BY_CLAIM = ("state", "journal")
+"""Folders in which each owner keeps an object under the name of its claim; the last one counts."""
 HEARTBEAT_SECONDS = 10.0
 STALE_SECONDS = 60.0
 WATCH_SECONDS = 2 * HEARTBEAT_SECONDS
@@ -55,6 +57,8 @@ WATCH_SECONDS = 2 * HEARTBEAT_SECONDS
 SETTLE_SECONDS = 2.0
 """Between writing a claim and looking at the others, where listings may be some seconds old."""
 LOOK_AGAIN_SECONDS = 0.2
+DECIDE_SECONDS = SETTLE_SECONDS + 5.0
+"""How long a process that asks for a folder may take to get it or to take its claim back."""
 TRIES = 8
 """How often a process asks again that has met another one asking."""
 PAUSE_SECONDS = (0.05, 0.5)
@@ -213,7 +217,7 @@ class FolderLock:
             raise InputError(
                 f"{self._place}: the {self._what} is in use by {living}; stop that process first"
             )
-        number = 1 + max((claim.number for claim in before.values()), default=0)
+        number = 1 + _last_number(self._place)
         now = time.time()
         owner = {
             "user": _user(),
@@ -236,16 +240,18 @@ class FolderLock:
                 and claim.owner["beat"] == before[claim.name].owner["beat"]
                 for claim in others
             )
+            if alone:
+                for claim in others:
+                    # One that may not be deleted is that of a dead process, with a lower number.
+                    with contextlib.suppress(PermissionError):
+                        _object(self._place, claim.name).delete()
+                return True
         except BaseException:
             with contextlib.suppress(OSError, InputError):
                 self._take_back()
             raise
-        if not alone:
-            self._take_back()
-            return False
-        for claim in others:
-            _object(self._place, claim.name).delete()
-        return True
+        self._take_back()
+        return False
 
     def _living(self, claims: list[Claim]) -> Claim | None:
         """Return a claim that holds the folder, after watching those whose hearts look still."""
@@ -275,17 +281,17 @@ class FolderLock:
         (self._place / LOCK).delete_if_empty()
 
     def _beat(self) -> None:
-        missing = False
+        doubtful = False
         while not self._stop.wait(HEARTBEAT_SECONDS):
             try:
-                names = claim_names(self._place)
-                gone = self.name not in names
-                if _higher(names, self.name) or (gone and missing):
+                if _owns(claim_names(self._place), self.name):
+                    doubtful = False
+                    self._write()
+                elif doubtful:
                     self.lost.set()
                     return
-                missing = gone
-                if not gone:
-                    self._write()
+                else:  # a claim that is taken back again, or a listing that was cut short
+                    doubtful = True
             except Exception:  # noqa: BLE001
                 # Storage is away for a moment, whatever its client calls that; a heart that
                 # stops would give the folder away. The next beat may reach it.
@@ -307,17 +313,21 @@ class Ownership:
 def check_claim(place: Location, name: str, what: str = "run") -> None:
     """Make sure that a claim still owns its folder; any process may ask, on any host.
 
+    While another process asks for the folder this waits: that one takes its claim back, or deletes
+    this one.
+
     Raises
     ------
     OwnershipLostError
         If another process has taken the folder over, or the claim was deleted.
     """
-    names = claim_names(place)
-    if name not in names:  # a listing that was cut short says nothing yet
+    end, missing = time.monotonic() + DECIDE_SECONDS, 0
+    while not _owns(names := claim_names(place), name):
+        missing += name not in names
+        # A listing that was cut short once says nothing yet.
+        if missing > 1 or time.monotonic() > end:
+            raise _loss(place, what, _successor(place, name))
         time.sleep(LOOK_AGAIN_SECONDS)
-        names = claim_names(place)
-    if name not in names or _higher(names, name):
-        raise _loss(place, what, _successor(place, name))
 
 
 def claim_names(place: Location) -> list[str]:
@@ -396,6 +406,16 @@ def _time(value: Any) -> float:
 
 def _object(place: Location, name: str) -> Location:
     return place / LOCK / f"{name}.json"
+
+
+def _owns(names: list[str], name: str) -> bool:
+    return name in names and not _higher(names, name)
+
+
+def _last_number(place: Location) -> int:
+    """Return the highest number of a claim, also of those whose owners left something else."""
+    names = [name for folder in (LOCK, *NAMED_BY_CLAIM) for name in (place / folder).list()]
+    return max((int(found[1]) for name in names if (found := _NAME.fullmatch(name))), default=0)
 
 
 def _higher(names: list[str], name: str) -> list[str]:

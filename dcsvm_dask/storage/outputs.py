@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import AccessError, InputError
 from dcsvm_dask.storage.location import Location
 
 MARKS = {"run.json": "run", "dataset.json": "data set"}
@@ -59,10 +59,17 @@ def refuse_inside(place: Location, what: str = "out") -> None:
     """
     for folder in _folders(place):
         for mark, kind in MARKS.items():
-            if (folder / mark).exists():
+            if _is_there(folder / mark):
                 raise InputError(
                     f"{what}: {place} lies inside the {kind} {folder}; name a place outside of it"
                 )
+
+
+def _is_there(mark: Location) -> bool:
+    try:
+        return mark.exists()
+    except AccessError:  # of a folder above that somebody else owns
+        return False
 
 
 def _folders(place: Location) -> Iterator[Location]:

@@ -55,10 +55,21 @@ def is_running(process: dict[str, Any]) -> bool | None:
     try:
         state, ticks = _state_and_ticks(Path(f"/proc/{process['pid']}/stat").read_text())
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return None if _exists(process["pid"]) else False
     except (OSError, ValueError):
         return None
     return ticks == process["ticks"] and state not in "ZX"
+
+
+def _exists(pid: int) -> bool:
+    """Return whether there is such a process, which /proc may hide from other users."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 def _state_and_ticks(stat: str) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from typing import Any
 from zarr.abc.store import Store
 from zarr.storage import WrapperStore
 
+from dcsvm_dask.storage.checksums import SMALL_BYTES
 from dcsvm_dask.storage.location import Location
 
 
@@ -70,7 +71,9 @@ class _RecordingStore(WrapperStore[Store]):
 
     async def set(self, key: str, value: Any) -> None:
         """Write an object."""
-        crc = await asyncio.to_thread(zlib.crc32, value.as_buffer_like())
+        content = value.as_buffer_like()
+        small = len(content) <= SMALL_BYTES
+        crc = zlib.crc32(content) if small else await asyncio.to_thread(zlib.crc32, content)
         await self._store.set(key, value)
         self._written[self._prefix + key] = (len(value), crc)
 

@@ -249,9 +249,9 @@ def open_rows(place: Location, checksums: Checksums | None = None) -> RowArray:
         If there are none, the write did not end, or the place holds something else.
     """
     try:
-        if checksums is not None:
-            checksums.read("zarr.json")
-        described = (place / "zarr.json").read_json()
+        described = (
+            (place / "zarr.json").read_json() if checksums is None else checksums.read_json()
+        )
     except FileNotFoundError as error:
         raise InputError(f"{place}: no rows there") from error
     meta = described.get("attributes")

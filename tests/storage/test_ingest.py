@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import MinMaxScaler
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.storage import ingest as module
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.ingest import ingest
@@ -272,6 +273,30 @@ def test_an_existing_data_set_is_kept(tmp_path: Path) -> None:
     second = ingest((X[:100], Y[:100]), tmp_path / "a.zarr", overwrite=True)
     assert second.n_rows == 100
     assert len([p for p in (tmp_path / "a.zarr").iterdir() if p.name.startswith("parts-")]) == 1
+
+
+@pytest.mark.parametrize("when", ["write_part", "_commit"])
+def test_an_ingest_that_lost_its_place_leaves_the_next_one_whole(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was suspended while another one came, wrote its data set, and went."""
+    place = Location.of(tmp_path / "d.zarr")
+    rows, others = (X, Y), (X[::-1].copy(), Y[::-1].copy())
+    whole = getattr(module, when)
+
+    def suspended(*arguments: Any, **words: Any) -> Any:
+        monkeypatch.undo()
+        (place / "lock").delete()
+        kept.append(ingest(others, place, overwrite=True).fingerprint)
+        return whole(*arguments, **words)
+
+    kept: list[str] = []
+    monkeypatch.setattr(module, when, suspended)
+    with pytest.raises(RunError, match=r"lost the data set|deleted while it was written"):
+        ingest(rows, place)
+    found = DataSet.open(place)
+    assert found.fingerprint == kept[0]
+    np.testing.assert_array_equal(found.rows.read(0, found.n_rows), others[0])
 
 
 def test_a_place_that_another_process_ingests_into_is_refused(tmp_path: Path) -> None:

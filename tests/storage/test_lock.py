@@ -47,6 +47,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
 @pytest.fixture(autouse=True)
 def _watch_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(lock, "DECIDE_SECONDS", 0.5)
 
 
 @pytest.fixture
@@ -316,6 +317,63 @@ def test_who_lost_the_folder_hears_of_it_from_its_heart(
         with pytest.raises(OwnershipLostError):
             held.check_heartbeat()
     assert len(claim_names(place)) == 1  # that of the new owner
+
+
+def test_a_claim_that_is_taken_back_again_is_no_loss(
+    place: Location, other_process: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process has asked at the same moment, seen the owner, and gone."""
+    monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.01)
+    with FolderLock(place) as held:
+        rival = place / "lock" / f"{held.name.split('-')[0]}-0123456789ab.json"
+        for _ in range(5):
+            rival.write_json(owner_of(other_process))
+            gone = threading.Timer(0.03, rival.delete)
+            gone.start()
+            held.check()  # waits until it is decided
+            assert not rival.exists()
+            time.sleep(0.07)
+        assert not held.lost.is_set()
+
+
+def test_numbers_go_on_where_claims_were_deleted(place: Location) -> None:
+    (place / "state" / "000007-0123456789ab.json").write_json({})
+    (place / "journal" / "000003-0123456789ab.json").write_json({})
+    with FolderLock(place) as held:
+        assert held.name.startswith("000008-")
+
+
+def test_a_process_that_proc_hides_is_judged_by_its_heartbeat(
+    other_process: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_text
+
+    def hidden(self: Path, *how: Any, **more: Any) -> str:
+        if str(self) == f"/proc/{other_process['pid']}/stat":
+            raise FileNotFoundError(str(self))
+        return read(self, *how, **more)
+
+    assert is_running(other_process)
+    monkeypatch.setattr(Path, "read_text", hidden)
+    assert is_running(other_process) is None
+
+
+def test_a_claim_is_taken_back_where_asking_fails(
+    place: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(place, owner_of({**this_process(), "ticks": 0}))
+    delete = Location.delete
+
+    def refuse(self: Location) -> None:
+        if self.name.startswith("000001-"):
+            raise OSError(5, "Input/output error")
+        delete(self)
+
+    monkeypatch.setattr(Location, "delete", refuse)
+    with pytest.raises(InputError, match="nothing can be written there"):
+        FolderLock(place).__enter__()
+    assert [name.split("-")[0] for name in claim_names(place)] == ["000001"]
 
 
 def test_a_claim_that_was_deleted_is_a_loss(
