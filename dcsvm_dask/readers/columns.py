@@ -204,10 +204,8 @@ def _by_name(path: str, names: Sequence[str], wanted: Sequence[str], label: str 
     others = [k for k in range(len(names)) if k not in taken]
     if label is not None:
         found = [k for k in others if names[k] == label]
-    elif len(others) > 1:  # the label of the training data had no name
+    else:  # the label of the training data had no name
         found = [k for k in others if names[k].strip().lower() in LABEL_NAMES]
-    else:
-        found = others
     return Layout(found[0] if len(found) == 1 else None, features, list(wanted))
 
 
@@ -216,6 +214,11 @@ def _later_label(
 ) -> int | None:
     """Return the label of a table that is matched by position."""
     if columns == expected.n_features:
+        if expected.label is not None and names is not None and expected.label in names:
+            raise InputError(
+                f"{path}: its {columns} columns are taken for the features, but one of them is "
+                f"{expected.label!r}, the label of the training data; leave it out"
+            )
         return None
     if columns != expected.n_features + 1:
         raise InputError(
@@ -225,5 +228,11 @@ def _later_label(
     if names is not None and expected.label in names:
         return list(names).index(str(expected.label))
     if expected.position is not None:
+        usual = [name for name in names or () if name.strip().lower() in LABEL_NAMES]
+        if names is not None and usual and names[expected.position] not in usual:
+            raise InputError(
+                f"{path}: the label may be {names[expected.position]!r}, in the place that it has "
+                f"in the training data, or {usual[0]!r}; leave out or rename one of them"
+            )
         return expected.position
     return label_position(path, columns, names, None)

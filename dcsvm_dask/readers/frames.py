@@ -109,7 +109,10 @@ class FrameSource:
         if missing.any():
             row = start + int(np.flatnonzero(missing)[0])
             raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
-        return np.array(series.to_list())
+        values = series.to_list()
+        if any(isinstance(value, str) for value in values):  # never as wide as the longest one
+            return np.array([str(value) for value in values], dtype=object)
+        return np.array(values)
 
 
 def is_frame(X: Any) -> bool:

@@ -30,6 +30,8 @@ class LabelTable:
     ----------
     name : str
         The source, for messages.
+    first_row : int, default 0
+        The row of the first label.
 
     Attributes
     ----------
@@ -41,12 +43,12 @@ class LabelTable:
         The first row that has it, from 0.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, first_row: int = 0) -> None:
         self.name = name
         self.labels: list[Label] = []
         self.counts: list[int] = []
         self.first_rows: list[int] = []
-        self.n_rows = 0
+        self.n_rows = first_row
         self._codes: dict[Label, int] = {}
 
     def add(self, labels: NDArray[Any]) -> NDArray[np.int32]:

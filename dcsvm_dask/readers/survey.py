@@ -15,8 +15,10 @@ from dcsvm_dask.readers.statistics import Ranges, Vector
 LEAST_ROWS = 20
 """Rows from which on the values 0..n-1 or 1..n are hardly an accident."""
 
-SPARSE_COLUMNS = 64
-"""First columns of sparse rows whose ranges are collected."""
+MOST_COLUMNS = 4096
+"""Columns of dense rows that are looked at one by one."""
+WIDE_COLUMNS = 64
+"""First columns of sparse and of wider rows, whose ranges are collected."""
 
 _UNNAMED = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
 """Names that pandas and pyarrow give an index when they write it."""
@@ -37,12 +39,12 @@ class Survey:
 
     def update(self, rows: Rows) -> None:
         """Take a block of rows in."""
-        # Sparse rows may have billions of columns; none of them is looked at as an index.
-        self._ranges.update(rows[:, :SPARSE_COLUMNS] if sparse.issparse(rows) else rows)
+        # Sparse and wide rows may have billions of columns; none of them is looked at as an index.
+        wide = sparse.issparse(rows) or rows.shape[1] > MOST_COLUMNS
+        self._ranges.update(rows[:, :WIDE_COLUMNS] if wide else rows)
         self._n_rows += rows.shape[0]
         if self._possible is None:
-            dense = not sparse.issparse(rows)
-            self._possible = np.arange(rows.shape[1] if dense else 0)
+            self._possible = np.arange(0 if wide else rows.shape[1])
             self._sums = np.zeros(self._possible.size)
         for part in (rows[:64], rows) if self._possible.size else ():
             self._keep([_are_distinct_whole(part[:, j]) for j in self._possible.tolist()])

@@ -72,8 +72,7 @@ class TableSource:
     ) -> None:
         self.name, self._encoding = path, encoding
         text, codec = read_top(path, encoding)
-        wanted = None if expected is None else expected.names
-        self._head: TableHead = read_table_head(path, text, label, header, wanted)
+        self._head: TableHead = read_table_head(path, text, label, header, expected)
         columns, names = self._head.columns, self._head.names
         layout = lay_out(path, columns, names, label=label, expected=expected, drop=drop)
         self.n_features: int | None = len(layout.features)
@@ -112,8 +111,10 @@ class TableSource:
 
     def _parse(self, text: NDArray[np.uint8], line: int) -> tuple[Rows, NDArray[Any] | None]:
         end = text.size - 16
-        # A cell and what ends it take two bytes: empty lines are no rows.
-        room = min(count_lines(text, end), end // (2 * self._head.columns)) + 1
+        # A cell that is read takes two bytes with what ends it, one that is left out may be empty,
+        # and empty lines are no rows.
+        row_bytes = self._head.columns + int(np.count_nonzero(self._targets != parse.LEFT_OUT))
+        room = min(count_lines(text, end), end // row_bytes) + 1
         assert self.n_features is not None
         rows: NDArray[Any] = np.empty((room, self.n_features), self._form)
         labels, keys = np.empty(room), np.empty(room, np.uint64)

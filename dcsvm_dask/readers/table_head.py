@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import LABEL_NAMES, label_position
+from dcsvm_dask.readers.columns import LABEL_NAMES, Expected, label_position
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ def read_table_head(
     text: str,
     label: str | int | None,
     header: bool | None,
-    wanted: Sequence[str] | None = None,
+    expected: Expected | None = None,
 ) -> TableHead:
     """Find out how a table is written.
 
@@ -44,8 +43,8 @@ def read_table_head(
     header : bool or None
         Whether the first line holds names. None: it does if the label is named by a word, or if
         none of its features is a number, or it has all names that are wanted.
-    wanted : sequence of str, optional
-        Names of features that a model needs.
+    expected : Expected, optional
+        What the training table had, for a table that comes later.
 
     Raises
     ------
@@ -65,8 +64,8 @@ def read_table_head(
     if not cells:
         raise InputError(f"{path}, line {first + 1}: holds no cells; remove it")
     if header is None:
-        has_wanted = wanted is not None and set(wanted) <= set(cells)
-        header = commented or has_wanted or _is_header(path, cells, label)
+        named = expected is not None and _has_names(cells, expected)
+        header = commented or named or _is_header(path, cells, label, expected)
     # pandas calls such columns so, and the index that it writes is one.
     names = [cell or f"Unnamed: {k}" for k, cell in enumerate(cells)] if header else None
     return TableHead(delimiter, len(cells), names, first + 1 if header else first)
@@ -94,10 +93,32 @@ def _cells(path: str, line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
-def _is_header(path: str, cells: list[str], label: str | int | None) -> bool:
+def _has_names(cells: list[str], expected: Expected) -> bool:
+    """Return whether a line holds the names of all features.
+
+    Names may be numbers, as those of a frame that was made from an array: then a line of values
+    could be taken for them, unless it has all of them in order and nothing else but the label.
+    """
+    wanted = list(expected.names or ())
+    if not wanted or not set(wanted) <= set(cells):
+        return False
+    if not all(map(_is_number, wanted)):
+        return True
+    others = [cell for cell in cells if not _is_number(cell)]
+    return [cell for cell in cells if _is_number(cell)] == wanted and len(others) <= 1
+
+
+def _is_header(
+    path: str, cells: list[str], label: str | int | None, expected: Expected | None
+) -> bool:
     if isinstance(label, str) and not _is_number(label):
         return True
-    place = label_position(path, len(cells), None, label) if len(cells) > 1 else None
+    place = None
+    if expected is not None and expected.position is not None:
+        if len(cells) == expected.n_features + 1:
+            place = expected.position
+    elif len(cells) > 1 and (expected is None or len(cells) != expected.n_features):
+        place = label_position(path, len(cells), None, label)
     features = [_is_number(cell) for k, cell in enumerate(cells) if k != place]
     if not any(features) and features:
         return True

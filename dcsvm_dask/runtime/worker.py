@@ -72,6 +72,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         self._threads = threads
         self._run = run
         self._package = installed()
+        self._limited: set[str] = set()  # workers that this plugin prepared
 
     def setup(self, worker: Any) -> None:
         """Prepare the process that has just started, or send it away before its first task."""
@@ -86,6 +87,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
             worker.memory_manager.memory_limit or None, self._threads or worker.state.nthreads
         )
         _one_blas_thread.take()
+        self._limited.add(worker.address)
         if self._shield:
             with contextlib.suppress(ValueError):  # not the main thread: nothing to shield
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -104,8 +106,9 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
 
     def teardown(self, worker: Any) -> None:
         """Give a worker of somebody's cluster back as it was."""
-        del worker
-        _one_blas_thread.give_back()
+        if worker.address in self._limited:
+            self._limited.discard(worker.address)
+            _one_blas_thread.give_back()
 
 
 class _OneBlasThread:

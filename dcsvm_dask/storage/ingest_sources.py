@@ -52,6 +52,11 @@ class DataSetSource:
             self._features = match_names(data.url, data.feature_names, wanted)
             self.feature_names = list(wanted)
             if data.scaling is not None:
+                if data.scaling.kind == "unit" and len(self._features) != data.n_features:
+                    raise InputError(
+                        f"{data.url}: was scaled to length 1 over {data.n_features} features, of "
+                        f"which {len(self._features)} are needed; ingest its source again"
+                    )
                 self.scaling = data.scaling.of_features(self._features)
         self.n_features: int | None = len(self._features or range(data.n_features))
         self.weights = data.read_weights(0, data.n_rows)

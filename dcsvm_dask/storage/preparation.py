@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
-from dcsvm_dask.readers.labels import Label, canonical, plain
+from dcsvm_dask.readers.labels import Label, LabelTable
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import ARCHIVES
 from dcsvm_dask.storage.dataset import DataSet, are_labels
@@ -135,6 +135,8 @@ class Preparation:
         """Whether a data set's rows, or some features of them, were scaled as those of training."""
         mine, other = self.scaling, data.scaling
         if other is not None and features is not None:
+            if other.kind == "unit" and len(features) != data.n_features:
+                return False  # those rows have length 1 over other features, too
             other = other.of_features(features)
         if mine is None or other is None:
             return mine is other
@@ -155,13 +157,13 @@ class Preparation:
         InputError
             If a label is no class of the training data.
         """
-        labels = plain(labels, name)
-        distinct, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-        table = np.empty(distinct.size, np.int32)
-        for k, value in enumerate(distinct.tolist()):
-            where = f"row {first_row + int(first[k])} (counted from 0)"
-            table[k] = self._code(canonical(value), f"{name}: {where}", joined=False)
-        return table[inverse.reshape(-1)]
+        table = LabelTable(name, first_row)
+        codes = table.add(labels)
+        ours = [
+            self._code(label, f"{name}: row {row} (counted from 0)", joined=False)
+            for label, row in zip(table.labels, table.first_rows, strict=True)
+        ]
+        return np.array(ours, np.int32)[codes]
 
     def codes_of_classes(self, data: DataSet) -> NDArray[np.int32]:
         """Return the code of each class of another data set.

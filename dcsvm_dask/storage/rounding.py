@@ -21,8 +21,8 @@ share is large where the values are far from 0 and close to each other, as times
 """
 LEAST_SHARE = 1e-6
 """Rows are compared where the share is larger: others that become equal differed by so little."""
-MOST_SPARSE = 1 << 20
-"""Features of sparse rows that are compared: more of them are words or hashes, not measurements."""
+MOST_FEATURES = 1 << 20
+"""Features that are compared: more of them are words or hashes, not measurements."""
 SCALE = (
     "scale the features (--scale minmax or standard), which is done before rounding, or subtract "
     "a constant from them"
@@ -42,7 +42,7 @@ class RoundingLoss:
 
     def update(self, rows: Rows, rounded: Rows) -> None:
         """Take a block of float64 rows in, and the same rows in float32."""
-        if sparse.issparse(rows) and rows.shape[1] > MOST_SPARSE:
+        if rows.shape[1] > MOST_FEATURES:
             return
         error, low, high = _compared(rows, rounded)
         if self._error.size:
