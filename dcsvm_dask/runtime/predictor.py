@@ -222,7 +222,7 @@ class Predictor:
         writers = {"libsvm": exporting.export_libsvm, "onnx": exporting.export_onnx}
         if format not in writers:
             raise InputError(f"format: {format!r} is not possible; give {' or '.join(writers)}")
-        self._choose("exact", None, "float32")
+        self._check_size(choose_model(self.folder, "exact"))
         return writers[format](self.folder, Location.of(file), overwrite=overwrite)
 
     def compress(
@@ -302,7 +302,7 @@ class Predictor:
             If the exact model is not committed, scikit-learn is not installed or has no such
             kernel.
         """
-        self._choose("exact", None, "float32")
+        self._check_size(choose_model(self.folder, "exact"))
         return exporting.export_svc(self.folder)
 
     def scale(self, X: Any) -> Any:
@@ -328,7 +328,11 @@ class Predictor:
     def _choose(self, mode: str | None, level: int | None, precision: str) -> Choice:
         own = approximation(self.folder.header["settings"])
         choice = choose_model(self.folder, mode, level, precision, approximation=own)
+        self._check_size(choice)
+        return choice
+
+    def _check_size(self, choice: Choice) -> None:
+        """Refuse a model that takes more than the memory bound."""
         node = self.folder.find(choice.stage, "commit")
         if node is not None:
             check_model(node)
-        return choice

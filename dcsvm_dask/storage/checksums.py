@@ -77,7 +77,7 @@ class Checksums:
             data = (self.place / key).read_bytes()
         except FileNotFoundError as error:
             raise InputError(f"{self.place}/{key}: damaged: it is missing") from error
-        self.compare(key, data)
+        self.compare(key, data, anew=True)
         return data
 
     def read_json(self) -> dict[str, Any]:
@@ -86,8 +86,8 @@ class Checksums:
         found: dict[str, Any] = json.loads(read_intact(read) if self.place.is_remote else read())
         return found
 
-    def compare(self, key: str, data: Any) -> None:
-        """Compare the bytes of an object.
+    def compare(self, key: str, data: Any, *, anew: bool = False) -> None:
+        """Compare the bytes of an object, `anew` also where this process has done so before.
 
         Raises
         ------
@@ -96,7 +96,8 @@ class Checksums:
         """
         size, crc = self.keys[self.prefix + key]
         mark = hash((f"{self.place}/{key}", size, crc))
-        if len(data) == size and (mark in _compared or zlib.crc32(data) == crc):
+        known = mark in _compared and not anew
+        if len(data) == size and (known or zlib.crc32(data) == crc):
             if len(_compared) >= MOST_COMPARED:
                 _compared.clear()
             _compared.add(mark)

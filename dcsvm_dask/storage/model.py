@@ -5,6 +5,7 @@ Memory: that of a model's arrays, which `check_model` compares with the memory b
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 
@@ -21,7 +22,7 @@ from dcsvm_dask.models.committee import Committee
 from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.readers.memory import check_bound
-from dcsvm_dask.storage.arrays import open_array, write_array
+from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import Attempt, Committed, Record
@@ -125,9 +126,8 @@ def check_model(node: Committed) -> None:
     described = [key for key in node.keys if re.fullmatch(rf"{MODEL}/.*zarr\.json", key)]
     total = 0
     for key in described:
-        place = node.place / key.removesuffix("/zarr.json")
-        if (node.place / key).read_json().get("node_type") == "array":
-            total += open_array(place).nbytes
+        if json.loads(node.checksums.read(key)).get("node_type") == "array":
+            total += node.open_array(key.removesuffix("/zarr.json")).nbytes
     check_bound(total, f"{node.place}/{MODEL}", "the model")
 
 

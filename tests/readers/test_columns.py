@@ -96,7 +96,8 @@ def test_without_names_the_place_counts() -> None:
 
 def test_a_label_that_had_no_name() -> None:
     expected = Expected(2, ["a", "b"])
-    assert lay_out("t", 3, ["b", "ort", "a"], expected=expected).label == 1
+    assert lay_out("t", 3, ["b", "Target", "a"], expected=expected).label == 1
+    assert lay_out("t", 3, ["b", "ort", "a"], expected=expected).label is None
     assert lay_out("t", 4, ["b", "ort", "a", "y"], expected=expected).label == 3
     assert lay_out("t", 4, ["b", "ort", "a", "when"], expected=expected).label is None
 
