@@ -122,7 +122,10 @@ class ParquetSource:
             raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
         if pa.types.is_dictionary(column.type):
             words = self._labels(column.dictionary, start)
-            return words[np.asarray(column.indices.to_numpy(zero_copy_only=False))]
+            index = np.asarray(column.indices.to_numpy(zero_copy_only=False))
+            if index.size and not 0 <= index.min() <= index.max() < len(words):
+                raise InputError(f"{self.name}: damaged: labels are none of their dictionary")
+            return words[index]
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             return np.array(column.to_pylist(), dtype=object)
         return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -141,7 +141,7 @@ class DataSet:
             if part not in meta["parts"]:
                 raise InputError(f"{root}: this data set has no part {part!r}")
             if not re.fullmatch(ATTEMPT, meta["attempt"]):
-                raise InputError(f"{root}: damaged: {COMMIT}: attempt {meta['attempt']!r}")
+                raise InputError(f"{root}: damaged: {COMMIT}: attempt {meta['attempt']!r:.80}")
             held = root / meta["attempt"]
             size, crc = map(int, meta["checksums"])
             checksums = read_checksums(held, CHECKSUMS, size, crc)

@@ -60,7 +60,17 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, ending: str) -> None
     for n_rows in (100_000, 2_000_000):
         rows = ingest(MadeRows(n_rows), tmp_path / f"{n_rows}.zarr")
         out = tmp_path / f"out.{ending}"
-        words = ["predict", tmp_path / "run", rows.url, "--out", out, "--quiet", "--workers", 0]
+        words = [
+            "predict",
+            tmp_path / "run",
+            rows.url,
+            "--out",
+            out,
+            "--quiet",
+            "--workers",
+            0,
+            "--overwrite",
+        ]
         command = [sys.executable, "-c", SCRIPT, *map(str, words)]
         found = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(int(found.stdout) / 1024)

@@ -162,7 +162,7 @@ def test_missing_files(bucket: str) -> None:
         ingest(f"{bucket}/none.svm", "memory://out.zarr")
     with pytest.raises(InputError, match=r"there is no such file|cannot be opened"):
         ingest(f"{bucket}-absent/none.svm", "memory://out.zarr")
-    with pytest.raises(InputError, match="cannot be opened"):
+    with pytest.raises(InputError, match="protocol 'nosuch' is not opened"):
         ingest("nosuch://place/none.svm", "memory://out.zarr")
-    with pytest.raises(InputError, match="cannot be opened"):
+    with pytest.raises(InputError, match="protocol 'nosuch' is not opened"):
         ingest((X, Y), "nosuch://place/out.zarr")
