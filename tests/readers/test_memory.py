@@ -14,6 +14,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import numcodecs
 import numpy as np
 import pyarrow as pa
@@ -253,7 +254,7 @@ def test_a_chunk_of_a_shard_that_unpacks_to_more(codec: str, tmp_path: Path) -> 
     packed = long[codec].encode(bytes(100_000))
     index = np.full((5, 2), 2**64 - 1, "<u8")
     index[2] = 0, len(packed)
-    check = numcodecs.CRC32C(location="end").encode(index.tobytes())
+    check = index.tobytes() + google_crc32c.value(index.tobytes()).to_bytes(4, "little")
     shard.write_bytes(packed + bytes(check))
     with pytest.raises(InputError, match=r"rows 0:10 cannot be read .X/c/0/0 is .*long"):
         read(home)
