@@ -14,7 +14,8 @@ that asked for the folder, ``NUMBER-TOKEN.json``, with who that is and a heartbe
 3. Numbers only grow, because the claim of an owner that ended stays, marked as released. A process
    that slept while another owned the folder finds a higher number and knows that it has lost it.
 4. An owner that has lost the folder writes nothing more: it checks before each commit and each
-   deletion (`check_claim`), and its heartbeat looks every ten seconds and sets `FolderLock.lost`.
+   deletion (`check_claim`), and its heartbeat sets `FolderLock.lost` when it has looked in vain
+   twice in a row, ten seconds apart.
    Its journal, with the state that it leaves, lies under the name of its own claim, where nothing
    that it writes can change what a later owner left.
 

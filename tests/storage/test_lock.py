@@ -211,8 +211,8 @@ def test_a_process_whose_clock_is_wrong_keeps_its_folder(place: Location, lag: f
 @pytest.mark.parametrize("lag", [-3600.0, 3600.0])
 def test_a_dead_process_whose_clock_was_wrong_does_not_keep_it(place: Location, lag: float) -> None:
     put(place, owner_of({**this_process(), **ELSEWHERE}, heartbeat=time.time() + lag))
-    with FolderLock(place):
-        pass
+    with FolderLock(place) as held:
+        assert claim_names(place) == [held.name]
 
 
 @pytest.mark.parametrize(
