@@ -20,7 +20,7 @@ from zarr.abc.store import Store
 from zarr.storage import WrapperStore
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.location import Location, parse_object
 from dcsvm_dask.storage.object_store import read_intact
 
 Keys = Mapping[str, tuple[int, int]]
@@ -80,11 +80,11 @@ class Checksums:
         self.compare(key, data, anew=True)
         return data
 
-    def read_json(self) -> dict[str, Any]:
-        """Return the metadata of the folder, a Zarr group or array; see `read`."""
-        read = partial(self.read, "zarr.json")
-        found: dict[str, Any] = json.loads(read_intact(read) if self.place.is_remote else read())
-        return found
+    def read_json(self, key: str = "zarr.json") -> dict[str, Any]:
+        """Return a JSON object, of the folder's Zarr group or array by default; see `read`."""
+        read = partial(self.read, key)
+        text = read_intact(read) if self.place.is_remote else read()
+        return parse_object(text, f"{self.place}/{key}")
 
     def compare(self, key: str, data: Any, *, anew: bool = False) -> None:
         """Compare the bytes of an object, `anew` also where this process has done so before.

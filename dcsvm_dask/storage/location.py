@@ -198,19 +198,11 @@ class Location:
         return self._read_json(sealed)
 
     def _read_json(self, sealed: bool) -> dict[str, Any]:
-        try:
-            # ValueError: no UTF-8, no JSON, or a number of thousands of digits.
-            value = json.loads(self.json_text())
-            if isinstance(value, dict) and (sealed or SEAL in value):
-                found = value.pop(SEAL, None)
-                if found != _checksum(value):
-                    raise InputError(f"{self}: damaged: it is not what was written")
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{self}: damaged: not a JSON object ({error})") from error
-        if not isinstance(value, dict):
-            raise InputError(f"{self}: damaged: a JSON object was expected")
+        value = parse_object(self.json_text(), self.url)
+        if sealed or SEAL in value:
+            found = value.pop(SEAL, None)
+            if found != _checksum(value):
+                raise InputError(f"{self}: damaged: it is not what was written")
         return value
 
     def json_text(self) -> bytes:
@@ -322,6 +314,18 @@ def seal(value: dict[str, Any]) -> dict[str, Any]:
 
 def _checksum(value: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(value, sort_keys=True).encode())
+
+
+def parse_object(text: bytes, url: str) -> dict[str, Any]:
+    """Return the JSON object that a text read from a URL holds; `InputError` if it holds none."""
+    try:
+        value = json.loads(text)
+    # ValueError: no UTF-8, no JSON, or a number of thousands of digits.
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{url}: damaged: not a JSON object ({error})") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{url}: damaged: a JSON object was expected")
+    return value
 
 
 def _to_json(value: dict[str, Any]) -> bytes:

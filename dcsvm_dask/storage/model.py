@@ -5,7 +5,6 @@ Memory: that of a model's arrays, which `check_model` compares with the memory b
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 
@@ -126,7 +125,7 @@ def check_model(node: Committed) -> None:
     described = [key for key in node.keys if re.fullmatch(rf"{MODEL}/.*zarr\.json", key)]
     total = 0
     for key in described:
-        if json.loads(node.checksums.read(key)).get("node_type") == "array":
+        if node.checksums.read_json(key).get("node_type") == "array":
             total += node.open_array(key.removesuffix("/zarr.json")).nbytes
     check_bound(total, f"{node.place}/{MODEL}", "the model")
 

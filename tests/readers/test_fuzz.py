@@ -26,7 +26,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.open import open_source
-from tests.readers.fuzzing import KINDS, PACKERS, npy, read
+from tests.readers.fuzzing import KINDS, PACKERS, Draws, npy, read
 from tests.strategies import damaged, damaged_json, fuzz, inputs, noise
 
 
@@ -322,6 +322,13 @@ def test_labels_behind_a_codec_that_unpickles(tmp_path: Path) -> None:
     (home / "y/.zarray").write_text(json.dumps(about))
     with pytest.raises(InputError, match="y: holds pickled objects, which are not loaded"):
         open_source(home)
+
+
+@pytest.mark.parametrize("kind", ["datasets", "runs"])
+def test_folders_that_were_changed_and_committed_again(kind: str, tmp_path: Path) -> None:
+    changed = KINDS[kind][0](tmp_path)
+    for number in range(100):
+        changed.check(changed.make(Draws(kind, number)))
 
 
 @pytest.mark.long
