@@ -162,9 +162,12 @@ def _shortfall(run: RunFolder, choice: Choice) -> str:
     """Say so where the exact model is not as exact as the run was asked to be."""
     if choice.mode != "exact":
         return ""
-    violation = run.node(choice.stage, "commit").record.get("violation")
+    node = run.node(choice.stage, "commit")
+    violation = node.record.get("violation")
     if violation is None:  # an approximation
         return ""
+    if not isinstance(violation, int | float):
+        raise InputError(f"{node.place}: damaged: its violation is {violation!r:.80}")
     tol = run.header["goals"]["tol"]
     return f"; NOT converged: violation {violation:.2g}, tol {tol:g}" if violation > tol else ""
 

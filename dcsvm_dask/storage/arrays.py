@@ -129,7 +129,7 @@ def _is_own(array: zarr.Array[Any]) -> bool:
     """Whether nothing but the checked chunks of `create_array` is read through an array."""
     about: Any = array.metadata
     kind, codecs = array.dtype, about.codecs
-    if kind.kind not in "biuf":
+    if kind.kind not in "biuf" or math.prod(array.shape) * kind.itemsize >= 1 << 63:
         return False
     fill = np.array([about.fill_value, _fill_value(kind)], kind)
     return (

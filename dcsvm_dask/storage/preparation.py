@@ -105,8 +105,10 @@ class Preparation:
         try:
             if value["format"] != FORMAT:
                 raise InputError(f"{place}: has the format {value['format']!r}, not {FORMAT!r}")
-            if not are_labels(value["classes"]) or len(value["classes"]) < 2:
-                raise InputError(f"{place}: damaged: classes {value['classes']!r:.80}")
+            n_classes = max(2, len(run.header.get("shape", {}).get("class_rows", ())))
+            if not are_labels(value["classes"]) or len(value["classes"]) != n_classes:
+                named = f"{value['classes']!r:.80}"
+                raise InputError(f"{place}: damaged: {n_classes} classes were trained, not {named}")
             scaling = value["scaling"]
             if scaling is not None:
                 arrays = {

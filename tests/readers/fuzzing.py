@@ -398,7 +398,8 @@ class DataSets(Folders):
 
 class Runs(Folders):
     NAME = "run"
-    PATTERNS = ("preparation.json", "run.json", "model/*", "model/*/*", "model/*/*/*")
+    MODEL = ("model/*", "model/*/*", "model/*/*/*")
+    PATTERNS = ("preparation.json", "run.json", "model-*/commit.json", *MODEL)
 
     def build(self, home: Path) -> None:
         X = np.random.default_rng(0).normal(size=(60, 3))
@@ -412,7 +413,6 @@ class Runs(Folders):
         if "model" in path.parts:  # whoever changes it commits it, too
             attempt = next(p for p in path.parents if p.parent.parent.name == "stages")
             commit = attempt.parent / f"{attempt.name.split('.')[0]}.json"
-            self.whole.setdefault(commit, commit.read_bytes())
             value = json.loads(self.whole[commit])
             content = path.read_bytes()
             key = path.relative_to(attempt).as_posix()
