@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.runtime.compilation import use_own_cache
+from dcsvm_dask.storage import lock
 
 # Before anything imports Numba: this process and the commands that it starts share what they
 # compile.
@@ -81,6 +82,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str
             "AWS_SHARED_CREDENTIALS_FILE": none,
         }.items():
             patch.setenv(name, value)
+        patch.setattr(lock, "SETTLE_SECONDS", 0.05)  # this server's listings are never old
         s3fs.S3FileSystem.clear_instance_cache()
         yield make
     s3fs.S3FileSystem.clear_instance_cache()

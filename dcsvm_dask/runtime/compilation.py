@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ def warm_up(
     compiling: Callable[[], None] | None = None, *, linear: bool = False, online: bool = False
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
+
+    What this process has compiled or loaded before costs nothing.
 
     Parameters
     ----------
@@ -27,14 +30,19 @@ def warm_up(
     from dcsvm_dask import clustering, features, kernels, solvers
 
     with first_compiled(compiling or (lambda: None)):
-        kernels.warm_up()
-        solvers.warm_up()
-        clustering.warm_up()
+        _once(kernels.warm_up)
+        _once(solvers.warm_up)
+        _once(clustering.warm_up)
         if linear:
-            features.warm_up()
-            solvers.warm_up_linear()
+            _once(features.warm_up)
+            _once(solvers.warm_up_linear)
         if online:
-            solvers.warm_up_online()
+            _once(solvers.warm_up_online)
+
+
+@cache
+def _once(warm_up_room: Callable[[], None]) -> None:
+    warm_up_room()
 
 
 @contextmanager

@@ -153,7 +153,7 @@ class FolderLock:
             for _ in range(TRIES):
                 if self._ask():
                     break
-                time.sleep(random.uniform(0.05, 0.5))
+                time.sleep(random.uniform(*PAUSE_SECONDS))
             else:
                 raise InputError(
                     f"{self._place}: other processes ask for the {self._what} at the same time; "

@@ -21,14 +21,14 @@ def test_the_setting_is_an_option(command: str) -> None:
 
 def test_the_setting_is_kept_for_the_command_alone(tmp_path: Path) -> None:
     path = tmp_path / "rows.npy"
-    np.save(path, np.asfortranarray(np.zeros((40_000, 1000))))
+    np.save(path, np.asfortranarray(np.zeros((20_000, 1000))))
     packed = tmp_path / "rows.npz"
-    np.savez_compressed(packed, X=np.load(path), y=np.arange(40_000) % 2)
+    np.savez_compressed(packed, X=np.load(path), y=np.arange(20_000) % 2)
     words = ["ingest", str(packed), "--out", str(tmp_path / "d.zarr"), "--memory-bound"]
     found = CliRunner().invoke(main, [*words, "300MiB"])
     assert found.exit_code == 2
-    assert f"{packed}, X: an array of shape (40000, 1000), float64," in found.stderr
-    assert "takes 916 MiB of memory, above the memory bound of 300 MiB" in found.stderr
+    assert f"{packed}, X: an array of shape (20000, 1000), float64," in found.stderr
+    assert "takes 458 MiB of memory, above the memory bound of 300 MiB" in found.stderr
     assert "raise --memory-bound" in found.stderr
     assert memory.bound() == memory.DEFAULT
     found = CliRunner().invoke(main, [*words, "1GiB"])

@@ -107,6 +107,7 @@ def test_a_pipeline_scores_like_that_of_scikit_learn(ours: Any, theirs: Any, iri
     np.testing.assert_array_equal(*scores)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
 def test_a_search_on_two_processes_finds_what_scikit_learn_finds(
     ours: Any, theirs: Any, iris: Any

@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.pipeline import training
+from tests.marks import long
 
 WORDS: dict[str, Any] = {"C": 5.0, "gamma": 0.1}
 
@@ -27,8 +28,8 @@ def digits() -> Any:
     return (X / 16).astype(np.float32), y
 
 
-@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
-@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("multiclass", [long("ovo"), "ovr"])
+@pytest.mark.parametrize("is_sparse", [False, long(True)], ids=["dense", "csr"])
 def test_an_early_model_goes_on_to_the_exact_one(
     is_sparse: bool,
     multiclass: str,

@@ -127,6 +127,7 @@ def test_what_a_callback_raises_ends_the_fit_and_it_is_let_go(
     assert follows.told[-1] == ("teardown", "fit")
 
 
+@pytest.mark.long
 def test_an_older_scikit_learn_has_none_and_needs_none() -> None:
     program = """
 import builtins

@@ -117,6 +117,7 @@ def test_ten_classes(loss: str, problem: Problem) -> None:
     np.testing.assert_allclose(primal(ours, X, y), primal(svc, X, y), rtol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES)
 def test_text_of_twenty_classes(loss: str, problem: Problem) -> None:
     X, y = problem("news20-4000")

@@ -19,6 +19,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
 from dcsvm_dask.runtime.execution import Execution
+from tests.marks import long
 
 SETS: dict[str, Any] = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
 WORDS: dict[str, Any] = {"C": 5.0, "gamma": 0.05, "tol": 1e-5}
@@ -38,10 +39,14 @@ def digits() -> Any:
     return (X / 16).astype(np.float32), y
 
 
-@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("store", [np.asarray, long(sparse.csr_array)], ids=["dense", "csr"])
 @pytest.mark.parametrize(
     "words",
-    [WORDS, WORDS | {"C": 1e3}, {"kernel": "linear", "tol": 1e-6}, WORDS | {"kernel": "poly"}],
+    [
+        WORDS,
+        {"kernel": "linear", "tol": 1e-6},
+        *map(long, (WORDS | {"C": 1e3}, WORDS | {"kernel": "poly"})),
+    ],
     ids=str,
 )
 def test_decision_values_are_scikit_learn_s(rows: Any, words: dict[str, Any], store: Any) -> None:
@@ -132,7 +137,7 @@ def test_as_a_run(digits: Any, tmp_path: Path) -> None:
         clone(kept).set_params(multiclass="ovo").fit(X[:600], y[:600])
 
 
-@pytest.mark.parametrize("block_rows", [4096, 300], ids=["whole", "blocks"])
+@pytest.mark.parametrize("block_rows", [4096, long(300)], ids=["whole", "blocks"])
 def test_searches(digits: Any, block_rows: int) -> None:
     X, y = digits
     grid = {"C": [1.0, 10.0], "gamma": [0.03, 0.1]}

@@ -31,6 +31,7 @@ from dcsvm_dask.estimators import (
 )
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.storage.dataset import DataSet
+from tests.marks import long
 
 WORDS: dict[str, Any] = {"C": 2.0, "gamma": 0.05, "tol": 1e-5}
 
@@ -145,9 +146,7 @@ def test_rows_given_twice_are_rows_that_weigh_double(
     [
         CascadeSVC(leaves=4),
         NystromSVC(rank=60),
-        FourierSVC(outputs=100),
-        LtpuSVC(centres=40),
-        GreedySVC(basis=40),
+        *map(long, (FourierSVC(outputs=100), LtpuSVC(centres=40), GreedySVC(basis=40))),
         OnlineSVC(),
     ],
     ids=lambda one: type(one).__name__,

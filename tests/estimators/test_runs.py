@@ -19,6 +19,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.storage.dataset import DataSet
+from tests.marks import long
 
 ROWS, WORDS = 2500, {"C": 8.0, "gamma": 8.0}
 
@@ -43,7 +44,7 @@ def trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "LEAST_ROWS_FOR_LEVELS", 1000)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("fit_intercept", [True, long(False)])
 def test_a_run_ends_in_the_same_machine(
     rows: Any, tmp_path: Path, trees: None, fit_intercept: bool
 ) -> None:

@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
 from dcsvm_dask.estimators.search import _ranks
+from tests.marks import long
 
 GRID = [
     {"C": [1, 30, 0.1], "gamma": [0.02, 0.2]},
@@ -122,8 +123,8 @@ def test_rows_of_no_weight_do_not_train(cancer: Any) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        {"decision_function_shape": "ovo"},
-        {"decision_function_shape": "ovr"},
+        long({"decision_function_shape": "ovo"}),
+        long({"decision_function_shape": "ovr"}),
         {"break_ties": True},
     ],
     ids=str,
@@ -209,8 +210,8 @@ def test_repeated_and_unordered_training_rows(cancer: Any) -> None:
     np.testing.assert_allclose(ours.cv_results_["mean_test_score"], mean, atol=1e-9)
 
 
-@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize(("weight", "close"), [(None, 0.008), ("balanced", 0.02)])
+@pytest.mark.parametrize("store", [np.asarray, long(sparse.csr_array)], ids=["dense", "csr"])
+@pytest.mark.parametrize(("weight", "close"), [(None, 0.008), long("balanced", 0.02)])
 def test_blocks_know_of_each_other_where_the_kernel_is_smooth(
     shared_data: Any, store: Any, weight: Any, close: float
 ) -> None:

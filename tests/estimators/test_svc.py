@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
 from dcsvm_dask.solvers import objective, violation_pair
+from tests.marks import long
 
 Problem = Callable[[str], Any]
 
@@ -40,11 +41,11 @@ CASES: list[Any] = [
     ("digits", {}),
     ("digits", {"kernel": "poly", "class_weight": "balanced"}),
     ("digits", {"kernel": "linear"}),
-    ("usps", {"C": 10.0, "gamma": 0.02}),
-    ("mnist", {"C": 10.0, "gamma": 0.02}),
     *(
-        pytest.param(name, parameters, marks=pytest.mark.long)
+        long(name, parameters)
         for name, parameters in (
+            ("usps", {"C": 10.0, "gamma": 0.02}),
+            ("mnist", {"C": 10.0, "gamma": 0.02}),
             ("usps", {"kernel": "poly", "gamma": 0.02, "coef0": 1.0}),
             ("usps", {"kernel": "linear", "class_weight": "balanced"}),
             ("mnist", {"kernel": "linear"}),
@@ -59,10 +60,10 @@ SPARSE: list[Any] = [
     ("digits", {"kernel": "linear"}),
     ("digits", {"C": 10.0}),
     ("news20-800", {"kernel": "linear"}),
-    ("news20-800", {"gamma": 0.5, "C": 10.0}),
     *(
-        pytest.param(name, parameters, marks=pytest.mark.long)
+        long(name, parameters)
         for name, parameters in (
+            ("news20-800", {"gamma": 0.5, "C": 10.0}),
             ("usps", {"C": 10.0, "gamma": 0.02}),
             ("news20-4000", {"kernel": "linear"}),
             ("news20-4000", {"gamma": 0.5, "C": 10.0}),

@@ -63,6 +63,7 @@ def test_any_other_c_has_the_answer_of_svc(C: float, weight: Any, problem: Probl
         np.testing.assert_array_equal(warm.n_iter_, 1)  # as SVC, at least one
 
 
+@pytest.mark.long
 def test_thousands_of_rows_begin_near_the_answer(problem: Problem) -> None:
     X, y = problem("usps")
     y = y % 2

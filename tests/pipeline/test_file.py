@@ -15,6 +15,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.file import read_pipeline
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
+from tests.marks import long
 
 IN_PROCESS = Execution(workers=0)
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -129,11 +130,11 @@ def test_another_goal_goes_on_and_other_parameters_are_refused(file: Path) -> No
     ("old", "new", "word"),
     [
         ("[method]", 'weights = "w.txt"\n[method]', "weights"),
-        ('scale = "standard"', 'scale = "minmax"', "scale"),
-        ("test_fraction = 0.25", "test_fraction = 0.5", "test_fraction"),
-        ("[method]", "seed = 1\n[method]", "seed"),
-        ("[method]", 'positive = ["in"]\n[method]', "positive"),
         ("rows.csv", "other.csv", "source"),
+        long('scale = "standard"', 'scale = "minmax"', "scale"),
+        long("test_fraction = 0.25", "test_fraction = 0.5", "test_fraction"),
+        long("[method]", "seed = 1\n[method]", "seed"),
+        long("[method]", 'positive = ["in"]\n[method]', "positive"),
     ],
 )
 def test_data_that_were_made_otherwise_are_refused(

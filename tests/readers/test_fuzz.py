@@ -275,7 +275,7 @@ def test_parquet_files(count: int, tmp_path: Path) -> None:
     fuzz(check_files(tmp_path / "rows.parquet"), damaged(file.getvalue()), count)
 
 
-@inputs(250)
+@inputs(120)
 @pytest.mark.parametrize("version", [2, 3])
 def test_zarr_groups(count: int, version: int, tmp_path: Path) -> None:
     home = tmp_path / "rows.zarr"

@@ -30,12 +30,14 @@ from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.weights import Weights
+from tests.marks import long
 
 SETTING = r"above the memory bound of \S+ MiB; .* raise --memory-bound .* DCSVM_MEMORY_BOUND"
 READ = """
 import resource, sys
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.errors import InputError
+from tests.marks import long
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 try:
     print(sum(rows.shape[0] for rows, _ in open_source(sys.argv[1]).blocks()), "rows")
@@ -83,7 +85,7 @@ def test_wide_rows_that_are_all_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.svm", "rows.txt"])
-@pytest.mark.parametrize("ending", [".gz", ".xz", ".bz2"])
+@pytest.mark.parametrize("ending", [".gz", *map(long, (".xz", ".bz2"))])
 def test_one_line_without_end(name: str, ending: str, tmp_path: Path) -> None:
     pack = {".gz": lambda b: gzip.compress(b, 1), ".xz": lzma.compress, ".bz2": bz2.compress}
     path = tmp_path / f"{name}{ending}"
@@ -219,8 +221,8 @@ def test_chunks_of_a_zarr_group(shards: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "codec",
     [
-        *(numcodecs.Zstd(), numcodecs.GZip(), numcodecs.Zlib(), numcodecs.BZ2(), numcodecs.LZMA()),
-        *(numcodecs.LZ4(), numcodecs.Blosc()),
+        *(numcodecs.Zstd(), numcodecs.GZip(), numcodecs.Zlib(), numcodecs.LZ4(), numcodecs.Blosc()),
+        *(long(codec, id=codec.codec_id) for codec in (numcodecs.BZ2(), numcodecs.LZMA())),
     ],
     ids=lambda codec: codec.codec_id,
 )
@@ -303,6 +305,7 @@ def test_weights_that_end_in_empty_lines(tmp_path: Path) -> None:
         Weights.of(path)
 
 
+@pytest.mark.long
 def test_more_weights_than_fit(tmp_path: Path) -> None:
     path = tmp_path / "weights.gz"
     path.write_bytes(gzip.compress(b"1\n" * 34_000_000, 1))

@@ -17,16 +17,17 @@ from dcsvm_dask.features import Nystrom
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.features import stored_map
 from dcsvm_dask.storage.dataset import DataSet
+from tests.marks import long
 
 ROWS, C, GAMMA = 700, 0.25, 8.0
 HERE = Execution(workers=0)
-METHODS: list[tuple[str, dict[str, Any]]] = [
+METHODS: list[Any] = [
     ("nystrom", {"rank": 40}),
     ("nystrom", {"rank": 40, "landmarks": "random"}),
     ("fourier", {"outputs": 60}),
     ("fourier", {"outputs": 128, "structured": True}),
     ("ltpu", {"centres": 40}),
-    ("ltpu", {"centres": 40, "neighbours": 2}),
+    long("ltpu", {"centres": 40, "neighbours": 2}),
 ]
 
 

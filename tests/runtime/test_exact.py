@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
+from tests.marks import long
 
 ROWS = 5000
 TOL = 1e-5
@@ -232,7 +233,7 @@ def test_sparse_rows(
         check_without_bias(one)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False], ids=["bias", "no bias"])
+@pytest.mark.parametrize("fit_intercept", [True, long(False)], ids=["bias", "no bias"])
 def test_repeated_rows_are_one_variable_and_share_its_alpha(
     fit_intercept: bool, rows: Callable[..., Any], trained: Callable[..., Trained]
 ) -> None:
@@ -258,7 +259,7 @@ def check_status_merged(one: Trained) -> None:
     assert found["violation"] <= TOL
 
 
-@pytest.mark.parametrize("clusters", [(6, 2), (3,), None])
+@pytest.mark.parametrize("clusters", [(6, 2), long((3,)), None])
 def test_levels_do_not_change_the_answer(
     clusters: tuple[int, ...] | None,
     rows: Callable[..., Any],

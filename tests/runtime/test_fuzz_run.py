@@ -46,7 +46,7 @@ def answers(place: Path) -> Any:
     return early, run.decision_function(ROWS, execution=HERE), run.predict(ROWS), text
 
 
-@inputs(25)
+@inputs(12)
 @pytest.mark.parametrize(
     "pattern",
     [

@@ -30,6 +30,7 @@ from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 from tests.left import forget_state
+from tests.marks import long
 from tests.rounding import never_rises
 
 ROWS, C, GAMMA, BASIS = 1500, 4.0, 8.0, 24
@@ -168,8 +169,8 @@ class StopAfter(Callback):
     "stage",
     [
         "grow-00",
-        pytest.param("grow-01", marks=pytest.mark.long),
-        pytest.param("fit-02-00", marks=pytest.mark.long),
+        long("grow-01"),
+        long("fit-02-00"),
     ],
 )
 def test_a_resume_ends_with_the_same_bits(

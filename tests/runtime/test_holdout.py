@@ -13,15 +13,16 @@ from sklearn.datasets import load_digits
 from dcsvm_dask import api
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
+from tests.marks import long
 
 HERE = Execution(workers=0)
-METHODS: list[tuple[str, dict[str, Any]]] = [
+METHODS: list[Any] = [
     ("dcsvm", {"clusters": (4,), "committee": True}),
-    ("bagging", {}),
+    long("bagging", {}),
     ("nystrom", {"rank": 40}),
-    ("fourier", {"outputs": 64}),
-    ("ltpu", {"centres": 40}),
-    ("greedy", {}),
+    long("fourier", {"outputs": 64}),
+    long("ltpu", {"centres": 40}),
+    long("greedy", {}),
 ]
 
 
@@ -80,5 +81,6 @@ def test_methods_score_rows_that_are_stored_otherwise(
     check(demo, tmp_path, method=method, gamma=8.0, C=4.0, **how)
 
 
+@pytest.mark.long
 def test_many_classes_score_rows_that_are_stored_otherwise(digits: Path, tmp_path: Path) -> None:
     check(digits, tmp_path, gamma=0.1, C=4.0, clusters=(3,))

@@ -13,6 +13,7 @@ from dcsvm_dask import api
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import Attempt, RunFolder
+from tests.marks import long
 
 IN_PROCESS = Execution(workers=0)
 
@@ -84,7 +85,7 @@ def n_nodes(look: Any, run: api.Run) -> int:
 
 
 @pytest.mark.parametrize(
-    ("when", "share"), [("before", 0.0), ("after", 0.2), ("before", 0.6), ("after", 1.0)]
+    ("when", "share"), [long("before", 0.0), ("after", 0.2), ("before", 0.6), long("after", 1.0)]
 )
 def test_death_at_a_commit(
     when: str,

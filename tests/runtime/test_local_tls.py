@@ -82,6 +82,7 @@ def test_all_that_listens_does_so_on_loopback(client: Any) -> None:
     assert set(found) == {"127.0.0.1"}
 
 
+@pytest.mark.long
 def test_where_there_are_no_certificates_the_user_is_warned(
     heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:

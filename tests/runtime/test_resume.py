@@ -23,6 +23,7 @@ from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.processes import this_process
 from dcsvm_dask.storage.run import Attempt, RunFolder
 from tests.left import rewrite_state
+from tests.marks import long
 from tests.rounding import at_most
 
 IN_PROCESS = Execution(workers=0)
@@ -311,7 +312,8 @@ def test_a_header_that_lacks_something_is_refused(copied: Path, key: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "stage", ["arrange", "level-2", "level-1", "conquer-000", "conquer-last", "model"]
+    "stage",
+    ["level-1", "conquer-last", "model", *map(long, ("arrange", "level-2", "conquer-000"))],
 )
 def test_a_damaged_stage_is_named_and_made_again(
     stage: str, copied: Path, undisturbed: api.Run, look: Any

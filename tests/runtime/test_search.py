@@ -27,6 +27,7 @@ from dcsvm_dask.steps import held_out
 from dcsvm_dask.steps.held_out import read_split, stratified
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import RowArray
+from tests.marks import long
 
 HERE = Execution(workers=0)
 COSTS, GAMMAS = (0.5, 8.0, 64.0), (0.25, 4.0)
@@ -126,7 +127,9 @@ def test_many_classes(search: Search, tmp_path: Path) -> None:
         assert_scores(run, of_svc(X, y, PredefinedSplit(fold)), 225)
 
 
-@pytest.mark.parametrize("words", [{}, {"block_rows": 128, "exact": "all"}], ids=["one", "blocks"])
+@pytest.mark.parametrize(
+    "words", [{}, long({"block_rows": 128, "exact": "all"})], ids=["one", "blocks"]
+)
 def test_each_class_against_the_rest(search: Search, tmp_path: Path, words: dict[str, Any]) -> None:
     X, y = load_digits(return_X_y=True)
     X, y = (X[:500] / 16).astype(np.float32), y[:500]
@@ -147,8 +150,8 @@ def test_each_class_against_the_rest(search: Search, tmp_path: Path, words: dict
     assert run.best.folder.header["settings"]["multiclass"] == "ovr"
 
 
-@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
-@pytest.mark.parametrize(("weights", "close"), [(None, 0.012), ({0: 0.55, 1: 5.1}, 0.03)])
+@pytest.mark.parametrize("is_sparse", [False, long(True)], ids=["dense", "csr"])
+@pytest.mark.parametrize(("weights", "close"), [(None, 0.012), long({0: 0.55, 1: 5.1}, 0.03)])
 def test_blocks_know_of_each_other_where_the_kernel_is_smooth(
     search: Search, shared_data: Any, tmp_path: Path, is_sparse: bool, weights: Any, close: float
 ) -> None:
@@ -254,7 +257,7 @@ class Stop(api.Callback):
             raise api.StopRun("enough")
 
 
-@pytest.mark.parametrize("after", [2, 6, 9, 14])
+@pytest.mark.parametrize("after", [long(2), 6, long(9), 14])
 def test_a_search_goes_on_where_it_was_stopped(search: Search, after: int) -> None:
     words: dict[str, Any] = {"block_rows": 256, "exact": 2, "halving": True}
     whole = search("whole", **words)
@@ -299,7 +302,7 @@ def test_blocks_without_held_out_rows_are_left_out(
     assert sum(row["share"] == 1.0 for row in run.results()) >= 1
 
 
-@pytest.mark.parametrize("words", [{}, {"block_rows": 256, "exact": 2}])
+@pytest.mark.parametrize("words", [{}, long({"block_rows": 256, "exact": 2})])
 def test_rows_that_validate_may_be_stored_otherwise(
     search: Search, data: str, rows: Any, tmp_path: Path, words: dict[str, Any]
 ) -> None:
@@ -319,7 +322,7 @@ def test_rows_that_validate_may_be_stored_otherwise(
 
 
 @pytest.mark.parametrize("words", [{"cv": 3}, {"validation": "test"}])
-@pytest.mark.parametrize("exact", [0, 2])
+@pytest.mark.parametrize("exact", [long(0), 2])
 def test_how_many_rows_are_decided_at_a_time_changes_nothing(
     search: Search, data: str, monkeypatch: pytest.MonkeyPatch, words: dict[str, Any], exact: int
 ) -> None:

@@ -21,6 +21,7 @@ from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.steps import point, telling
 from dcsvm_dask.storage.dataset import DataSet
 from tests.left import rewrite_state
+from tests.marks import long
 
 ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
 
@@ -45,7 +46,7 @@ def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     return call
 
 
-@pytest.mark.parametrize(("cap", "smooth"), [(1000, True), (200, False)])
+@pytest.mark.parametrize(("cap", "smooth"), [(1000, True), long(200, False)])
 def test_support_vectors_of_many_sets_are_left_to_levels(
     cap: int, smooth: bool, train: Callable[..., api.Run]
 ) -> None:
@@ -93,7 +94,7 @@ def test_working_sets_are_told_of_as_they_are_solved(
     assert last["support"] == found["stages"][found["model"]]["support"]
 
 
-@pytest.fixture(params=["at once", "in rounds"])
+@pytest.fixture(params=["at once", long("in rounds")])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let all sets be one task's, or make a stage of each."""
     if request.param == "in rounds":

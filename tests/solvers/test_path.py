@@ -22,6 +22,7 @@ from dcsvm_dask.solvers import (
     stretched,
 )
 from dcsvm_dask.solvers.path import stretch
+from tests.marks import long
 
 COSTS = (2.0**-10, 2.0**-4, 2.0, 2.0**6)
 
@@ -66,7 +67,7 @@ def test_no_support_vectors_are_stretched_by_one() -> None:
 
 
 @pytest.mark.parametrize("gamma", [2.0**-6, 2.0**6])
-@pytest.mark.parametrize("equality", [True, False])
+@pytest.mark.parametrize("equality", [True, long(False)])
 def test_a_path_ends_at_svc_s(
     shared_data: Callable[[str], Any], gamma: float, equality: bool
 ) -> None:

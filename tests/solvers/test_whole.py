@@ -29,6 +29,7 @@ from dcsvm_dask.solvers import (
     violation_pair,
     whole,
 )
+from tests.marks import long
 
 REFERENCES = json.loads(
     (Path(__file__).resolve().parents[1] / "references" / "svc.json").read_text()
@@ -300,7 +301,7 @@ def test_bad_arguments_are_refused(n: int, first: float, C: Any, why: str) -> No
         solve_whole(Kernel(), X, y[1:], 1.0)
 
 
-@pytest.mark.parametrize("equality", [False, True])
+@pytest.mark.parametrize("equality", [long(False), True])
 @pytest.mark.parametrize(
     ("name", "step", "gamma", "C", "fits"),
     [("covtype", 140, 4.0, 8.0, True), ("ijcnn1", 10, 0.05, 32.0, False)],

@@ -29,6 +29,7 @@ from dcsvm_dask.steps.shuffle import share_of_chunks
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.run import RunFolder
+from tests.marks import long
 
 ROWS = 1500
 FORMS = ["dense", "sparse", "weighted", "classes", "one chunk"]
@@ -66,7 +67,7 @@ def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_shares")
-@pytest.mark.parametrize("parts", [1, 6])
+@pytest.mark.parametrize("parts", [long(1), 6])
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_are_those_of_one_reader_of_all(
     form: str, parts: int, datasets: Callable[[str], DataSet], tmp_path: Path
@@ -146,7 +147,7 @@ def test_a_damaged_page_is_no_row_of_a_block(
         arrange(datasets("dense"), tmp_path / "run", 5, clusters=23)
 
 
-@pytest.mark.parametrize("parts", [8, 25])
+@pytest.mark.parametrize("parts", [8, long(25)])
 def test_arranging_reads_the_data_three_times_at_most(parts: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.random((80_000, 40), dtype=np.float32)

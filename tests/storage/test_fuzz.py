@@ -57,7 +57,7 @@ def contents(place: Path) -> Any:
     return rows, codes, data.read_hashes(0, n), classes, data.scaling.factor, data.n_distinct
 
 
-@inputs(60)
+@inputs(30)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("pattern", ["dataset.json", "zarr.json", "c/**/*"])
 def test_data_sets(

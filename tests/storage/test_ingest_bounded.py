@@ -73,6 +73,7 @@ def test_wide_dense_rows_have_small_chunks() -> None:
         assert rows == 1 or rows * 4 * d <= 64 << 20
 
 
+@pytest.mark.long
 def test_a_json_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SETTING, "256MiB")
     place = Location.of(tmp_path / "state.json")

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.marks import long
+
 INGEST = """
 import sys
 from dcsvm_dask.storage.ingest import ingest
@@ -58,8 +60,8 @@ def write(path: Path, form: str, megabytes: int) -> int:
 @pytest.mark.parametrize(
     ("form", "megabytes", "options"),
     [
-        ("svm", 60, []),
-        ("csv", 20, ["test_fraction=0.2"]),
+        long("svm", 60, []),
+        long("csv", 20, ["test_fraction=0.2"]),
         pytest.param("svm", 600, [], marks=pytest.mark.long),
         pytest.param("svm", 400, ["test_fraction=0.2"], marks=pytest.mark.long),
         pytest.param("csv", 600, [], marks=pytest.mark.long),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dcsvm_dask.storage.processes import this_process
+from tests.marks import long
 from tests.namespaces import on_host, require_namespaces
 
 ASK = """
@@ -54,7 +55,7 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("tries", [20, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("tries", [8, long(200)])
 def test_a_folder_never_has_two_owners(tries: int, tmp_path: Path) -> None:
     require_namespaces()
     place = tmp_path / "run"

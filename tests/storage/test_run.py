@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError, OwnershipLostError, RunError
 from dcsvm_dask.steps.node import run_node
+from dcsvm_dask.storage import lock
 from dcsvm_dask.storage import run as run_module
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
@@ -388,7 +389,10 @@ def nothing(run: RunFolder, attempt: Attempt) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_who_lost_a_run_changes_nothing(place: Location, change: str) -> None:
+def test_who_lost_a_run_changes_nothing(
+    place: Location, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.01)
     with FolderLock(place) as held:
         run = RunFolder.create(place, HEADER, held.ownership)
         commit(run, "s", "n")

@@ -14,16 +14,17 @@ TrainOn = Callable[..., api.Run]
 SECONDS = 0.2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("stage", "node", "when"),
     [
         ("level-2", "solve-*", "after"),
-        pytest.param("arrange", "part-*", "before", marks=pytest.mark.long),
-        pytest.param("arrange", "cluster", "commit", marks=pytest.mark.long),
-        pytest.param("level-1", "commit", "commit", marks=pytest.mark.long),
-        pytest.param("level-1", "commit", "committed", marks=pytest.mark.long),
-        pytest.param("conquer-001", "improve-*", "commit", marks=pytest.mark.long),
-        pytest.param("conquer-001", "product-*", "committed", marks=pytest.mark.long),
+        ("arrange", "part-*", "before"),
+        ("arrange", "cluster", "commit"),
+        ("level-1", "commit", "commit"),
+        ("level-1", "commit", "committed"),
+        ("conquer-001", "improve-*", "commit"),
+        ("conquer-001", "product-*", "committed"),
     ],
 )
 def test_a_worker_that_is_killed(
