@@ -15,7 +15,7 @@ PYTHONS ?= 3.12 3.13
 
 help:
 	@echo "make demo          train the demo's DC-SVM, on data that ships with the package"
-	@echo "make test          the quick tests: 7 minutes of processor time, 4 on two idle cores"
+	@echo "make test          the quick tests: 4 minutes on two idle cores, 5 with the first compilation"
 	@echo "make test-all      those and the long ones (under 40 minutes)"
 	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows"
 	@echo "make test-pythons  the quick tests on Python $(PYTHONS), where they are installed"

@@ -263,6 +263,7 @@ def test_the_parameters_are_committed_before_a_cluster_is_started(
     assert seen[0]["settings"]["C"] == 3.0
 
 
+@pytest.mark.long
 def test_a_scheduler_that_does_not_answer_is_one_sentence(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ def test_the_setting_is_an_option(command: str) -> None:
         assert found.output.count("--memory-bound SIZE") == 1
 
 
+@pytest.mark.long
 def test_the_setting_is_kept_for_the_command_alone(tmp_path: Path) -> None:
     path = tmp_path / "rows.npy"
     np.save(path, np.asfortranarray(np.zeros((20_000, 1000))))

@@ -160,6 +160,7 @@ def other(rows: Path, tmp_path: Path) -> Iterator[Path]:
         process.wait()
 
 
+@pytest.mark.long
 def test_a_run_elsewhere_is_watched_to_its_end(
     other: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ def digits() -> Any:
     return (X / 16).astype(np.float32), y
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("multiclass", [long("ovo"), "ovr"])
 @pytest.mark.parametrize("is_sparse", [False, long(True)], ids=["dense", "csr"])
 def test_an_early_model_goes_on_to_the_exact_one(

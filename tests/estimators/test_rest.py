@@ -137,6 +137,7 @@ def test_as_a_run(digits: Any, tmp_path: Path) -> None:
         clone(kept).set_params(multiclass="ovo").fit(X[:600], y[:600])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block_rows", [4096, long(300)], ids=["whole", "blocks"])
 def test_searches(digits: Any, block_rows: int) -> None:
     X, y = digits

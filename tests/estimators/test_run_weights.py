@@ -145,8 +145,15 @@ def test_rows_given_twice_are_rows_that_weigh_double(
     "method",
     [
         CascadeSVC(leaves=4),
-        NystromSVC(rank=60),
-        *map(long, (FourierSVC(outputs=100), LtpuSVC(centres=40), GreedySVC(basis=40))),
+        *map(
+            long,
+            (
+                NystromSVC(rank=60),
+                FourierSVC(outputs=100),
+                LtpuSVC(centres=40),
+                GreedySVC(basis=40),
+            ),
+        ),
         OnlineSVC(),
     ],
     ids=lambda one: type(one).__name__,

@@ -67,6 +67,7 @@ def test_a_run_ends_in_the_same_machine(
     np.testing.assert_array_equal(by_row[:40], by_row[ROWS:])
 
 
+@pytest.mark.long
 def test_an_early_model_goes_on_to_the_exact_one(rows: Any, tmp_path: Path, trees: None) -> None:
     X, y = rows
     early = DCSVC(**WORDS, stop_at=1, run=tmp_path / "run").fit(X, y)
@@ -108,6 +109,7 @@ def test_a_run_has_the_labels(labels: Any, told: Any, rows: Any, tmp_path: Path)
     np.testing.assert_array_equal(again.class_weight_, model.class_weight_)
 
 
+@pytest.mark.long
 def test_threads_do_not_change_a_bit_of_a_run(rows: Any, trees: None) -> None:
     X, y = rows
     one, two = (

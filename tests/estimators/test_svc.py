@@ -275,6 +275,7 @@ def test_the_laplacian_kernel_is_a_precomputed_one_of_svc(problem: Problem) -> N
     )
 
 
+@pytest.mark.long
 def test_threads_seeds_and_memory_do_not_change_the_answer(problem: Problem) -> None:
     X, y = problem("mnist")
     how = {"C": 10.0, "gamma": 0.02, "decision_function_shape": "ovo"}
@@ -312,6 +313,7 @@ def test_threads_do_not_change_a_bit_where_working_sets_are_smaller_than_machine
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.long
 def test_many_rows_predicted_in_float32_get_the_labels_of_float64(problem: Problem) -> None:
     X, y = problem("usps")
     ours = DCSVC(C=10.0, gamma=0.02, decision_function_shape="ovo").fit(X[:4000], y[:4000])

@@ -76,6 +76,7 @@ def test_an_early_end_plans_no_more_than_its_level() -> None:
     assert early.kernel_values < plan(SETTINGS, GOALS, COVTYPE).kernel_values
 
 
+@pytest.mark.long
 def test_coefficients_of_many_classes_are_planned() -> None:
     few, many = (
         plan(replace(SETTINGS, clusters=()), GOALS, replace(COVTYPE, class_rows=rows)).stages[-1]

@@ -23,10 +23,10 @@ ROWS, C, GAMMA = 700, 0.25, 8.0
 HERE = Execution(workers=0)
 METHODS: list[Any] = [
     ("nystrom", {"rank": 40}),
-    ("nystrom", {"rank": 40, "landmarks": "random"}),
-    ("fourier", {"outputs": 60}),
+    long("nystrom", {"rank": 40, "landmarks": "random"}),
+    long("fourier", {"outputs": 60}),
     ("fourier", {"outputs": 128, "structured": True}),
-    ("ltpu", {"centres": 40}),
+    long("ltpu", {"centres": 40}),
     long("ltpu", {"centres": 40, "neighbours": 2}),
 ]
 

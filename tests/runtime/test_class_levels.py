@@ -156,6 +156,7 @@ def test_tasks_beside_each_other_read_a_start_once(
     assert all(one is found[0] for one in found)
 
 
+@pytest.mark.long
 def test_an_early_run_goes_on_to_the_exact_model(train: Train, digits: Any) -> None:
     X, _ = digits
     early = train(clusters=(12, 3), stop_at=2)
@@ -171,6 +172,7 @@ def test_an_early_run_goes_on_to_the_exact_model(train: Train, digits: Any) -> N
         api.resume(early.url, execution=HERE, quiet=True, committee=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("multiclass", [long("ovo"), "ovr"])
 @pytest.mark.parametrize(
     "kernel",

@@ -15,6 +15,7 @@ from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import seal
 from tests.left import latest
+from tests.marks import long
 from tests.strategies import changes_below, check_copies, fuzz, inputs
 
 HERE = api.Execution(workers=0)
@@ -50,8 +51,8 @@ def answers(place: Path) -> Any:
 @pytest.mark.parametrize(
     "pattern",
     [
-        *("run.json", "plan.json", "state/*.json", "preparation.json"),
-        *("stages/*/*.json", "zarr.json"),
+        *map(long, ("run.json", "plan.json", "preparation.json")),
+        *("state/*.json", "stages/*/*.json", "zarr.json"),
     ],
 )
 def test_runs(count: int, pattern: str, whole: Path, tmp_path: Path) -> None:

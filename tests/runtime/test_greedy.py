@@ -165,6 +165,7 @@ class StopAfter(Callback):
             raise api.StopRun("enough")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "stage",
     [
@@ -184,6 +185,7 @@ def test_a_resume_ends_with_the_same_bits(
     assert np.array_equal(weights_of(again), weights_of(whole))
 
 
+@pytest.mark.long
 def test_what_is_lost_is_made_again(train: Callable[..., api.Run]) -> None:
     run = train()
     before = weights_of(run)

@@ -19,7 +19,7 @@ HERE = Execution(workers=0)
 METHODS: list[Any] = [
     ("dcsvm", {"clusters": (4,), "committee": True}),
     long("bagging", {}),
-    ("nystrom", {"rank": 40}),
+    long("nystrom", {"rank": 40}),
     long("fourier", {"outputs": 64}),
     long("ltpu", {"centres": 40}),
     long("greedy", {}),

@@ -51,6 +51,7 @@ def welcomed(port: int) -> bool:
             return False
 
 
+@pytest.mark.long
 def test_every_process_needs_the_certificate_of_this_cluster(client: Any, heard: Heard) -> None:
     from distributed import Security
 

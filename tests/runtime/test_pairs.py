@@ -53,7 +53,7 @@ def train(data: str, tmp_path: Path) -> Train:
     return call
 
 
-@pytest.mark.parametrize("class_weight", [None, long("balanced"), {3: 0.2, 8: 4.0}])
+@pytest.mark.parametrize("class_weight", [long(None), long("balanced"), {3: 0.2, 8: 4.0}])
 def test_pairs_are_those_of_svc(train: Train, digits: Any, class_weight: Any) -> None:
     X, y = digits
     svc = SVC(gamma=GAMMA, C=C, tol=1e-4, class_weight=class_weight)
@@ -84,6 +84,7 @@ def test_alpha_of_every_row_is_the_estimator_s(train: Train, digits: Any) -> Non
     np.testing.assert_array_equal(run.predict(X), svc.predict(X))
 
 
+@pytest.mark.long
 def test_evaluation_is_that_of_scikit_learn(train: Train, digits: Any) -> None:
     X, y = digits
     run = train()
@@ -95,7 +96,7 @@ def test_evaluation_is_that_of_scikit_learn(train: Train, digits: Any) -> None:
     assert found["confusion"] == {"labels": list(range(10)), "matrix": matrix}
 
 
-@pytest.mark.parametrize("extension", [long("csv"), "npy", long("parquet"), "zarr"])
+@pytest.mark.parametrize("extension", [long("csv"), "npy", long("parquet"), long("zarr")])
 def test_files_have_a_decision_value_for_each_class(
     train: Train, digits: Any, extension: str, tmp_path: Path
 ) -> None:
@@ -166,6 +167,7 @@ def run_support(run: api.Run) -> int:
     return int(run.status()["stages"]["model-pairs"]["support"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_sparse", [False, long(True)], ids=["dense", "csr"])
 def test_a_fitted_svc_makes_the_same_decisions(
     is_sparse: bool, digits: Any, tmp_path: Path

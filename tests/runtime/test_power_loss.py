@@ -176,6 +176,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[list[Any
     return str(root), json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.long
 def test_no_prefix_shows_a_commit_whose_arrays_are_incomplete(
     record: tuple[str, list[list[Any]]],
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_goal_back_at_a_level_is_reached_at_once(copied: Path) -> None:
     assert (found["state"], found["model"]) == ("complete", "level-2")
 
 
+@pytest.mark.long
 def test_rounds_that_end_without_convergence_say_so_and_go_on(
     train: Callable[..., api.Run], small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_check_for_a_looser_tolerance_claims_nothing_tighter(
     assert source != loose["stages"][loose["model"]]["source"]
 
 
+@pytest.mark.long
 def test_a_looser_goal_after_a_kill_in_the_middle_of_a_round(
     train: Callable[..., api.Run], undisturbed: api.Run
 ) -> None:

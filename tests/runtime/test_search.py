@@ -127,6 +127,7 @@ def test_many_classes(search: Search, tmp_path: Path) -> None:
         assert_scores(run, of_svc(X, y, PredefinedSplit(fold)), 225)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words", [{}, long({"block_rows": 128, "exact": "all"})], ids=["one", "blocks"]
 )
@@ -150,6 +151,7 @@ def test_each_class_against_the_rest(search: Search, tmp_path: Path, words: dict
     assert run.best.folder.header["settings"]["multiclass"] == "ovr"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_sparse", [False, long(True)], ids=["dense", "csr"])
 @pytest.mark.parametrize(("weights", "close"), [(None, 0.012), long({0: 0.55, 1: 5.1}, 0.03)])
 def test_blocks_know_of_each_other_where_the_kernel_is_smooth(
@@ -197,7 +199,7 @@ def test_halving_keeps_as_many_as_are_solved_exactly(search: Search) -> None:
     assert sum(row["exact_accuracy"] is not None for row in run.results()) == 4
 
 
-@pytest.mark.parametrize("exact", [0, "all"])
+@pytest.mark.parametrize("exact", [long(0), "all"])
 def test_an_impossible_kernel_is_scored_as_one_that_fails(search: Search, exact: Any) -> None:
     """Of degree 60 and gamma 1e10 no kernel value is finite."""
     words = {"kernel": "poly", "gamma": (0.1, 1e10), "degree": (2, 60), "C": 1.0, "coef0": 1.0}
@@ -321,6 +323,7 @@ def test_rows_that_validate_may_be_stored_otherwise(
         assert found.best.status()["state"] == "complete"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [{"cv": 3}, {"validation": "test"}])
 @pytest.mark.parametrize("exact", [long(0), 2])
 def test_how_many_rows_are_decided_at_a_time_changes_nothing(

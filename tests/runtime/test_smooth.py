@@ -168,6 +168,7 @@ def test_tighter_goals_go_on_from_where_it_was(train: Callable[..., api.Run]) ->
     assert tight["objective"] < loose["objective"]
 
 
+@pytest.mark.long
 def test_an_early_model_of_a_smooth_kernel_goes_on_in_the_same_process(
     train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def on_cluster(cluster: LocalCluster) -> Execution:
     return Execution(scheduler=cluster.scheduler_address)
 
 
+@pytest.mark.long
 def test_two_workers_of_a_scheduler_give_the_same_bits(
     on_cluster: Execution, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
 ) -> None:
@@ -130,6 +131,7 @@ def test_the_chunks_of_the_data_set_do_not_matter(
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
 
 
+@pytest.mark.long
 def test_an_object_store_holds_the_same_run(
     demo_rows: Callable[..., Path],
     train: Callable[..., api.Run],

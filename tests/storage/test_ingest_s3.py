@@ -64,6 +64,7 @@ def test_from_and_to_s3(form: str, bucket: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(taken.toarray() if again.is_sparse else taken, X[index])
 
 
+@pytest.mark.long
 def test_a_zarr_group_on_s3(bucket: str, tmp_path: Path) -> None:
     group = zarr.open_group(f"{bucket}/foreign.zarr", mode="w")
     group.create_array("X", data=X, chunks=(70, 6))
@@ -72,6 +73,7 @@ def test_a_zarr_group_on_s3(bucket: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows_of(data), X[100:400])
 
 
+@pytest.mark.long
 def test_overwriting(bucket: str) -> None:
     out = f"{bucket}/a.zarr"
     with pytest.raises(InputError, match="no data set there"):

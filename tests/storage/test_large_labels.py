@@ -23,6 +23,7 @@ from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.predictions import label_array
+from tests.marks import long
 
 HERE = api.Execution(workers=0)
 RNG = np.random.default_rng(0)
@@ -42,7 +43,7 @@ def write(folder: Path, kind: str, y: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["csv", "svm", "npz"])
+@pytest.mark.parametrize("kind", ["csv", long("svm"), long("npz")])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_labels_of_1e20(kind: str, classes: int, tmp_path: Path) -> None:
     y = Y if classes == 3 else np.where(Y > 7, Y, 7.0)

@@ -257,6 +257,7 @@ def test_support_vectors_of_several_runs_are_compared_with_the_best(
     assert rows[3]["recall"] == len(found & exact) / len(exact) < 1.0
 
 
+@pytest.mark.long
 def test_the_command_writes_html_and_csv(
     trained: api.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
