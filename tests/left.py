@@ -7,6 +7,7 @@ from typing import Any
 
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import claim_names
+from dcsvm_dask.storage.run import RunFolder
 
 Run = str | os.PathLike[str] | Location
 
@@ -35,3 +36,13 @@ def take_over(run: Run) -> None:
     (place / "lock" / f"{number:06d}-0123456789ab.json").write_json({})
     for name in claim_names(place)[:-1]:
         (place / "lock" / f"{name}.json").delete()
+
+
+def damaged(run: RunFolder) -> list[Location]:
+    """Return the places whose objects are not what was committed."""
+    return [
+        found.place
+        for stage in run.stages()
+        for node in run.nodes(stage)
+        if (found := run.find(stage, node)) is not None and not found.verify()
+    ]

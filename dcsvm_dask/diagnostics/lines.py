@@ -22,7 +22,7 @@ from dcsvm_dask.runtime.events import (
     WorkerLost,
 )
 from dcsvm_dask.steps.regime import is_smooth, is_sparse_in_support
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 
 class Lines(Callback):

@@ -12,7 +12,8 @@ from dcsvm_dask.graphs.methods import options_of
 from dcsvm_dask.runtime.foretelling import PLAN
 from dcsvm_dask.steps.choice import reached_model
 from dcsvm_dask.storage.lock import read_holder
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.state import read_state
 
 # Seconds without a node at work that still belong to a stage; the scheduler needs less.

@@ -24,7 +24,8 @@ from dcsvm_dask.steps.predict import load_any
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.model import AnyModel
-from dcsvm_dask.storage.run import Committed, RunFolder
+from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.run import RunFolder
 
 
 def words_of(estimator: Any, kernel: Kernel) -> dict[str, Any]:

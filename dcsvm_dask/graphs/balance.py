@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage, many, single
 from dcsvm_dask.graphs.sizes import level_slots
 from dcsvm_dask.steps import balance
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 # y'alpha is nearly linear in the bias: more stages than these mean that it is not.
 MOST_STAGES = 4

@@ -20,7 +20,7 @@ from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps import cascade as steps
 from dcsvm_dask.steps import check as checking
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 # Passes before a cascade gives up; each lowers the objective, and few are needed.
 MOST_PASSES = 100

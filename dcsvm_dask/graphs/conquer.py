@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage, many, single
 from dcsvm_dask.steps import check, rounds, scope
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
 
 
 @dataclass(frozen=True, slots=True)

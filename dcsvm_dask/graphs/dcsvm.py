@@ -33,7 +33,7 @@ from dcsvm_dask.steps import (
 from dcsvm_dask.steps.node import Step
 from dcsvm_dask.steps.problem import ARRANGE, PROBE
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 # Times the levels' tolerance: refinement need not be more exact than what the whole problem will
 # change about it.

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from dcsvm_dask.steps.node import Step
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 COMMIT = "commit"
 

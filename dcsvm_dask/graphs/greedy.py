@@ -16,7 +16,7 @@ from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.steps import greedy as steps
 from dcsvm_dask.steps import greedy_weights
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 MODEL = "model-greedy"
 # Basis vectors of the first round, at most; each round after it has twice as many.

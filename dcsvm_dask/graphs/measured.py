@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 
 @dataclass(frozen=True, slots=True)

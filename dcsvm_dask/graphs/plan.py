@@ -11,7 +11,7 @@ from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.methods import BEGUN
 from dcsvm_dask.graphs.stage_plan import StagePlan
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 # Seconds that a layer takes until its last task has been told of, and that a task takes beside
 # its work; bytes that a process writes in a second.

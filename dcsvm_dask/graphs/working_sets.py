@@ -9,7 +9,7 @@ from dcsvm_dask.graphs.conquer import Chain, Reached, check_stage, holds, stage_
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Layer, Node, Stage, many, single
 from dcsvm_dask.steps import subset, working_set
 from dcsvm_dask.steps.node import Step
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 SUBSET = "subset"
 

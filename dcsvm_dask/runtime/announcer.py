@@ -30,7 +30,7 @@ from dcsvm_dask.runtime.events import (
     TaskFailed,
     WorkerLost,
 )
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 Message = dict[str, Any]
 """What happened, as it goes through Dask: its ``kind``, the ``run``, the ``time``, and what the

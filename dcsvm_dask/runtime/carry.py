@@ -9,7 +9,8 @@ from dcsvm_dask.errors import OutOfTimeError, RunError
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage
 from dcsvm_dask.runtime.announcer import Message, graph_message
 from dcsvm_dask.runtime.executors import Executor
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
 
 # Nodes whose arrays are deleted at a time.
 DELETERS = 8

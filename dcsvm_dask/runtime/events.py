@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 ROUNDS = ("refine", "conquer")
 THIS_PROCESS = "this process"

@@ -11,7 +11,8 @@ from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.capacity import kept_bytes
 from dcsvm_dask.steps.problem import PROBE
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
 
 PLAN = "plan.json"
 

@@ -18,7 +18,7 @@ from dcsvm_dask.runtime.failures import step_failed
 from dcsvm_dask.steps.node import Step, run_node
 from dcsvm_dask.steps.telling import telling
 from dcsvm_dask.storage.lock import Ownership
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 TOPIC = "dcsvm"
 HERE = "in-process"

@@ -14,9 +14,10 @@ from dcsvm_dask.steps.shares import blocks_of_part
 from dcsvm_dask.steps.shuffle import take_pieces
 from dcsvm_dask.storage.arrays import CHUNK_BYTES
 from dcsvm_dask.storage.hashing import row_hashes
+from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.pages import LabelledRows
 from dcsvm_dask.storage.rows import write_rows
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]
 

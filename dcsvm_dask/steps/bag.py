@@ -15,7 +15,8 @@ from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.solve import EACH
 from dcsvm_dask.steps.telling import Telling
 from dcsvm_dask.storage.model import write_model
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 LAYER = "solve"
 

@@ -14,7 +14,8 @@ from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.steps.shared_bias import next_bias
 from dcsvm_dask.steps.solve import Solved, block_record, sum_records, write_blocks
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.steps.problem import ARRANGE, Problem
 from dcsvm_dask.steps.regime import are_alone
 from dcsvm_dask.steps.shares import blocks_of_part
-from dcsvm_dask.storage.run import Committed, RunFolder
+from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.solvers import bias, duality_gap, objective, violation_box, violation_pair
 from dcsvm_dask.steps.machine import solve_machine
 from dcsvm_dask.steps.problem import read_problem
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]

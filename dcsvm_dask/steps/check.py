@@ -11,7 +11,8 @@ from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.rounds import scope_rows
 from dcsvm_dask.steps.rows_solver import FAR_PAIRS
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
 

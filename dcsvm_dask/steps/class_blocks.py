@@ -21,7 +21,7 @@ from dcsvm_dask.steps.class_start import Start
 from dcsvm_dask.steps.problem import ClassProblem
 from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.steps.settings import Settings
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]

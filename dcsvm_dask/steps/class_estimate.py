@@ -10,7 +10,7 @@ from dcsvm_dask.solvers import labels_of_classes
 from dcsvm_dask.steps.block_table import BlockTable
 from dcsvm_dask.steps.estimate import ESTIMATE_ROWS, ROUNDING, total_of
 from dcsvm_dask.steps.problem import ClassProblem
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 # Decision values that are estimated: fewer rows of many machines.
 MOST_VALUES, LEAST_ROWS = 1 << 21, 256

@@ -22,7 +22,8 @@ from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.solve import EACH
 from dcsvm_dask.steps.telling import Telling
 from dcsvm_dask.storage.model import write_classes
-from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]

@@ -17,7 +17,8 @@ from dcsvm_dask.steps.problem import ARRANGE, read_classes, spread
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.telling import Telling
 from dcsvm_dask.storage.model import write_classes
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
 

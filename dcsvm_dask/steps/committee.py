@@ -19,7 +19,8 @@ from dcsvm_dask.steps.block_table import read_slots, read_table
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.storage.model import read_committee as read_members
-from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]

@@ -14,7 +14,8 @@ from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage.model import write_model
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 # What the bar of a run says: where the passes end, whose work grows as the expansion does.
 PASSES, GROWS = 0.7, 1.8

@@ -9,7 +9,7 @@ from dcsvm_dask.kernels import Rows, kernel_product
 from dcsvm_dask.steps.block_table import BlockTable
 from dcsvm_dask.steps.problem import Problem
 from dcsvm_dask.steps.resources import threads
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -13,7 +13,8 @@ from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.shares import share
 from dcsvm_dask.storage.model import read_map, write_rule
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 MAP, FEATURES = "map", "features"
 """The stages' names."""

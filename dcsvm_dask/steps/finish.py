@@ -9,7 +9,8 @@ from dcsvm_dask.steps.level import rows_in_chunks
 from dcsvm_dask.steps.problem import Problem, data_of, read_problem, shared_out
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
 from dcsvm_dask.storage.model import write_model
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 
 def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:

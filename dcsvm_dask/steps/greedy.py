@@ -19,8 +19,9 @@ from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage.arrays import create_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.model import write_whole
+from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.rows import write_rows
-from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
+from dcsvm_dask.storage.run import RunFolder
 
 COLUMNS = "columns"
 """What the nodes are called that make them."""

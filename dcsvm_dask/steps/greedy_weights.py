@@ -13,7 +13,8 @@ from dcsvm_dask.steps.greedy import COLUMNS, HALVED, basis_rows, write_basis_row
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.shares import share
 from dcsvm_dask.storage.arrays import read_rows
-from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.storage.run import RunFolder
 
 SUMS = "sums"
 """What the nodes are called that make them."""

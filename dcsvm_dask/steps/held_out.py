@@ -28,9 +28,10 @@ from dcsvm_dask.steps.problem import (
     representatives,
 )
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.rows import write_rows
-from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
+from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.spool import Column, RowSpool
 
 Index = NDArray[np.int64]

@@ -16,7 +16,8 @@ from dcsvm_dask.steps.regime import regime
 from dcsvm_dask.steps.shared_bias import next_bias
 from dcsvm_dask.steps.solve import sum_records
 from dcsvm_dask.storage.model import write_model
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 SUPPORT_CHUNK_ROWS = 4096
 # Blocks with at least this share of the support vectors tell how all of them answer to the bias.

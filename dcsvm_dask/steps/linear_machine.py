@@ -15,7 +15,8 @@ from dcsvm_dask.steps.features import FEATURES, stored_map
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.telling import tell_of_sets
 from dcsvm_dask.storage.model import write_whole
-from dcsvm_dask.storage.run import Attempt, Committed, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.storage.run import RunFolder
 
 
 class StoredFeatures(Sequence[NDArray[np.float32]]):

@@ -11,7 +11,7 @@ from dcsvm_dask.kernels import is_sparse, kd_order
 from dcsvm_dask.solvers import bias, duality_gap
 from dcsvm_dask.steps.problem import Problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]

@@ -15,7 +15,8 @@ import psutil
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.lock import Ownership
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Step = Callable[..., Record]
 """A step takes the run, its attempt and keyword arguments; it returns a record."""

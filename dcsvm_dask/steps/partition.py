@@ -23,7 +23,8 @@ from dcsvm_dask.steps.problem import (
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.steps.shares import share
 from dcsvm_dask.storage.model import read_partition, write_rule
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 SAMPLE_ROWS_PER_CENTRE = 20
 MEASURED_ROWS = 2048

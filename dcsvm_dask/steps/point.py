@@ -21,7 +21,7 @@ from dcsvm_dask.solvers import (
 )
 from dcsvm_dask.steps.problem import Problem
 from dcsvm_dask.steps.select import select_blocks
-from dcsvm_dask.storage.run import Attempt, Record
+from dcsvm_dask.storage.node import Attempt, Record
 
 Vector = NDArray[np.float64]
 

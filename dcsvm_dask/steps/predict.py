@@ -20,7 +20,8 @@ from dcsvm_dask.steps.committee import read_committee
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import MODEL, AnyModel, read_any
-from dcsvm_dask.storage.run import Committed, RunFolder
+from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.run import RunFolder
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from dcsvm_dask.steps.problem import data_of, data_rows, settings_of
 from dcsvm_dask.steps.regime import is_smooth, share_between
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset_sample import Data
+from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows_read import RowReader
 from dcsvm_dask.storage.rows_selected import SelectedRows
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.run import RunFolder
 
 PROBE_CLUSTERS = 16
 # Rows on which machines of many classes are tried, and how exactly.

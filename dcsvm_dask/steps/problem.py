@@ -23,10 +23,11 @@ from dcsvm_dask.steps.resources import cache_bytes
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data, SampledDataSet, sampled
+from dcsvm_dask.storage.node import Committed, Record
 from dcsvm_dask.storage.rows import ConcatRows
 from dcsvm_dask.storage.rows_cache import CachedRows
 from dcsvm_dask.storage.rows_selected import SelectedRows
-from dcsvm_dask.storage.run import Committed, Record, RunFolder
+from dcsvm_dask.storage.run import RunFolder
 
 ARRANGE = "arrange"
 PROBE = "probe"

@@ -24,7 +24,8 @@ from dcsvm_dask.steps.finish import write_machine
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.storage.model import write_whole
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
 _INDEX_MAX = np.iinfo(np.int32).max

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dcsvm_dask.clustering.choice import APART
 from dcsvm_dask.solvers.divide import LEAST_KEPT
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 # Where more than this share of the kernel's mass lies between a few clusters, every row sees most.
 MOST_BETWEEN = 0.2

@@ -16,7 +16,8 @@ from dcsvm_dask.steps.point import Point, commit_point
 from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.steps.rows_solver import FAR_PAIRS, RowsSolver
 from dcsvm_dask.steps.shares import share
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 
 def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int) -> Record:

@@ -6,7 +6,8 @@ import numpy as np
 
 from dcsvm_dask.solvers import balanced
 from dcsvm_dask.steps.problem import read_problem
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 
 def start_scope(

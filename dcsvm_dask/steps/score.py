@@ -16,7 +16,8 @@ from dcsvm_dask.steps.predict import decide_by
 from dcsvm_dask.steps.problem import settings_of
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_any
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 # A look at where the run stands, not the evaluation: about this many rows tell enough.
 ABOUT_ROWS = 20_000

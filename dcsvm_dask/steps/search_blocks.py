@@ -18,7 +18,8 @@ from dcsvm_dask.steps.held_out import HeldOut, part_rows, read_split
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.search_scores import SCORES, accuracies, no_scores, write_scores
 from dcsvm_dask.steps.telling import tell_of_advance
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]
 Matrix = NDArray[np.floating[Any]]

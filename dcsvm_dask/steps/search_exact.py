@@ -14,7 +14,8 @@ from dcsvm_dask.solvers import Machine, Solution
 from dcsvm_dask.steps.held_out import part_rows, read_split
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.search_scores import accuracies, no_scores, write_scores
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 
 def solve_candidate(

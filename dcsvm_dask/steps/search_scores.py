@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.storage.run import Attempt, Record
+from dcsvm_dask.storage.node import Attempt, Record
 
 Vector = NDArray[np.float64]
 Scores = dict[str, NDArray[Any]]

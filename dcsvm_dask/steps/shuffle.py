@@ -20,9 +20,10 @@ from dcsvm_dask.steps.partition import read_rule
 from dcsvm_dask.steps.problem import ARRANGE, data_of, data_rows, settings_of
 from dcsvm_dask.steps.shares import blocks_of_part, share
 from dcsvm_dask.storage.dataset_sample import Data
+from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.pages import LabelledRows, PageForm, joined, read_pages, write_pages
 from dcsvm_dask.storage.rows_read import stack_rows
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]
 

@@ -15,7 +15,8 @@ from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.rows_solver import RowsSolver
 from dcsvm_dask.steps.shared_bias import PROBED, response
 from dcsvm_dask.steps.telling import Telling
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
 Solved = tuple[Solution, Record]

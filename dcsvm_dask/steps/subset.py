@@ -8,7 +8,8 @@ from dcsvm_dask.solvers import SubsetMachine, train_on_subsets
 from dcsvm_dask.steps.problem import Problem, read_problem
 from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.rounds import scope_rows
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 
 def solve_subsets(run: RunFolder, attempt: Attempt) -> Record:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 EVERY_SECONDS = 1.0
 _listener: ContextVar[Callable[[Record], None] | None] = ContextVar("listener", default=None)

@@ -18,7 +18,8 @@ from dcsvm_dask.steps.resources import threads
 from dcsvm_dask.steps.shares import share
 from dcsvm_dask.steps.subset import train_machine
 from dcsvm_dask.steps.telling import tell_of_sets
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 SOLVE = "solve-0000"
 # Rows outside of the set on which its step is looked at.

@@ -23,8 +23,8 @@ from dcsvm_dask.models.model import Model
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.rows import write_rows
-from dcsvm_dask.storage.run import Attempt, Committed, Record
 
 MODEL = "model"
 

@@ -6,7 +6,8 @@ import time
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
 
 STATE = "state"
 _KINDS: dict[str, Any] = {

@@ -21,7 +21,8 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.graphs import sizes
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.storage.run import Committed, RunFolder
+from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.state import read_state
 
 IN_PROCESS = Execution(workers=0)

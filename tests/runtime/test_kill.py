@@ -12,7 +12,9 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.run import Attempt, RunFolder
+from dcsvm_dask.storage.node import Attempt
+from dcsvm_dask.storage.run import RunFolder
+from tests.left import damaged
 from tests.marks import long
 
 IN_PROCESS = Execution(workers=0)
@@ -77,7 +79,7 @@ def check_resume(
     assert after.keys() == look.attempts(undisturbed.folder).keys()
     assert len(committed) == len(after) - len(before)
     assert look.orphans(run.folder) == []
-    assert run.folder.damaged() == []
+    assert damaged(run.folder) == []
 
 
 def n_nodes(look: Any, run: api.Run) -> int:

@@ -25,7 +25,8 @@ from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage import lock
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, claim_names
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 from tests.left import take_over
 from tests.namespaces import on_host, require_namespaces
 

@@ -18,6 +18,7 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.run import RunFolder
+from tests.left import damaged
 
 SECONDS = 300.0
 Start = Callable[..., Any]
@@ -60,7 +61,7 @@ def check_gone_on(place: Path, before: dict[Any, str], alpha: np.ndarray, look: 
     assert {name: after[name] for name in before} == before
     np.testing.assert_array_equal(look.alpha(run), alpha)
     assert look.orphans(run.folder) == []
-    assert run.folder.damaged() == []
+    assert damaged(run.folder) == []
 
 
 @pytest.mark.long

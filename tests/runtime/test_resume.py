@@ -20,9 +20,10 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.problem import data_of
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.node import Attempt
 from dcsvm_dask.storage.processes import this_process
-from dcsvm_dask.storage.run import Attempt, RunFolder
-from tests.left import rewrite_state
+from dcsvm_dask.storage.run import RunFolder
+from tests.left import damaged, rewrite_state
 from tests.marks import long
 from tests.rounding import at_most
 
@@ -334,5 +335,5 @@ def test_a_damaged_stage_is_named_and_made_again(
     run = resume(copied)
     assert run.status()["state"] == "complete"
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
-    assert run.folder.damaged() == []
+    assert damaged(run.folder) == []
     assert look.orphans(run.folder) == []

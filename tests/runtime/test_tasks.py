@@ -17,7 +17,8 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import in_process
 from dcsvm_dask.runtime.tasks import to_dask
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 HEADER: dict[str, Any] = {
     "settings": {},

@@ -16,7 +16,8 @@ from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.executors import in_process
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 HEADER: dict[str, Any] = {
     "settings": {},

@@ -17,7 +17,8 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Said
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.run import Committed, RunFolder
+from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.run import RunFolder
 from tests.left import rewrite_state
 
 HERE = Execution(workers=0)

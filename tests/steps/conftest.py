@@ -24,7 +24,8 @@ from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
 
 C = 8.0
 

@@ -25,7 +25,8 @@ from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.steps.shared_bias import next_bias
 from dcsvm_dask.steps.shares import blocks_of_part, share
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.run import Attempt, Record, RunFolder
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
 
 SETTINGS = Settings(
     kernel=Kernel("poly", 0.5, 2, 1.0),

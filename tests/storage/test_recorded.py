@@ -9,12 +9,13 @@ import pytest
 from scipy import sparse
 
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.storage import run as run_module
+from dcsvm_dask.storage import node as node_module
 from dcsvm_dask.storage.arrays import open_array, write_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
+from tests.left import damaged
 
 X = np.random.default_rng(0).random((3000, 40), dtype=np.float32)
 HEADER = {
@@ -60,7 +61,7 @@ def test_nothing_is_read_to_commit_it(
     found = run.node("s", "n")
     assert found.verify()
     assert set(found.keys) == set(found.place.keys())
-    assert found.keys == run_module._checksums(Location(found.place.url))
+    assert found.keys == node_module._checksums(Location(found.place.url))
     assert found.read("a")[:8].tolist() == [-1] * 7 + [7]
 
 
@@ -70,7 +71,7 @@ def test_what_another_has_put_there_is_read(run: RunFolder) -> None:
     (Location(attempt.place.url) / "foreign").write_bytes(b"foreign")
     assert attempt.commit({})
     assert run.node("s", "n").keys["foreign"][0] == 7
-    assert run.damaged() == []
+    assert damaged(run) == []
 
 
 def test_a_chunk_that_was_deleted_meanwhile_is_missed(run: RunFolder) -> None:
@@ -89,7 +90,7 @@ def test_a_byte_that_is_not_what_was_written_is_found(run: RunFolder) -> None:
     content[100] ^= 1
     chunk.write_bytes(bytes(content))
     assert attempt.commit({})
-    assert [place.url for place in run.damaged()] == [attempt.place.url]
+    assert [place.url for place in damaged(run)] == [attempt.place.url]
 
 
 def test_keys_are_relative_to_where_recording_began() -> None:

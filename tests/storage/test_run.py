@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from dcsvm_dask.errors import InputError, OwnershipLostError, RunError
 from dcsvm_dask.steps.node import run_node
 from dcsvm_dask.storage import lock
-from dcsvm_dask.storage import run as run_module
+from dcsvm_dask.storage import node as node_module
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
-from dcsvm_dask.storage.run import Attempt, RunFolder
+from dcsvm_dask.storage.node import Attempt
+from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.state import write_state
 from dcsvm_dask.versions import RESULT_VERSION
-from tests.left import take_over
+from tests.left import damaged, take_over
 
 HEADER = {
     "settings": {"C": 1.0, "clusters": [4]},
@@ -99,14 +100,14 @@ def test_two_commits_at_once_leave_the_first(
     first, second = run.attempt("s", "n"), run.attempt("s", "n")
     first.write("values", VALUES)
     second.write("values", VALUES)
-    checksums = run_module._checksums
+    checksums = node_module._checksums
 
     def another_ends_meanwhile(place: Location) -> Any:
-        monkeypatch.setattr(run_module, "_checksums", checksums)
+        monkeypatch.setattr(node_module, "_checksums", checksums)
         assert second.commit({})
         return checksums(place)
 
-    monkeypatch.setattr(run_module, "_checksums", another_ends_meanwhile)
+    monkeypatch.setattr(node_module, "_checksums", another_ends_meanwhile)
     assert not first.commit({})
     assert run.node("s", "n").attempt == second.place.name
 
@@ -184,7 +185,7 @@ def test_sweeping_deletes_attempts_and_nothing_else(run: RunFolder) -> None:
     run.sweep("s")
     assert run.stage("s").list() == [kept, "n.json"]
     assert run.node("t", "n").verify()
-    assert run.damaged() == []
+    assert damaged(run) == []
 
 
 def test_what_was_released_keeps_its_record_and_is_no_damage(run: RunFolder) -> None:
@@ -198,7 +199,7 @@ def test_what_was_released_keeps_its_record_and_is_no_damage(run: RunFolder) -> 
     assert found.record == {"rows": 3}
     assert found.attempt == attempt
     assert not found.place.exists()
-    assert run.damaged() == []
+    assert damaged(run) == []
     with pytest.raises(RunError, match="arrays of n were released"):
         run.node("s", "n")
 
@@ -227,7 +228,7 @@ def test_a_release_that_was_killed_is_no_damage_and_is_swept(
     with pytest.raises(KeyboardInterrupt):
         run.release("s", "n")
     assert run.stage("s").list() != ["n.json"]
-    assert run.damaged() == []
+    assert damaged(run) == []
     run.sweep("s")
     assert run.stage("s").list() == ["n.json"]
 
@@ -236,7 +237,7 @@ def test_arrays_that_are_gone_without_a_release_are_damage(run: RunFolder) -> No
     commit(run, "s", "n")
     found = run.node("s", "n")
     found.place.delete()
-    assert run.damaged() == [found.place]
+    assert damaged(run) == [found.place]
     with pytest.raises(RunError, match="is missing or cut short"):
         run.node("s", "n")
 
@@ -263,9 +264,9 @@ def test_every_flipped_byte_is_found(run: RunFolder) -> None:
             flipped = bytearray(intact)
             flipped[position] ^= 0x10
             (place / key).write_bytes(bytes(flipped))
-            assert run.damaged() == [place], (key, position)
+            assert damaged(run) == [place], (key, position)
             (place / key).write_bytes(intact)
-    assert run.damaged() == []
+    assert damaged(run) == []
 
 
 def test_a_flipped_byte_never_reaches_who_reads(run: RunFolder) -> None:
@@ -295,7 +296,7 @@ def test_a_chunk_cut_short_or_missing_is_refused_before_it_is_read(run: RunFolde
     (place / key).delete()
     with pytest.raises(RunError, match="is missing or cut short"):
         run.node("s", "n")
-    assert run.damaged() == [place]
+    assert damaged(run) == [place]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dcsvm_dask.diagnostics.dashboard.words import NOTHING, count, estimate_of
 from dcsvm_dask.diagnostics.lines import fault
 from dcsvm_dask.diagnostics.numbers import clock
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, Progress
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 MOST_FAULTS = 8
 

@@ -8,7 +8,7 @@ from dcsvm_dask.diagnostics.progress.foreseen import MAYBE, correction, rounds_l
 from dcsvm_dask.diagnostics.progress.stage import DONE, WAITING, StageProgress
 from dcsvm_dask.graphs.forecast import support_share
 from dcsvm_dask.runtime.events import ROUNDS
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 LAST_ROUNDS = 10
 """Rounds that tell how others will go; there may be hundreds."""

@@ -34,7 +34,7 @@ from dcsvm_dask.runtime.events import (
     TaskFailed,
     WorkerLost,
 )
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 __all__ = ["DONE", "RUNNING", "WAITING", "Block", "Progress", "StageProgress"]
 

@@ -17,7 +17,8 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.foretelling import PLAN
 from dcsvm_dask.runtime.journal import read_journal
 from dcsvm_dask.steps.problem import PROBE
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
 
 KINDS = {
     "RunBegins": "begin",

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from dcsvm_dask.runtime.events import Advanced
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 WAITING, RUNNING, DONE = "waiting", "running", "done"
 SOLVE = "solve"

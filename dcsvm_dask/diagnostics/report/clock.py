@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import Any
 
 from dcsvm_dask.diagnostics.status import LONGEST_PAUSE
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 Span = tuple[float, float]
 

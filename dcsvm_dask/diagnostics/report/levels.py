@@ -9,7 +9,7 @@ from dcsvm_dask.diagnostics.report.records import Records, layer_of, level_of
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.diagnostics.status import wall_seconds
 from dcsvm_dask.steps.problem import ARRANGE
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 TRAINING = ("solve", "commit")
 """Layers of a level that are not clustering."""

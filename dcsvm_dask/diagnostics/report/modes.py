@@ -19,7 +19,7 @@ from dcsvm_dask.models.model import Model
 from dcsvm_dask.steps.committee import read_committee
 from dcsvm_dask.steps.predict import decide_by, load_any
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.run import Committed
+from dcsvm_dask.storage.node import Committed
 
 MOST_ROWS = 2000
 WARM_UP_ROWS = 16

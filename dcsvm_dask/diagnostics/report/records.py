@@ -13,7 +13,8 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.foretelling import PLAN
 from dcsvm_dask.runtime.journal import read_journal
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.run import Record, RunFolder
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
 
 LEVEL = "level-"
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.diagnostics.report.records import Records, level_of
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.storage.run import Committed
+from dcsvm_dask.storage.node import Committed
 
 SLICE = 1 << 20
 """Variables in memory at a time."""

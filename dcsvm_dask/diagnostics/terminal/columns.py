@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dcsvm_dask.diagnostics.numbers import aligned, brief, clock, decimals_of
 from dcsvm_dask.runtime.events import ROUNDS
-from dcsvm_dask.storage.run import Record
+from dcsvm_dask.storage.node import Record
 
 LEFT = "<"
 RIGHT = ">"

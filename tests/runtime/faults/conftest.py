@@ -16,7 +16,8 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.runtime import tasks
 from dcsvm_dask.steps import node
-from dcsvm_dask.storage.run import Attempt
+from dcsvm_dask.storage.node import Attempt
+from tests.left import damaged
 
 INJECTION = Path(__file__).with_name("injection.py")
 PRELOAD = "distributed.worker.preload"
@@ -75,7 +76,7 @@ class Faults:
         assert self._look.attempts(run.folder).keys() == steps
         assert set(self._table.calls()) == set(steps)
         assert self._look.orphans(run.folder) == []
-        assert run.folder.damaged() == []
+        assert damaged(run.folder) == []
 
 
 @pytest.fixture

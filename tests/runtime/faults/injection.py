@@ -20,7 +20,7 @@ from typing import Any
 
 from dcsvm_dask.runtime import tasks
 from dcsvm_dask.steps import node
-from dcsvm_dask.storage.run import Attempt
+from dcsvm_dask.storage.node import Attempt
 
 FOLDER = "DCSVM_FAULTS"
 CHUNK = 16 << 20

@@ -1,0 +1,129 @@
+"""A node of a run: what it is writing, and what it committed.
+
+See `run` for where they lie and which of several attempts is the node.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import zarr
+
+from dcsvm_dask.errors import RunError
+from dcsvm_dask.storage.arrays import open_array, read_array, write_array
+from dcsvm_dask.storage.checksums import Checksums
+from dcsvm_dask.storage.location import Location, seal
+from dcsvm_dask.storage.lock import Ownership
+from dcsvm_dask.storage.recorded import RecordedPlace
+from dcsvm_dask.storage.rows_read import RowArray, open_rows
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The outcome of a node: arrays below ``place`` and a small record."""
+
+    place: Location
+    record: Record
+    attempt: str
+    keys: dict[str, tuple[int, int]] = field(repr=False)
+    released: bool = False
+    """Whether the arrays were deleted because nobody needs them any more."""
+
+    def read(self, name: str, rows: slice | None = None) -> np.ndarray:
+        """Return one array, or some of its rows."""
+        return read_array(self.place / name, rows, checksums=self.checksums.below(name))
+
+    def open_array(self, name: str) -> zarr.Array[Any]:
+        """Return one array, for reading."""
+        return open_array(self.place / name, checksums=self.checksums.below(name))
+
+    def open_rows(self, name: str) -> RowArray:
+        """Return rows that `write_rows` wrote."""
+        return open_rows(self.place / name, self.checksums.below(name))
+
+    @property
+    def checksums(self) -> Checksums:
+        """What every object of the node has to be."""
+        return Checksums(self.place, self.keys)
+
+    def verify(self) -> bool:
+        """Whether every object is there with the checksum that was committed."""
+        return self.released or _checksums(self.place) == self.keys
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The arrays that a node is writing; invisible until committed."""
+
+    place: RecordedPlace
+    commit_object: Location
+    digest: str
+    owner: Ownership | None = None
+    _written: list[str] = field(default_factory=list, repr=False)
+
+    def write(self, name: str, array: np.ndarray, chunk: int | None = None) -> None:
+        """Write one array, in chunks of so many rows or of about 4 MB."""
+        write_array(self.place / name, array, chunk)
+        self._written.append(name)
+
+    def commit(self, record: Record) -> bool:
+        """Make the node exist, unless another attempt has; return whether this attempt is the node.
+
+        Raises
+        ------
+        RunError
+            If arrays that were written are not there any more, or the process that this attempt
+            works for does not own the run any more.
+        """
+        value = {
+            "attempt": self.place.name,
+            "parameters": self.digest,
+            "keys": self._keys(),
+            "record": record,
+        }
+        if self.owner is not None:
+            self.owner.check()
+        if self.commit_object.write_new_json(seal(value)):
+            return True
+        # A client that tries again after an answer was lost finds what it wrote itself.
+        return self.commit_object.read_json(sealed=True).get("attempt") == self.place.name
+
+    def _keys(self) -> dict[str, tuple[int, int]]:
+        """Return what is stored, durable, with checksums."""
+        try:
+            self.place.sync()
+            keys = _checksums(self.place)
+            # An array's metadata is written first, so what was deleted since lacks it.
+            gone = [name for name in self._written if f"{name}/zarr.json" not in keys]
+            gone += [key for key in self.place.written if key not in keys]
+        except FileNotFoundError as error:
+            gone = [error.filename or str(error)]
+        if gone:
+            raise RunError(
+                f"{self.place}: {gone[0]} was deleted while the step ran; "
+                "another process seems to carry this run, too"
+            )
+        return keys
+
+
+@lru_cache(maxsize=4096)
+def checksum_of(url: str) -> int:
+    """Return an object's checksum; kept, since attempts are never written again."""
+    return zlib.crc32(Location(url).read_bytes())
+
+
+def _checksums(place: Location) -> dict[str, tuple[int, int]]:
+    """Return what is stored below a place; what this process has written there is not read."""
+    known = place.written if isinstance(place, RecordedPlace) else {}
+
+    def checksum(key: str, size: int) -> tuple[int, int]:
+        found = known.get(key, (-1, 0))
+        return found if found[0] == size else (size, zlib.crc32((place / key).read_bytes()))
+
+    return {key: checksum(key, size) for key, size in place.keys().items()}
