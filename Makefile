@@ -16,7 +16,7 @@ PYTHONS ?= 3.12 3.13
 help:
 	@echo "make demo          train the demo's DC-SVM, on data that ships with the package"
 	@echo "make test          the quick tests: 4 minutes on two idle cores, 5 with the first compilation"
-	@echo "make test-all      those and the long ones (under 40 minutes)"
+	@echo "make test-all      those and the long ones (half an hour on two cores)"
 	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows"
 	@echo "make test-pythons  the quick tests on Python $(PYTHONS), where they are installed"
 	@echo "make browser       Debian's Chromium and its driver, for a few long tests; as root"

@@ -24,6 +24,7 @@ under names of their own, and a commit is the one that the next owner's task wou
 from __future__ import annotations
 
 import math
+import re
 import uuid
 import zlib
 from dataclasses import dataclass, replace
@@ -44,6 +45,9 @@ FORMAT = "dcsvm-run-3"
 LEFT_BY_A_KILL = ("lock", ".run.json.")
 NOBODY = "000000-000000000000"
 """The name under which a folder is written that was opened without its lock."""
+
+_NO_STAGE = re.compile(r"(level|refine|balance|conquer|pass|look)-(?!\d+$)")
+"""Levels and rounds have numbers: what has none is no stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +274,9 @@ class RunFolder:
         return home if (home / "commit.json").exists() else home / f"{node}.json"
 
     def stages(self) -> list[str]:
-        """Return the names of the stages that have begun, sorted."""
-        return (self.place / "stages").list()
+        """Return the names of the stages that have begun, sorted; others' folders are left out."""
+        names = (self.place / "stages").list()
+        return [name for name in names if not _NO_STAGE.match(name)]
 
     def release(self, stage: str, node: str) -> None:
         """Delete a node's arrays and keep its record: nobody needs them any more."""

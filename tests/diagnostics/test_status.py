@@ -141,6 +141,14 @@ def test_the_history_lists_levels_and_rounds_once(run: RunFolder) -> None:
     assert found[0]["time"] == 24.0
 
 
+def test_a_level_without_a_number_is_no_stage(run: RunFolder) -> None:
+    whole_run(run)
+    told = history(status(run))
+    for stage in ("level-x", "level-", "conquer-x"):
+        commit(run, stage, "commit", 12.0, **POINT)
+    assert history(status(run)) == told
+
+
 def test_a_level_tells_of_the_whole_problem_by_its_estimates(run: RunFolder) -> None:
     whole_run(run)
     leave(run, "complete", stage="level-1")
