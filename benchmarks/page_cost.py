@@ -34,7 +34,7 @@ from dcsvm_dask.diagnostics.dashboard.runs import Runs
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.tasks import TOPIC
+from dcsvm_dask.runtime.topic import TOPIC
 
 Messages = list[tuple[float, dict[str, Any]]]
 TIMES = 3

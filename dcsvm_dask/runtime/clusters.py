@@ -23,7 +23,7 @@ from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime.announcer import Announcer, loss_message
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.preload import allocation
-from dcsvm_dask.runtime.tasks import TOPIC
+from dcsvm_dask.runtime.topic import TOPIC
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker, installed
 from dcsvm_dask.versions import RESULT_VERSION
 

@@ -16,7 +16,8 @@ from dcsvm_dask.graphs.graph import Graph
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
 from dcsvm_dask.runtime.failures import tasks_failed
-from dcsvm_dask.runtime.tasks import TOPIC, listen, perform, to_dask
+from dcsvm_dask.runtime.tasks import listen, perform, to_dask
+from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
@@ -177,7 +178,7 @@ class OnCluster:
     def log(self, message: Message) -> None:
         """Tell a message on the scheduler alone."""
         message = {"run": self._announcer.run, "time": time.time(), **message}
-        self._client.log_event(TOPIC, message)
+        log_event(self._client, message)
 
     def blind(self, run_url: str, data_url: str) -> str:
         """Ask every worker that there is now."""

@@ -15,12 +15,12 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dcsvm_dask.errors import DcsvmError, OutOfTimeError, OwnershipLostError
 from dcsvm_dask.graphs.graph import Graph, Node
 from dcsvm_dask.runtime.failures import step_failed
+from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.steps.node import Step, run_node
 from dcsvm_dask.steps.telling import telling
 from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.node import Record
 
-TOPIC = "dcsvm"
 HERE = "in-process"
 RETRIES = 2
 """How often a step that failed is done again."""
@@ -153,4 +153,4 @@ def _send(message: dict[str, Any]) -> None:
         worker = get_worker()
     except ValueError:
         return
-    worker.log_event(TOPIC, {**message, "time": time.time(), "worker": worker.address})
+    log_event(worker, {**message, "time": time.time(), "worker": worker.address})

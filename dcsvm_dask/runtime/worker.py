@@ -13,7 +13,7 @@ from distributed import WorkerPlugin
 
 from dcsvm_dask import __version__
 from dcsvm_dask.runtime.compilation import warm_up
-from dcsvm_dask.runtime.tasks import TOPIC
+from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.steps import resources
 from dcsvm_dask.versions import RESULT_VERSION, differing, versions
 
@@ -102,7 +102,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
                 "differing": found,
                 "refused": refused,
             }
-            worker.log_event(TOPIC, message)
+            log_event(worker, message)
 
     def teardown(self, worker: Any) -> None:
         """Give a worker of somebody's cluster back as it was."""

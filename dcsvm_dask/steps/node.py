@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import time
 from collections.abc import Callable
@@ -56,7 +57,7 @@ def run_node(
     try:
         record = step(run, attempt, **arguments)
         record = {
-            **record,
+            **json.loads(json.dumps(record)),  # as it will be read: no NumPy scalars
             "seconds": time.perf_counter() - begin,
             "cpu_seconds": clock() - busy,
             "began": began,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.diagnostics.dashboard.runs import FollowedRun, Runs
-from dcsvm_dask.runtime.tasks import TOPIC
+from dcsvm_dask.runtime.topic import TOPIC
 
 RUN, WORKER = "/runs/one", "tcp://10.0.0.1:4000"
 ROWS = [600, 300, 100]

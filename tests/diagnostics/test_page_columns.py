@@ -13,7 +13,7 @@ from dcsvm_dask.diagnostics.dashboard import blocks, curves, header, rates
 from dcsvm_dask.diagnostics.dashboard.blocks import WAITING_COLOUR
 from dcsvm_dask.diagnostics.dashboard.runs import CARRIER, MOST_RUNS, FollowedRun, Runs
 from dcsvm_dask.diagnostics.dashboard.words import estimate_of, figure_of
-from dcsvm_dask.runtime.tasks import TOPIC
+from dcsvm_dask.runtime.topic import TOPIC
 from tests.diagnostics.teller import (
     ABOUT,
     BEGIN,

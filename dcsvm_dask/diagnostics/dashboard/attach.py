@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from dcsvm_dask.diagnostics.dashboard.runs import CARRIER
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import RunBegins
-from dcsvm_dask.runtime.tasks import TOPIC
+from dcsvm_dask.runtime.topic import log_event
 
 
 class DashboardPage(Callback):
@@ -35,8 +34,7 @@ class DashboardPage(Callback):
         """Say whose run it is, so that the page knows when its process has left."""
         if self._client is not None:
             message = {"kind": CARRIER, "run": event.run, "client": self._client.id}
-            with contextlib.suppress(Exception):
-                self._client.log_event(TOPIC, message)
+            log_event(self._client, message)
 
 
 def _why(error: Exception) -> str:

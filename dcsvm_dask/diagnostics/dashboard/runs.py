@@ -8,7 +8,7 @@ from typing import Any
 from dcsvm_dask.diagnostics.dashboard.rates import Rates
 from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.runtime.announcer import Announcer, loss_message
-from dcsvm_dask.runtime.tasks import TOPIC
+from dcsvm_dask.runtime.topic import TOPIC
 
 CARRIER = "carrier"
 """The kind of message that says which client of the scheduler carries a run."""
