@@ -216,7 +216,8 @@ def fitted(
     if room is None:
         return settings
     given = [name for name in CAPS if getattr(training, name) is not None]
-    return fit_caps(settings, goals, shape, room, given=given)
+    # The run may go on to the exact model later, with the sizes that it was begun with.
+    return fit_caps(settings, replace(goals, stop_at=0), shape, room, given=given)
 
 
 def chosen_sizes(wanted: Settings, settings: Settings) -> str:

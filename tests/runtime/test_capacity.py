@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcsvm_dask.api.training import chosen_sizes
+from dcsvm_dask.api.training import chosen_sizes, fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.features import Fourier
 from dcsvm_dask.graphs.methods import METHODS
 from dcsvm_dask.graphs.plan import plan
+from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.capacity import (
     FEWER_THREADS,
     LEAST_BLOCK_CAP,
@@ -40,6 +41,18 @@ SETTINGS = replace(typical.SETTINGS, clusters=(512, 64, 8), set_cap=12_288, chun
 def caps(available: int, *, given: Collection[str] = ()) -> tuple[int, int]:
     found = fit_caps(SETTINGS, GOALS, COVTYPE, available, given=given)
     return found.block_cap, found.set_cap
+
+
+@pytest.mark.parametrize("stop_at", [1, 3])
+def test_sizes_are_those_of_the_exact_model_wherever_a_run_is_to_stop(stop_at: int) -> None:
+    training, execution = Training(), Execution(workers=1, memory_limit="1GB")
+    early = replace(GOALS, stop_at=stop_at)
+    for memory in (500 << 20, 700 << 20, 900 << 20, 1 << 30):
+        begun = fitted(SETTINGS, early, COVTYPE, training, execution, memory)
+        exact = fitted(SETTINGS, GOALS, COVTYPE, training, execution, memory)
+        assert begun == exact
+        if fits(plan(exact, GOALS, COVTYPE), memory):  # the run can go on to the exact model
+            assert fits(plan(begun, GOALS, COVTYPE), memory)
 
 
 def test_caps_are_the_largest_that_fit() -> None:
