@@ -115,13 +115,20 @@ def _rounds(sizes: Forecast, goals: Goals, name: str, count: float) -> list[Stag
     settings, shape = sizes.settings, sizes.shape
     chain: Chain = chain_of(name, None, settings, goals, shape, local=True)
     active = min(sizes.support, count)
-    blocks = max(1, round(active / settings.block_cap))
-    need = sizes.round()
+    blocks, products = sizes.round_blocks(count), sizes.product_bytes(count)
+    need = sizes.round(count)
     if name == "conquer" and sizes.measured.smooth is None:
         need = largest(need, sizes.working_set())
     values = 0.2 * NEAR_PAIRS * count * active + blocks * settings.block_cap**2
     point = sizes.point_bytes()
     whole = NEAR_PAIRS * count * sizes.support
     check = StagePlan(check_stage(chain, 0, None), sizes.checking(count), whole, point)
-    step = StagePlan(round_stage(chain, 1, "", blocks), need, values, point, times=ROUNDS)
+    step = StagePlan(
+        round_stage(chain, 1, "", blocks),
+        need,
+        values,
+        point + products,
+        times=ROUNDS,
+        passing_bytes=products,
+    )
     return [check, step]

@@ -22,6 +22,7 @@ from dcsvm_dask.steps.partition import (
     largest_block,
     sample_size,
 )
+from dcsvm_dask.steps.select import MOST_BLOCKS
 from dcsvm_dask.steps.settings import Settings
 
 SUPPORT_SHARE = 0.3
@@ -181,11 +182,27 @@ class Forecast:
         mine = 2 * min(self.chunk, count * self.row)
         return self.fixed(2 * self.support * self.row + mine + 8 * VECTOR * self.n)
 
-    def round(self) -> Need:
-        """Return the need of a conquer round over blocks of violators and their neighbours."""
+    def round(self, count: float) -> Need:
+        """Return the need of a round over `count` rows in blocks of violators and others."""
         cap = self.settings.block_cap
         rows = min(cap, VIOLATING * self.support)
-        return largest(self.solving(rows, min(cap, self.n)), self.checking(self.n))
+        look = self.checking(self.n)
+        # A share of the products, and the moved rows with their steps and where they lie.
+        share = VECTOR * min(self.settings.chunk_rows, count)
+        moved = 4 * VECTOR * min(self.n, MOST_BLOCKS * cap)
+        most = min(MOST_BLOCKS, 1 + 2 * math.ceil(self.n / cap))
+        usual = look.n_bytes + share * self.round_blocks(count) + 4 * VECTOR * self.support
+        product = Need(int(usual), int(look.most + share * most + moved))
+        return largest(self.solving(rows, min(cap, self.n)), product)
+
+    def round_blocks(self, count: float) -> int:
+        """Return the likely number of blocks of a round over `count` rows."""
+        active = min(self.support, count)
+        return min(MOST_BLOCKS, max(1, round(active / self.settings.block_cap)))
+
+    def product_bytes(self, count: float) -> float:
+        """Return the bytes of the products of a round, which are deleted when it is committed."""
+        return VECTOR * count * self.round_blocks(count)
 
     def arranging_seconds(self) -> float:
         """Return the time of a core for arranging: sampled, assigned, read to be written."""

@@ -103,7 +103,7 @@ def disk_bytes(stages: list[StagePlan]) -> int:
     """Return the bytes that some stages take at their most, one after the other."""
     kept = most = 0.0
     for stage in stages:
-        written = stage.written_bytes * min(stage.times, 2)
-        most = max(most, kept + written)
-        kept += written - stage.passing_bytes
+        # Of rounds the point before is there, too, but not what it took to get to it.
+        kept += (stage.written_bytes - stage.passing_bytes) * min(stage.times, 2)
+        most = max(most, kept + stage.passing_bytes)
     return int(most)

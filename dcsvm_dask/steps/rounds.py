@@ -7,8 +7,11 @@ at no further kernel value, the box problem that picks a factor in [0, 1] for ea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dcsvm_dask.kernels import kernel_product
 from dcsvm_dask.solvers import solve_box_qp
@@ -95,11 +98,10 @@ def join_steps(
     all_rows = run.node(scope, "scope").read("rows")
     alpha, f = before.read("alpha")[0], before.read("f")
     rows, steps, groups = read_steps(run, stage, blocks)
-    F = np.concatenate([run.node(stage, f"product-{part:04d}").read("F") for part in range(parts)])
     at = np.searchsorted(all_rows, rows)
     signed = problem.y[rows] * steps
     keep = np.diff(groups) > 0
-    M = _by_group(signed[:, None] * F[at], groups)
+    M = combined(read_products(run, stage, parts, len(f)), at, signed, groups)
     c = _by_group((problem.y[rows] * f[at] - 1.0) * steps, groups)
     beta = np.zeros(blocks)
     symmetric = 0.5 * (M + M.T)
@@ -107,7 +109,8 @@ def join_steps(
     alpha[rows] = np.clip(
         alpha[rows] + np.repeat(beta, np.diff(groups)) * steps, 0.0, problem.C[rows]
     )
-    f = f + F @ beta
+    for mine, F in read_products(run, stage, parts, len(f)):
+        f[mine] += F @ beta
     record = commit_point(
         problem, attempt, Point(all_rows, alpha, f), number=number, tol=tol, local=local
     )
@@ -129,6 +132,43 @@ def read_steps(
     steps = [node.read("step") for node in nodes]
     groups = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
     return np.concatenate(rows).astype(np.int64), np.concatenate(steps), groups
+
+
+def read_products(
+    run: RunFolder, stage: str, parts: int, n: int
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield each share of `n` rows with its products, one at a time."""
+    for part in range(parts):
+        yield slice(*share(n, part, parts)), run.node(stage, f"product-{part:04d}").read("F")
+
+
+def combined(
+    products: Iterator[tuple[slice, NDArray[np.float64]]],
+    at: NDArray[np.int64],
+    signed: NDArray[np.float64],
+    groups: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the quadratic form of the blocks' factors, d_i' Q d_j, from shares of the products.
+
+    Parameters
+    ----------
+    products : iterator of (slice, ndarray of shape (rows, blocks))
+        K[rows, block] (y d)_block; only one share is in memory at a time.
+    at : ndarray, shape (moved,)
+        Where the moved rows lie among all rows, block by block.
+    signed : ndarray, shape (moved,)
+        Their y d.
+    groups : ndarray, shape (blocks + 1,)
+        The borders of the blocks in `at`.
+    """
+    blocks = len(groups) - 1
+    group = np.repeat(np.arange(blocks), np.diff(groups))
+    M = np.zeros((blocks, blocks))
+    for mine, F in products:
+        here = (at >= mine.start) & (at < mine.stop)
+        where = group[here], at[here] - mine.start
+        M += sparse.csr_array((signed[here], where), shape=(blocks, len(F))) @ F
+    return M
 
 
 def scope_rows(run: RunFolder, scope: str | None, part: int, parts: int) -> NDArray[np.int64]:

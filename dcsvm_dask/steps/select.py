@@ -16,6 +16,9 @@ Vector = NDArray[np.float64]
 MARGIN = 0.1
 # A single block takes in the nearest others up to this many times its active variables.
 FILL = 2
+# Products with the blocks' steps take a float64 a row and block, so of more blocks than these the
+# ones that violate most are solved in this round.
+MOST_BLOCKS = 64
 # A cluster in which nothing violates by this share of the tolerance is left out.
 WORTH = 0.5
 
@@ -33,8 +36,9 @@ def select_blocks(
 
     Active are the free variables, the violators and what is near to violating. Where they fit
     into one block, that is all. Else they are clustered, anew in every round so that no two blocks
-    fight over the same border twice, and in every other round what violates most gets a block of
-    its own: it may couple rows of any two clusters.
+    fight over the same border twice, and of many clusters those that violate most are taken. In
+    every other round what violates most gets a block of its own: it may couple rows of any two
+    clusters.
 
     Parameters
     ----------
@@ -69,4 +73,7 @@ def _clusters(
     blocks = [
         active[members] for members in bisect(problem.take(rows[active]), settings.block_cap, rng)
     ]
-    return [block for block in blocks if reach[block].max() > WORTH * tol]
+    worth = [block for block in blocks if reach[block].max() > WORTH * tol]
+    violating = [float(np.maximum(reach[block], 0.0).sum()) for block in worth]
+    first = np.sort(np.argsort(violating, kind="stable")[::-1][: MOST_BLOCKS - 1])
+    return [worth[i] for i in first]

@@ -20,6 +20,7 @@ from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import disk_bytes, plan
 from dcsvm_dask.graphs.sizes import arrange_parts, level_slots, shuffle_shares
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.steps.select import MOST_BLOCKS
 from dcsvm_dask.steps.settings import Settings
 from tests.typical import COVTYPE, GOALS, SETTINGS
 
@@ -187,12 +188,26 @@ def test_the_copy_sorted_by_block_counts_while_rows_are_arranged() -> None:
     arrange = next(stage for stage in stages if stage.stage.name == "arrange")
     assert COVTYPE.n_bytes < arrange.passing_bytes < 1.1 * COVTYPE.n_bytes
     assert arrange.written_bytes > 2 * COVTYPE.n_bytes  # in blocks, too
-    kept = sum(s.written_bytes * min(s.times, 2) - s.passing_bytes for s in stages)
+    kept = sum((s.written_bytes - s.passing_bytes) * min(s.times, 2) for s in stages)
+    kept += stages[-1].passing_bytes  # while the last round goes on
     assert disk_bytes([arrange]) == int(arrange.written_bytes)
     assert disk_bytes(list(stages)) == pytest.approx(max(kept, arrange.written_bytes), rel=1e-6)
     few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
-    for stage in plan(replace(SETTINGS, clusters=(8,)), GOALS, few).stages:
-        assert stage.passing_bytes == 0.0
+    alone = [s for s in plan(replace(SETTINGS, clusters=(8,)), GOALS, few).stages if s.times == 1]
+    assert alone
+    assert all(stage.passing_bytes == 0.0 for stage in alone)
+
+
+def test_the_products_of_a_round_count_in_memory_and_on_disk() -> None:
+    many = Shape(n_rows=5_000_000, n_variables=5_000_000, n_bytes=5_000_000 * 40)
+    step = next(s for s in plan(SETTINGS, GOALS, many).stages if s.stage.name == "conquer-001")
+    blocks = len(step.stage.layers[0].nodes)
+    assert blocks == MOST_BLOCKS
+    assert step.passing_bytes == 8 * blocks * many.n_rows
+    fewer = replace(SETTINGS, chunk_rows=SETTINGS.chunk_rows // 2)
+    least = next(s for s in plan(fewer, GOALS, many).stages if s.stage.name == "conquer-001")
+    share = 8 * blocks * SETTINGS.chunk_rows // 2
+    assert step.need.most - least.need.most >= share
 
 
 def test_small_blocks_share_a_task_and_large_ones_have_one_each() -> None:
