@@ -19,6 +19,7 @@ from dcsvm_dask.graphs.goals import Shape
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import disk_bytes, plan
 from dcsvm_dask.graphs.sizes import arrange_parts, level_slots, shuffle_shares
+from dcsvm_dask.graphs.stage_plan import StagePlan
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.select import MOST_BLOCKS
 from dcsvm_dask.steps.settings import Settings
@@ -200,14 +201,16 @@ def test_the_copy_sorted_by_block_counts_while_rows_are_arranged() -> None:
 
 def test_the_products_of_a_round_count_in_memory_and_on_disk() -> None:
     many = Shape(n_rows=5_000_000, n_variables=5_000_000, n_bytes=5_000_000 * 40)
-    step = next(s for s in plan(SETTINGS, GOALS, many).stages if s.stage.name == "conquer-001")
-    blocks = len(step.stage.layers[0].nodes)
-    assert blocks == MOST_BLOCKS
-    assert step.passing_bytes == 8 * blocks * many.n_rows
-    fewer = replace(SETTINGS, chunk_rows=SETTINGS.chunk_rows // 2)
-    least = next(s for s in plan(fewer, GOALS, many).stages if s.stage.name == "conquer-001")
-    share = 8 * blocks * SETTINGS.chunk_rows // 2
-    assert step.need.most - least.need.most >= share
+    small = replace(SETTINGS, block_cap=512, set_cap=512, chunk_rows=262_144)
+
+    def step_of(chunk_rows: int) -> StagePlan:
+        stages = plan(replace(small, chunk_rows=chunk_rows), GOALS, many).stages
+        return next(s for s in stages if s.stage.name == "conquer-001")
+
+    step, half = step_of(262_144), step_of(131_072)
+    assert len(step.stage.layers[0].nodes) == MOST_BLOCKS
+    assert step.passing_bytes == 8 * MOST_BLOCKS * many.n_rows
+    assert step.need.most - half.need.most >= 8 * MOST_BLOCKS * 131_072
 
 
 def test_small_blocks_share_a_task_and_large_ones_have_one_each() -> None:
