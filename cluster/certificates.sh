@@ -20,10 +20,22 @@ if git rev-parse --show-toplevel >/dev/null 2>&1; then
     echo "certificates.sh: $folder lies in a Git checkout; name a folder outside of it" >&2
     exit 2
 fi
-if [ -e authority-key.pem ]; then
-    echo "certificates.sh: $folder has an authority already; name another folder" >&2
-    exit 2
-fi
+for file in authority scheduler worker client; do
+    for file in "$file.pem" "$file-key.pem"; do
+        [ ! -e "$file" ] || {
+            echo "certificates.sh: $folder has $file already; name another folder, or move what" \
+                "is there away: processes that trust the old authority refuse a new one's" >&2
+            exit 2
+        }
+    done
+done
+
+# Everything is made beside, so that a script that is interrupted leaves nothing half made.
+made=$(mktemp -d "$PWD/making.XXXXXX")
+trap 'rm -rf "$made"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+cd "$made"
 
 # What a certificate is for. A scheduler and a worker are server and client: they listen, and they
 # connect to others. A client only connects, so its certificate cannot pose as a scheduler.
@@ -71,4 +83,7 @@ for who in scheduler worker client; do
         -extfile openssl.cnf -extensions "$who" -out "$who.pem"
 done
 rm request.pem openssl.cnf
+for file in *.pem; do
+    ln "$file" ../ # which never replaces a file
+done
 echo "$folder: authority.pem for everybody, a certificate and a key for each kind of process"

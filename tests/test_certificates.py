@@ -185,3 +185,23 @@ def test_dask_works_with_them_and_a_client_cannot_pose_as_the_scheduler(
     words = [chosen, "-c", DASK, str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.stdout.splitlines() == ["sum 3", "refused"], done.stderr
+
+
+@pytest.mark.parametrize("left", ["authority.pem", "client-key.pem"])
+def test_nothing_that_is_there_is_replaced(left: str, tmp_path: Path) -> None:
+    (tmp_path / left).write_text("of another authority, whose key was moved away\n")
+    found = subprocess.run(
+        ["sh", str(SCRIPT), str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 2
+    assert f"has {left} already; name another folder" in found.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [left]
+    assert (tmp_path / left).read_text().startswith("of another")
+
+
+def test_files_of_others_stay_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "openssl.cnf").write_text("mine")
+    subprocess.run(["sh", str(SCRIPT), str(tmp_path)], capture_output=True, check=True)
+    assert (tmp_path / "openssl.cnf").read_text() == "mine"
+    names = {f"{who}{end}.pem" for who in ("authority", *WHO) for end in ("", "-key")}
+    assert {path.name for path in tmp_path.iterdir()} == names | {"openssl.cnf"}
