@@ -176,7 +176,9 @@ class OnCluster:
         self._announcer.drain()
 
     def log(self, message: Message) -> None:
-        """Tell a message on the scheduler alone."""
+        """Tell a message on the scheduler alone; one that is gone is not waited for."""
+        if self._client.status != "running":
+            return
         message = {"run": self._announcer.run, "time": time.time(), **message}
         log_event(self._client, message)
 

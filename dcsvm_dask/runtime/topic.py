@@ -23,8 +23,9 @@ def log_event(sender: Any, message: dict[str, Any]) -> None:
     """
     try:
         sender.log_event(TOPIC, json.loads(json.dumps(message, default=plain)))
-    except Exception:
-        logger.warning("a message of kind %s was not sent", message.get("kind"), exc_info=True)
+    except Exception as error:  # noqa: BLE001
+        # Without a traceback: most often the scheduler is gone, which ends the run with a sentence.
+        logger.warning("a message of kind %s was not sent: %s", message.get("kind"), error)
 
 
 def plain(value: Any) -> Any:
