@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -15,11 +16,13 @@ from threadpoolctl import threadpool_limits
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.runtime.compilation import use_own_cache
 from dcsvm_dask.storage import lock
+from tests import failed_tasks
 
 # Before anything imports Numba: this process and the commands that it starts share what they
 # compile.
 use_own_cache()
 
+PRELOAD = "distributed.worker.preload"
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -48,6 +51,30 @@ def _no_report_at_the_end_of_runs() -> Iterator[None]:
         patch.setenv("DCSVM_REPORT", "0")
         patch.setattr(Reporting, "write", lambda self: None)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def failed_tasks_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Have every worker, of this process and of commands, keep a list of tasks that failed."""
+    file = tmp_path_factory.mktemp("failed") / "tasks"
+    file.touch()
+    preload = [str(Path(failed_tasks.__file__))]
+    with pytest.MonkeyPatch.context() as patch, dask.config.set({PRELOAD: preload}):
+        patch.setenv("DASK_DISTRIBUTED__WORKER__PRELOAD", repr(preload))
+        patch.setenv(failed_tasks.FILE, str(file))
+        yield file
+
+
+@pytest.fixture(autouse=True)
+def _no_task_fails(request: pytest.FixtureRequest, failed_tasks_file: Path) -> Iterator[None]:
+    """Fail where a task failed on a worker, unless the test is marked `failing_tasks`."""
+    before = failed_tasks_file.stat().st_size
+    yield
+    with failed_tasks_file.open() as file:
+        file.seek(before)
+        found = file.read()
+    if found and request.node.get_closest_marker("failing_tasks") is None:
+        pytest.fail(f"tasks failed on workers:\n{found}")
 
 
 @pytest.fixture(autouse=True, scope="session")

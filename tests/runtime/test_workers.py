@@ -254,6 +254,7 @@ def test_memory_of_slots_is_the_least_share_of_a_thread() -> None:
     assert clusters.memory_of_slots({"c": workers["c"]}) is None
 
 
+@pytest.mark.failing_tasks
 @pytest.mark.parametrize("where", ["here", "cluster"])
 def test_a_step_that_fails_ends_the_run_with_a_sentence_and_can_be_tried_again(
     where: str,
