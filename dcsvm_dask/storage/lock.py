@@ -179,8 +179,7 @@ class FolderLock:
             self._thread.join()
         # Where storage is out of reach the heartbeat stands still, which says the same later.
         with contextlib.suppress(OSError, InputError):
-            lost = self.lost.is_set() or _higher(claim_names(self._place), self.name)
-            if lost or set(self._place.list()) <= {LOCK}:  # or nothing is left to be owned
+            if self._is_lost() or set(self._place.list()) <= {LOCK}:  # nothing left to be owned
                 self._take_back()
                 return
             try:
@@ -199,6 +198,17 @@ class FolderLock:
         if self.lost.is_set():
             raise _loss(self._place, self._what, None)
         check_claim(self._place, self.name, self._what)
+
+    def _is_lost(self) -> bool:
+        """Return whether another process owns the folder, once it does not only ask for it.
+
+        Were the claim taken back for one that only asks, numbers could begin anew.
+        """
+        try:
+            self.check()
+        except OwnershipLostError:
+            return True
+        return False
 
     def check_heartbeat(self) -> None:
         """Make sure that the last heartbeat still owned the folder; reads nothing.

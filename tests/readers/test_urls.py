@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
+import shutil
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,7 +17,7 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.errors import AccessError, InputError
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.run import RunFolder
 
 FOREIGN = (
@@ -56,9 +58,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     X = [[k % 7, k % 5] for k in range(60)]
     y = [k % 2 for k in range(60)]
-    data = api.ingest((X, y), folder / "data.zarr")
-    execution = api.Execution(workers=0)
-    api.train(data.place, folder / "run", gamma=1.0, execution=execution, quiet=True)
+    data = api.ingest((X, y), folder / "data.zarr", test_fraction=0.2)
+    api.train(
+        data.place,
+        folder / "run",
+        holdout=data.place / "test",
+        gamma=1.0,
+        execution=api.Execution(workers=0),
+        quiet=True,
+    )
     return folder / "run"
 
 
@@ -67,12 +75,16 @@ def test_a_foreign_run_opens_only_what_is_on_the_list(
     url: str, run: Path, tmp_path: Path, asked: list[str]
 ) -> None:
     """Where its data and its held-out rows are said to lie."""
-    header = json.loads((run / "run.json").read_text())
+    foreign = Path(shutil.copytree(run, tmp_path / "run"))
+    header = RunFolder.open(str(run)).header
     for change in ({"data": {**header["data"], "url": url}}, {"holdout": url}):
-        folder = RunFolder(Location.of(run), {**header, **change})
-        where = change.get("holdout") or folder.header["data"]["url"]
+        Location.of(foreign / "run.json").write_json(seal({**header, **change}))
         with pytest.raises(InputError, match="not opened"):
-            DataSet.open(where)
+            api.resume(foreign, tol=1e-5, execution=api.Execution(workers=0), quiet=True)
+        with pytest.raises(InputError, match="not opened"):
+            DataSet.open(url)
+        with contextlib.suppress(InputError):  # of held-out rows that cannot be opened
+            api.open_run(foreign).report(tmp_path / "report.html")
     assert asked == []
 
 

@@ -337,6 +337,20 @@ def test_a_claim_that_is_taken_back_again_is_no_loss(
         assert not held.lost.is_set()
 
 
+def test_the_last_claim_stays_although_another_process_asks_at_the_end(
+    place: Location, other_process: dict[str, Any]
+) -> None:
+    """Were both taken back, the next number would be 1: that of a former owner that sleeps."""
+    (place / "data").write_json({})
+    with FolderLock(place) as held:
+        rival = put(place, owner_of(other_process), number=2)
+        gone = threading.Timer(0.1, rival.delete)
+        gone.start()
+    gone.join()
+    assert claim_names(place) == [held.name]
+    assert (place / "lock" / f"{held.name}.json").read_json()["released"]
+
+
 def test_numbers_go_on_where_claims_were_deleted(place: Location) -> None:
     (place / "state" / "000007-0123456789ab.json").write_json({})
     (place / "journal" / "000003-0123456789ab.json").write_json({})
