@@ -361,8 +361,8 @@ def class_weights(
     return tuple(found)
 
 
-def parse_duration(text: str) -> float:
-    """Return the seconds of `90`, `90s`, `10m`, `1.5h` or `1h30m`.
+def parse_duration(text: str, name: str = "time-budget") -> float:
+    """Return the seconds of `90`, `90s`, `10m`, `1.5h` or `1h30m`; `name`: whose value it is.
 
     Raises
     ------
@@ -376,5 +376,5 @@ def parse_duration(text: str) -> float:
         parts = [0.0]
     seconds = sum(part * unit for part, unit in zip(parts, (3600, 60, 1), strict=False))
     if seconds <= 0:
-        raise InputError(f"time-budget: {text!r} is no duration; write 90s, 10m or 1h30m")
+        raise InputError(f"{name}: {text!r} is no duration; write 90s, 10m or 1h30m")
     return seconds

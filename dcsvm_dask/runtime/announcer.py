@@ -30,6 +30,7 @@ from dcsvm_dask.runtime.events import (
     TaskFailed,
     WorkerLost,
 )
+from dcsvm_dask.runtime.failures import named
 from dcsvm_dask.storage.node import Record
 
 Message = dict[str, Any]
@@ -231,7 +232,7 @@ def loss_message(event: Any) -> Message | None:
     lost = isinstance(event, dict) and event.get("action") == "remove-worker"
     if not lost or event.get("expected", False):
         return None
-    tasks = sorted(map(str, event["processing-tasks"]))
+    tasks = sorted(map(named, event["processing-tasks"]))
     return {"kind": "lost", "worker": event["worker"], "tasks": tasks}
 
 

@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -21,11 +21,16 @@ from typing import Any
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime.announcer import Announcer, loss_message
+from dcsvm_dask.runtime.arrival import first_workers, in_words, wanted
 from dcsvm_dask.runtime.executors import Executor, OnCluster
+from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.preload import allocation
 from dcsvm_dask.runtime.topic import TOPIC
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker, installed
 from dcsvm_dask.versions import RESULT_VERSION
+
+Say = Callable[[str], None]
+Workers = dict[str, dict[str, Any]]
 
 CONNECT_SECONDS = 10
 DASHBOARD_PORT = 8787
@@ -128,13 +133,26 @@ def kill_workers(cluster: Any) -> None:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connected(address: str, patience: float, say: Say) -> Iterator[tuple[Any, Workers]]:
     """Open a client of a running scheduler that has workers of this version.
+
+    Parameters
+    ----------
+    patience : float
+        Seconds to wait for a worker.
+    say : callable
+        Told that a worker is waited for.
+
+    Yields
+    ------
+    client : distributed.Client
+    workers : dict
+        What the scheduler says of those that tasks may use; they may leave again.
 
     Raises
     ------
     InputError
-        If nothing answers at the address, it has no workers, or a worker lacks the package.
+        If nothing answers at the address, no worker comes in time, or one lacks the package.
     """
     from distributed import Client
 
@@ -153,14 +171,16 @@ def connected(address: str) -> Iterator[Any]:
             "(distributed.comm.tls)"
         ) from error
     with client:
-        try:  # a cluster that has just been started may still wait for its first worker
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except TimeoutError as error:
+        limit, which = in_words(patience), wanted()
+        waiting = f"the scheduler at {address} has no worker{which} yet; waiting, at most {limit}"
+        workers = first_workers(client, patience, lambda: say(waiting))
+        if not workers:
             raise InputError(
-                f"the scheduler at {address} has no workers; start some by `dask worker {address}`"
-            ) from error
+                f"the scheduler at {address} had no worker{which} for {limit}; start some by "
+                f"`dask worker {address}`, or wait longer (--wait)"
+            )
         check_versions(client, address)
-        yield client
+        yield client, workers
 
 
 def address_in(file: str) -> str:
@@ -183,11 +203,11 @@ def address_in(file: str) -> str:
 
 @contextmanager
 def remote_cluster(
-    address: str, announcer: Announcer, run: BegunBy | None = None
+    address: str, announcer: Announcer, patience: float, run: BegunBy | None = None
 ) -> Iterator[Executor]:
     """Attach to a running scheduler; see `connected`."""
-    with connected(address) as client:
-        workers = client.scheduler_info(n_workers=-1)["workers"]
+    with connected(address, patience, announcer.say) as (client, workers):
+        announcer.say("preparing the workers, which compile at their first run", doing=True)
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
         with prepared(client, announcer, PrepareWorker(shield=False, run=run)):
             yield OnCluster(client, announcer, description, memory_of_slots(workers))
@@ -244,9 +264,12 @@ def check_versions(client: Any, address: str) -> None:
     InputError
         With a worker and what it has.
     """
-    found = client.run(installed, on_error="return")
+    found, used = client.run(installed, on_error="return"), workers_of(client)
     for worker, package in sorted(found.items()):
         if package == (__version__, RESULT_VERSION):
+            continue
+        # Every worker of a scheduler imports what is registered for those that a run uses.
+        if worker not in used and not isinstance(package, ModuleNotFoundError):
             continue
         has = "no dcsvm_dask"
         if isinstance(package, tuple):

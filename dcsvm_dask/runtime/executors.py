@@ -16,7 +16,8 @@ from dcsvm_dask.graphs.graph import Graph
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
 from dcsvm_dask.runtime.failures import tasks_failed
-from dcsvm_dask.runtime.tasks import listen, perform, to_dask
+from dcsvm_dask.runtime.placement import workers_of
+from dcsvm_dask.runtime.tasks import listen, perform, submit, to_dask
 from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.dataset import DataSet
@@ -167,7 +168,7 @@ class OnCluster:
 
     def side_by_side(self) -> int:
         """Return the threads of the workers that there are now."""
-        return max(1, sum(map(int, self._client.nthreads().values())))
+        return max(1, sum(int(about["nthreads"]) for about in workers_of(self._client).values()))
 
     def tell(self, message: Message) -> None:
         """Tell a message here and on the scheduler, whose dashboard may show it."""
@@ -183,14 +184,22 @@ class OnCluster:
         log_event(self._client, message)
 
     def blind(self, run_url: str, data_url: str) -> str:
-        """Ask every worker that there is now."""
-        found = self._client.run(complaint, run_url, data_url)
+        """Ask every worker that there is now, or the next one that comes."""
+        workers = list(workers_of(self._client))
+        if workers:
+            found = self._client.run(complaint, run_url, data_url, workers=workers)
+        else:
+            asked = self._client.submit(named_complaint, run_url, data_url, pure=False)
+            error = self._wait(asked, lambda: None)
+            if error is not None:
+                raise tasks_failed(error) from error
+            found = asked.result()
         return next((f"{worker}: {said}" for worker, said in sorted(found.items()) if said), "")
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Submit a graph and wait for its last commit."""
         dask_graph, last = to_dask(run.place.url, run.digest, graph, run.owner)
-        future = self._client.get(dask_graph, [last], sync=False)[0]
+        future = submit(self._client, dask_graph, last)
         try:
             error = self._wait(future, check)
         except CancelledError as lost:
@@ -226,7 +235,7 @@ class OnCluster:
                 check()
             if time.monotonic() > look:
                 look = time.monotonic() + LOOK_SECONDS
-                alone = not self._client.nthreads()
+                alone = not workers_of(self._client)
                 if alone and not waiting:
                     self.tell({"kind": "alone", "where": self.description})
                 waiting = alone
@@ -247,3 +256,10 @@ def complaint(run_url: str, data_url: str) -> str:
     except InputError as error:
         return str(error)
     return ""
+
+
+def named_complaint(run_url: str, data_url: str) -> dict[str, str]:
+    """Return what `complaint` says on the worker that this task runs on, by its address."""
+    from distributed import get_worker
+
+    return {get_worker().address: complaint(run_url, data_url)}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+
+import dask
 
 from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError
 from dcsvm_dask.graphs.features import KINDS
@@ -47,8 +50,15 @@ from dcsvm_dask.storage.state import write_state
 from dcsvm_dask.versions import differing, versions
 
 
-def available_memory(execution: Execution, *places: str) -> int | None:
+def available_memory(
+    execution: Execution, *places: str, say: Callable[[str], None] = lambda _: None
+) -> int | None:
     """Return the bytes that a task and the process around it may use; None: no limit.
+
+    Parameters
+    ----------
+    say : callable, optional
+        Told that workers are waited for.
 
     Raises
     ------
@@ -63,8 +73,8 @@ def available_memory(execution: Execution, *places: str) -> int | None:
         check(execution.file)
     if execution.scheduler is None:
         return execution.memory()
-    with connected(execution.scheduler) as client:
-        return memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
+    with connected(execution.scheduler, execution.patience, say) as (_, workers):
+        return memory_of_slots(workers)
 
 
 def check_room(
@@ -262,14 +272,24 @@ def open_executor(
     run : BegunBy, optional
         The run that it is for, whose versions are compared with those of workers.
     """
+    with contextlib.ExitStack() as stack:
+        if execution.priority is not None:
+            stack.enter_context(dask.annotate(priority=execution.priority))
+        yield stack.enter_context(_opened(execution, announcer, method, run))
+
+
+@contextmanager
+def _opened(
+    execution: Execution, announcer: Announcer, method: str, run: BegunBy | None
+) -> Iterator[Executor]:
+    """Open an executor; see `open_executor`."""
     if execution.scheduler is not None:
-        announcer.say("preparing the workers, which compile at their first run", doing=True)
-        with remote_cluster(execution.scheduler, announcer, run) as executor:
+        patience = min(execution.patience, execution.time_budget or math.inf)
+        with remote_cluster(execution.scheduler, announcer, patience, run) as executor:
             yield executor
         return
     if execution.file is not None and not execution.is_local:
-        patience = execution.time_budget
-        with started_cluster(execution.file, announcer, patience, run) as executor:
+        with started_cluster(execution.file, announcer, execution, run) as executor:
             yield executor
         return
     announcer.say("loading compiled code", doing=True)

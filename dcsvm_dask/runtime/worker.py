@@ -13,6 +13,7 @@ from distributed import WorkerPlugin
 
 from dcsvm_dask import __version__
 from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.placement import Placement
 from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.steps import resources
 from dcsvm_dask.versions import RESULT_VERSION, differing, versions
@@ -63,9 +64,12 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         Threads of a task that runs while no other does; 0: those of the worker.
     run : BegunBy, optional
         The run that the workers are for, which is told which of its versions they have not.
+
+    Only the workers that the run's tasks may use are touched; see `Placement`.
     """
 
     def __init__(self, *, shield: bool, threads: int = 0, run: BegunBy | None = None) -> None:
+        self._placement = Placement.here()
         # Runs that share a scheduler come and go, each with its own.
         self.name = f"dcsvm-prepare-{uuid.uuid4().hex[:12]}"
         self._shield = shield
@@ -76,6 +80,8 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
 
     def setup(self, worker: Any) -> None:
         """Prepare the process that has just started, or send it away before its first task."""
+        if not self._placement.allows(worker.address, worker.name, worker.state.total_resources):
+            return
         if self._package != installed():
             self._tell(worker, refusal(self._package), refused=True)
             send_away(worker)

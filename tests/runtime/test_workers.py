@@ -202,17 +202,6 @@ def test_a_scheduler_whose_workers_have_too_little_memory_is_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_scheduler_without_workers_is_refused(
-    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
-    with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
-        pytest.raises(InputError, match="has no workers"),
-    ):
-        train(execution=Execution(scheduler=empty.scheduler_address))
-
-
 def test_workers_that_do_not_see_the_run_are_named(
     on_cluster: Execution, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
