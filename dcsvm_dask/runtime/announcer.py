@@ -40,6 +40,8 @@ event of that kind holds."""
 
 INTERRUPTED = "stopped from the keyboard"
 """The message of a run that was ended by Ctrl-C."""
+TERMINATED = "ended by SIGTERM"
+"""That of a run whose process was told to end."""
 
 
 class Announcer:

@@ -33,6 +33,7 @@ Say = Callable[[str], None]
 Workers = dict[str, dict[str, Any]]
 
 CONNECT_SECONDS = 10
+ENDING = (signal.SIGINT, signal.SIGTERM)
 DASHBOARD_PORT = 8787
 SPAWNED_WITH = "distributed.nanny.pre-spawn-environ"
 QUIET_TRACKER = "ignore:resource_tracker"
@@ -215,18 +216,17 @@ def remote_cluster(
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Keep a Ctrl-C until the end of the block: half a cluster cannot be closed.
+    """Keep a Ctrl-C or SIGTERM until the end of the block: half a cluster cannot be closed.
 
     Processes that start inside are deaf to SIGINT for good; this one speaks for them.
     """
-    pressed = False
+    came: list[int] = []
 
-    def note(*_: object) -> None:
-        nonlocal pressed
-        pressed = True
+    def note(number: int, _: object) -> None:
+        came.append(number)
 
     try:
-        before = signal.signal(signal.SIGINT, note)
+        before = {number: signal.signal(number, note) for number in ENDING}
     except ValueError:  # not the main thread, which is the one that is interrupted
         yield
         return
@@ -240,9 +240,10 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        signal.raise_signal(signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        signal.raise_signal(came[0])
 
 
 def dashboard_port() -> int:

@@ -12,14 +12,14 @@ from typing import Any
 
 import dask
 
-from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError
+from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, Terminated
 from dcsvm_dask.graphs.features import KINDS
 from dcsvm_dask.graphs.graph import Outcome
 from dcsvm_dask.graphs.methods import BEGUN
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.masking import masked
-from dcsvm_dask.runtime.announcer import INTERRUPTED, Announcer
+from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.capacity import FEWER_THREADS, MORE_MEMORY, check_disk, check_memory
 from dcsvm_dask.runtime.carry import carry
@@ -144,9 +144,8 @@ def carry_run(
         ending = how_it_breaks_off(run, error)
         _leave(run, ending)
         announcer.end(**ending)
-        raise KeyboardInterrupt(
-            f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`"
-        ) from error
+        kind = Terminated if isinstance(error, Terminated) else KeyboardInterrupt
+        raise kind(f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`") from error
     except (Exception, SystemExit) as error:
         ending = how_it_breaks_off(run, error)
         _leave(run, ending)
@@ -250,7 +249,8 @@ def how_it_breaks_off(run: RunFolder, error: BaseException) -> dict[str, Any]:
     if isinstance(error, StopRun):
         return how_it_ends(run, None, " ".join(f"stopped: {error}".split()))
     if isinstance(error, KeyboardInterrupt):
-        return {"state": "interrupted", "message": INTERRUPTED, "converged": False}
+        how = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
+        return {"state": "interrupted", "message": how, "converged": False}
     told = str(error)
     if is_full(error) and not isinstance(error, DcsvmError):
         told = str(disk_full(run.place.url, str(error)))
