@@ -29,6 +29,7 @@ from dcsvm_dask.runtime.events import (
     TaskDone,
     TaskFailed,
     WorkerLost,
+    WorkerSilent,
 )
 from dcsvm_dask.runtime.failures import named
 from dcsvm_dask.storage.node import Record
@@ -203,6 +204,9 @@ class Announcer:
 
     def _lost(self, message: Message) -> None:
         self._tell(WorkerLost(**message))
+
+    def _silent(self, message: Message) -> None:
+        self._tell(WorkerSilent(**message))
 
     def _alone(self, message: Message) -> None:
         self._tell(NoWorkers(**message))

@@ -25,6 +25,19 @@ LEAST_BLOCK_CAP = 1024
 """A cap of blocks below this is not chosen for want of memory: work would explode."""
 
 
+class Share(int):
+    """Bytes of memory that a task has on a worker, and which worker that is."""
+
+    worker: str
+
+    @classmethod
+    def of(cls, n_bytes: int, worker: str) -> Share:
+        """Return the share of one worker."""
+        found = cls(n_bytes)
+        found.worker = worker
+        return found
+
+
 def memory_of_core() -> int:
     """Return the share of this machine's memory that each of its cores has.
 
@@ -99,10 +112,11 @@ def check_memory(
     if begun:
         others = " and ".join(["begin a new run", *remedies])
         remedy = f"raise {setting}; this run keeps the sizes that it was begun with: or {others}"
+    whose = f"worker {available.worker}" if isinstance(available, Share) else "a worker"
     raise InputError(
         f"this run may need {_mib(plan.most_bytes(threads) + kept)} of memory in a worker "
         f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for rows that it "
-        f"keeps and {_mib(largest.need.most)} for {tasks} of {largest.stage.name}), but a worker "
+        f"keeps and {_mib(largest.need.most)} for {tasks} of {largest.stage.name}), but {whose} "
         f"has {_mib(available)} and ends at {USABLE:.0%} of it; {remedy}"
     )
 

@@ -61,8 +61,8 @@ def started_cluster(
             check_versions(client, cluster.scheduler_address)
             announcer.say("preparing the workers, which compile at their first run", doing=True)
             memory = memory_of_slots(workers)
-            with prepared(client, announcer, PrepareWorker(shield=False, run=run)):
-                yield OnCluster(client, announcer, where, memory)
+            with prepared(client, announcer, PrepareWorker(shield=False, run=run)) as watch:
+                yield OnCluster(client, announcer, where, memory, watch)
         finally:
             with uninterrupted():
                 stack.close()

@@ -20,12 +20,15 @@ from typing import Any
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
-from dcsvm_dask.runtime.announcer import Announcer, loss_message
+from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.arrival import first_workers, in_words, wanted
+from dcsvm_dask.runtime.capacity import Share
 from dcsvm_dask.runtime.executors import Executor, OnCluster
+from dcsvm_dask.runtime.exits import report_exits
 from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.preload import allocation
 from dcsvm_dask.runtime.topic import TOPIC
+from dcsvm_dask.runtime.watching import TOPICS, WorkerWatch
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker, installed
 from dcsvm_dask.versions import RESULT_VERSION
 
@@ -102,8 +105,11 @@ def local_cluster(
             raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
         try:
-            with prepared(client, announcer, PrepareWorker(shield=True, threads=workers, run=run)):
-                yield OnCluster(client, announcer, description, None)
+            for nanny in cluster.workers.values():
+                report_exits(nanny)
+            plugin = PrepareWorker(shield=True, threads=workers, run=run)
+            with prepared(client, announcer, plugin) as watch:
+                yield OnCluster(client, announcer, description, None, watch)
         except KeyboardInterrupt:
             with uninterrupted():  # a second Ctrl-C would make it longer, not shorter
                 kill_workers(cluster)
@@ -210,8 +216,8 @@ def remote_cluster(
     with connected(address, patience, announcer.say) as (client, workers):
         announcer.say("preparing the workers, which compile at their first run", doing=True)
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
-        with prepared(client, announcer, PrepareWorker(shield=False, run=run)):
-            yield OnCluster(client, announcer, description, memory_of_slots(workers))
+        with prepared(client, announcer, PrepareWorker(shield=False, run=run)) as watch:
+            yield OnCluster(client, announcer, description, memory_of_slots(workers), watch)
 
 
 @contextmanager
@@ -283,11 +289,11 @@ def check_versions(client: Any, address: str) -> None:
         )
 
 
-def memory_of_slots(workers: dict[str, Any]) -> int | None:
+def memory_of_slots(workers: dict[str, Any]) -> Share | None:
     """Return the smallest share of memory that a task has on some workers, None if unlimited."""
     shares = [
-        int(worker["memory_limit"]) // max(1, int(worker["nthreads"]))
-        for worker in workers.values()
+        Share.of(int(worker["memory_limit"]) // max(1, int(worker["nthreads"])), address)
+        for address, worker in workers.items()
         if worker["memory_limit"]
     ]
     return min(shares, default=None)
@@ -304,29 +310,25 @@ def refuse_in_child() -> None:
 
 def _tell_of_task(message: Any, announcer: Announcer) -> None:
     """Pass on what a worker says; what this process itself has told comes back, too."""
-    if isinstance(message, dict) and "worker" in message:
-        announcer.send(message)
-
-
-def _tell_of_loss(event: Any, announcer: Announcer) -> None:
-    """Pass on that a worker is gone which nobody sent away."""
-    message = loss_message(event)
-    if message is not None:
+    if isinstance(message, dict) and "worker" in message and message.get("kind") != "silent":
         announcer.send(message)
 
 
 @contextmanager
-def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterator[None]:
-    """Prepare the workers of a cluster and pass on what is told there."""
+def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterator[WorkerWatch]:
+    """Prepare the workers of a cluster and pass on what is told there, and who is gone."""
+    watch = WorkerWatch(announcer)
     # First: what workers say while they are prepared is to be heard.
     client.subscribe_topic(TOPIC, lambda event: _tell_of_task(event[1], announcer))
     client.register_plugin(plugin)
-    client.subscribe_topic("all", lambda event: _tell_of_loss(event[1], announcer))
+    for topic in TOPICS:
+        client.subscribe_topic(topic, lambda event, topic=topic: watch.take(topic, event[1]))
     try:
         announcer.attach(client)
-        yield
+        yield watch
     finally:
-        for topic in (TOPIC, "all"):
+        watch.flush()
+        for topic in (TOPIC, *TOPICS):
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 client.unsubscribe_topic(topic)
         with contextlib.suppress(Exception):

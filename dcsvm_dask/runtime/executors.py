@@ -19,13 +19,14 @@ from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.tasks import listen, perform, submit, to_dask
 from dcsvm_dask.runtime.topic import log_event
+from dcsvm_dask.runtime.watching import WorkerWatch
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 
 WAIT_SECONDS = 0.2
 LOOK_SECONDS = 5.0
-"""How often it is looked whether there are workers."""
+"""How often it is looked whether there are workers, and which of them are silent."""
 
 
 class Executor(Protocol):
@@ -158,8 +159,14 @@ class OnCluster:
     """Runs nodes on the workers of a Dask cluster."""
 
     def __init__(
-        self, client: Any, announcer: Announcer, description: str, memory: int | None
+        self,
+        client: Any,
+        announcer: Announcer,
+        description: str,
+        memory: int | None,
+        watch: WorkerWatch,
     ) -> None:
+        self._watch = watch
         self._client = client
         self._announcer = announcer
         self.description = description
@@ -214,7 +221,9 @@ class OnCluster:
         if isinstance(error, DcsvmError):
             raise error
         if error is not None:
-            raise tasks_failed(error) from error
+            last = getattr(error, "last_worker", None)
+            why = "" if last is None else self._watch.why(last.address)
+            raise tasks_failed(error, why) from error
 
     @contextmanager
     def calls(self, name: str) -> Iterator[Pool]:
@@ -235,7 +244,10 @@ class OnCluster:
                 check()
             if time.monotonic() > look:
                 look = time.monotonic() + LOOK_SECONDS
-                alone = not workers_of(self._client)
+                workers = workers_of(self._client)
+                for message in self._watch.look(workers):
+                    self.tell(message)
+                alone = not workers
                 if alone and not waiting:
                     self.tell({"kind": "alone", "where": self.description})
                 waiting = alone

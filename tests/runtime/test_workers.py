@@ -195,7 +195,7 @@ def test_a_scheduler_whose_workers_have_too_little_memory_is_refused(
         ) as weak,
         pytest.raises(
             InputError,
-            match="a worker has 191 MiB and ends at 95% of it; raise the workers' memory limit",
+            match=r"worker inproc://\S+ has 191 MiB and ends at 95% of it; raise the workers'",
         ),
     ):
         train(execution=Execution(scheduler=weak.scheduler_address))
