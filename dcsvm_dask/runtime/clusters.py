@@ -23,6 +23,7 @@ from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.arrival import first_workers, in_words, wanted
 from dcsvm_dask.runtime.capacity import Share
+from dcsvm_dask.runtime.caretaker import Caretaker, plugin_name
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.exits import report_exits
 from dcsvm_dask.runtime.placement import workers_of
@@ -320,7 +321,10 @@ def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterat
     watch = WorkerWatch(announcer)
     # First: what workers say while they are prepared is to be heard.
     client.subscribe_topic(TOPIC, lambda event: _tell_of_task(event[1], announcer))
+    plugin.name = plugin_name(client.id)
     client.register_plugin(plugin)
+    with contextlib.suppress(Exception):  # a scheduler that has no dcsvm_dask keeps no house
+        client.register_plugin(Caretaker())
     for topic in TOPICS:
         client.subscribe_topic(topic, lambda event, topic=topic: watch.take(topic, event[1]))
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-import uuid
 from dataclasses import dataclass
 from typing import Any
 
 from distributed import WorkerPlugin
 
 from dcsvm_dask import __version__
+from dcsvm_dask.runtime.caretaker import plugin_name
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.placement import Placement
 from dcsvm_dask.runtime.topic import log_event
@@ -70,8 +70,8 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
 
     def __init__(self, *, shield: bool, threads: int = 0, run: BegunBy | None = None) -> None:
         self._placement = Placement.here()
-        # Runs that share a scheduler come and go, each with its own.
-        self.name = f"dcsvm-prepare-{uuid.uuid4().hex[:12]}"
+        # Runs that share a scheduler come and go, each with its own; see `Caretaker`.
+        self.name = plugin_name("")
         self._shield = shield
         self._threads = threads
         self._run = run
