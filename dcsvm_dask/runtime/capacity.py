@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Goals, Shape
@@ -36,6 +37,16 @@ class Share(int):
         found = cls(n_bytes)
         found.worker = worker
         return found
+
+
+def memory_of_slots(workers: Mapping[str, Mapping[str, Any]]) -> Share | None:
+    """Return the smallest share of memory that a task has on some workers, None if unlimited."""
+    shares = [
+        Share.of(int(worker["memory_limit"]) // max(1, int(worker["nthreads"])), address)
+        for address, worker in workers.items()
+        if worker["memory_limit"]
+    ]
+    return min(shares, default=None)
 
 
 def memory_of_core() -> int:

@@ -11,9 +11,10 @@ from typing import Any
 from dcsvm_dask.errors import DcsvmError, RunError
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.arrival import first_workers
+from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.cluster_file import SSH, ClusterFile
 from dcsvm_dask.runtime.cluster_kinds import ask_for_workers, check, create, dashboard, settings
-from dcsvm_dask.runtime.clusters import check_versions, memory_of_slots, prepared, uninterrupted
+from dcsvm_dask.runtime.clusters import check_versions, prepared, uninterrupted
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker

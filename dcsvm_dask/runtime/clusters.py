@@ -22,7 +22,7 @@ from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.arrival import first_workers, in_words, wanted
-from dcsvm_dask.runtime.capacity import Share
+from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.caretaker import Caretaker, plugin_name
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.exits import report_exits
@@ -288,16 +288,6 @@ def check_versions(client: Any, address: str) -> None:
             f"worker {worker} of the scheduler at {address} has {has}; install dcsvm_dask "
             f"{__version__}, whose results have the version {RESULT_VERSION}, on every worker"
         )
-
-
-def memory_of_slots(workers: dict[str, Any]) -> Share | None:
-    """Return the smallest share of memory that a task has on some workers, None if unlimited."""
-    shares = [
-        Share.of(int(worker["memory_limit"]) // max(1, int(worker["nthreads"])), address)
-        for address, worker in workers.items()
-        if worker["memory_limit"]
-    ]
-    return min(shares, default=None)
 
 
 def refuse_in_child() -> None:

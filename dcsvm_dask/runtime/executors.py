@@ -15,6 +15,7 @@ from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.graphs.graph import Graph
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
+from dcsvm_dask.runtime.capacity import Share, memory_of_slots
 from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.tasks import listen, perform, submit, to_dask
@@ -48,8 +49,11 @@ class Executor(Protocol):
     def log(self, message: Message) -> None:
         """Tell a message on the scheduler alone, where there is one."""
 
-    def blind(self, run_url: str, data_url: str) -> str:
-        """Return what a worker says that does not see a run or its data; empty if all do."""
+    def refuse_blind(self, run_url: str, data_url: str) -> None:
+        """Raise an `InputError` where a worker does not see a run or its data."""
+
+    def expect(self, check_room: Callable[[Share], None]) -> None:
+        """Set what raises where a worker that comes later has too little memory for the run."""
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Run what is not committed of a graph, until `check`, which is asked often, raises."""
@@ -84,10 +88,11 @@ class InProcess:
     def log(self, message: Message) -> None:
         """Tell nobody."""
 
-    def blind(self, run_url: str, data_url: str) -> str:
-        """Return nothing: this process has opened both."""
-        del run_url, data_url
-        return ""
+    def refuse_blind(self, run_url: str, data_url: str) -> None:
+        """Do nothing: this process has opened both."""
+
+    def expect(self, check_room: Callable[[Share], None]) -> None:
+        """Do nothing: this process stays alone."""
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Run the layers one after the other."""
@@ -167,6 +172,8 @@ class OnCluster:
         watch: WorkerWatch,
     ) -> None:
         self._watch = watch
+        self._check_room: Callable[[Share], None] | None = None
+        self._known: set[str] = set()
         self._client = client
         self._announcer = announcer
         self.description = description
@@ -190,7 +197,7 @@ class OnCluster:
         message = {"run": self._announcer.run, "time": time.time(), **message}
         log_event(self._client, message)
 
-    def blind(self, run_url: str, data_url: str) -> str:
+    def refuse_blind(self, run_url: str, data_url: str) -> None:
         """Ask every worker that there is now, or the next one that comes."""
         workers = list(workers_of(self._client))
         if workers:
@@ -201,7 +208,25 @@ class OnCluster:
             if error is not None:
                 raise tasks_failed(error) from error
             found = asked.result()
-        return next((f"{worker}: {said}" for worker, said in sorted(found.items()) if said), "")
+        for worker, said in sorted(found.items()):
+            if said:
+                what_to_do = "put the run and its data where every worker sees them"
+                raise InputError(f"worker {worker}: {said}; {what_to_do}")
+
+    def expect(self, check_room: Callable[[Share], None]) -> None:
+        """Tell of workers that come later and have too little memory; those there are checked."""
+        self._check_room, self._known = check_room, set(workers_of(self._client))
+
+    def _look_at_new(self, workers: dict[str, dict[str, Any]]) -> None:
+        """Tell of workers that have come since the last look and are too small."""
+        for address in workers.keys() - self._known:
+            self._known.add(address)
+            share = memory_of_slots({address: workers[address]})
+            try:
+                if share is not None and self._check_room is not None:
+                    self._check_room(share)
+            except InputError as error:
+                self.tell({"kind": "said", "text": f"warning: {error}", "doing": False})
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Submit a graph and wait for its last commit."""
@@ -218,6 +243,8 @@ class OnCluster:
             if not future.done():
                 self._client.cancel([future], force=True)
         self._announcer.drain()
+        if isinstance(error, InputError):  # of a worker, perhaps, that has come since the start
+            self.refuse_blind(run.place.url, run.header["data"]["url"])
         if isinstance(error, DcsvmError):
             raise error
         if error is not None:
@@ -247,6 +274,7 @@ class OnCluster:
                 workers = workers_of(self._client)
                 for message in self._watch.look(workers):
                     self.tell(message)
+                self._look_at_new(workers)
                 alone = not workers
                 if alone and not waiting:
                     self.tell({"kind": "alone", "where": self.description})

@@ -21,7 +21,13 @@ from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.masking import masked
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
-from dcsvm_dask.runtime.capacity import FEWER_THREADS, MORE_MEMORY, check_disk, check_memory
+from dcsvm_dask.runtime.capacity import (
+    FEWER_THREADS,
+    MORE_MEMORY,
+    check_disk,
+    check_memory,
+    memory_of_slots,
+)
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile
 from dcsvm_dask.runtime.cluster_kinds import check, settings
@@ -29,7 +35,6 @@ from dcsvm_dask.runtime.cluster_start import started_cluster
 from dcsvm_dask.runtime.clusters import (
     connected,
     local_cluster,
-    memory_of_slots,
     refuse_in_child,
     remote_cluster,
 )
@@ -187,16 +192,15 @@ def _carry(
     """Carry a run on an executor; None where the time budget ended it before its end."""
     settings, goals, shape = read_header(run)
     deadline = None if execution.time_budget is None else begin + execution.time_budget
+    planned, begun = make_plan(settings, goals, shape), bool(run.stages())
+
+    def refuse_small(memory: int) -> None:
+        check_memory(planned, memory, "the workers' memory limit", begun=begun)
+
     if executor.memory is not None:
-        check_memory(
-            make_plan(settings, goals, shape),
-            executor.memory,
-            "the workers' memory limit",
-            begun=bool(run.stages()),
-        )
-    blind = executor.blind(run.place.url, run.header["data"]["url"])
-    if blind:
-        raise InputError(f"worker {blind}; put the run and its data where every worker sees them")
+        refuse_small(executor.memory)
+        executor.expect(refuse_small)
+    executor.refuse_blind(run.place.url, run.header["data"]["url"])
     memory = executor.memory
     if memory is None and execution.scheduler is None:
         memory = execution.memory() // execution.side_by_side()

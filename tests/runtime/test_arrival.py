@@ -10,12 +10,14 @@ from typing import Any
 import dask
 import numpy as np
 import pytest
-from distributed import LocalCluster
+from distributed import LocalCluster, Worker
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.runtime import arrival, executors, placement
+from dcsvm_dask.runtime import arrival, executors, placement, tasks
 from dcsvm_dask.runtime.arrival import in_words
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 
 ADAPTS = {"minimum": 0, "maximum": 1, "interval": "100ms", "wait_count": 20}
@@ -85,6 +87,60 @@ def test_workers_that_come_later_are_looked_at_as_those_that_are_there(
         pytest.raises(InputError, match=r"worker inproc://.*: there is no run.* every worker sees"),
     ):
         train(execution=Execution(scheduler=cluster.scheduler_address))
+
+
+def test_a_worker_that_comes_later_and_sees_nothing_is_named(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def blind(*_: object, **__: object) -> None:
+        # The workers that were there at the start have seen all.
+        monkeypatch.setattr(executors, "complaint", lambda run, data: "there is no run")
+        raise InputError("RUN: there is no run (no run.json)")
+
+    monkeypatch.setattr(tasks, "run_node", blind)
+    where = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
+    with (
+        LocalCluster(**where) as cluster,
+        pytest.raises(InputError, match=r"worker inproc://.*: there is no run; put the run and"),
+    ):
+        train(execution=Execution(scheduler=cluster.scheduler_address))
+
+
+def test_a_worker_that_comes_later_and_is_too_small_is_told_of(
+    train: Callable[..., api.Run],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(executors, "LOOK_SECONDS", 0.0)
+    where = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with (
+        dask.config.set({"distributed.worker.memory.pause": False}),
+        LocalCluster(memory_limit="4GiB", **where) as cluster,
+    ):
+        added: list[Worker] = []
+
+        class AddsOne(Callback):
+            """Starts a small worker when a level is committed."""
+
+            def on_commit(self, event: StageDone) -> None:
+                if event.stage == "level-2":
+                    added.append(cluster.sync(small_worker, cluster.scheduler_address))
+
+        train(
+            execution=Execution(scheduler=cluster.scheduler_address),
+            callbacks=[AddsOne()],
+            quiet=False,
+            progress="lines",
+        )
+        cluster.sync(added[0].close)
+    found = [line for line in capsys.readouterr().err.splitlines() if "warning: this run" in line]
+    assert len(found) == 1
+    assert f"but worker {added[0].address} has 191 MiB" in found[0]
+
+
+async def small_worker(scheduler: str) -> Worker:
+    """Start a worker."""
+    return await Worker(scheduler, nthreads=1, memory_limit="200MB", dashboard_address=":0")
 
 
 def test_times_to_wait_in_words() -> None:

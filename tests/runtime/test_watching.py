@@ -17,8 +17,7 @@ from dcsvm_dask.diagnostics.lines import fault
 from dcsvm_dask.runtime import executors, watching
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.capacity import Share
-from dcsvm_dask.runtime.clusters import memory_of_slots
+from dcsvm_dask.runtime.capacity import Share, memory_of_slots
 from dcsvm_dask.runtime.events import Fault, WorkerLost, WorkerSilent
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.exits import TOPIC, described

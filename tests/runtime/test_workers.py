@@ -16,6 +16,7 @@ from distributed import LocalCluster
 from dcsvm_dask import __version__, api
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime import clusters, executors, tasks
+from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.storage.location import Location
@@ -239,8 +240,8 @@ def test_memory_of_slots_is_the_least_share_of_a_thread() -> None:
         "b": {"memory_limit": 500, "nthreads": 1},
         "c": {"memory_limit": None, "nthreads": 8},
     }
-    assert clusters.memory_of_slots(workers) == 400
-    assert clusters.memory_of_slots({"c": workers["c"]}) is None
+    assert memory_of_slots(workers) == 400
+    assert memory_of_slots({"c": workers["c"]}) is None
 
 
 @pytest.mark.parametrize("where", ["here", "cluster"])
