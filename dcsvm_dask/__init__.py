@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         run_pipeline,
         search,
         train,
+        train_or_resume,
     )
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "run_pipeline",
     "search",
     "train",
+    "train_or_resume",
 ]
 
 

@@ -33,6 +33,10 @@ class RunError(DcsvmError, RuntimeError):
     exit_status = 1
 
 
+class Terminated(KeyboardInterrupt):
+    """The process was told to end (SIGTERM): by a queue, Kubernetes, Docker or `kill`."""
+
+
 class OutOfTimeError(Exception):
     """The time budget is used up; what is committed stays."""
 

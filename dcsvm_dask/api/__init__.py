@@ -1,5 +1,6 @@
 """The doors for Python: `ingest`, `train`, `search`, `resume`, `open_run`."""
 
+from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.pipelines import forget, run_pipeline
 from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run, compare, open_run
@@ -27,4 +28,5 @@ __all__ = [
     "run_pipeline",
     "search",
     "train",
+    "train_or_resume",
 ]

@@ -90,7 +90,8 @@ def go_on(
     seen = seen_by(dataset, settings.method, settings.options, settings.seed)
     if shape != shape_of(seen, folder.header.get("holdout") is not None):
         raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
-    memory = available_memory(execution, folder.place.url, dataset.url)
+    say = Announcer(folder.place.url, follow).say
+    memory = available_memory(execution, folder.place.url, dataset.url, say=say)
     planned = make_plan(settings, goals, shape)
     check_room(execution, planned, folder.place, memory, begun=True)
     with FolderLock(folder.place) as lock:

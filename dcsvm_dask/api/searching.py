@@ -113,7 +113,8 @@ def search(
             "DATA.zarr/test"
         )
     execution = execution or Execution()
-    memory = available_memory(execution, place.url, dataset.url)
+    say = Announcer(place.url, follow).say
+    memory = available_memory(execution, place.url, dataset.url, say=say)
     options = {"folds": cv, "exact": exact, "halving": halving, "budget": budget, "refit": refit}
     room = memory_of_core() if execution.shares_machine else memory
     rows = BLOCK_ROWS if block_rows is None else block_rows

@@ -151,7 +151,8 @@ def train(
     held_out = None if holdout is None else open_holdout(holdout, dataset)
     wanted, goals, shape = training.settle(dataset, holdout=held_out is not None)
     execution = execution or Execution()
-    memory = available_memory(execution, place.url, dataset.url)
+    say = Announcer(place.url, follow).say
+    memory = available_memory(execution, place.url, dataset.url, say=say)
     settings = fitted(wanted, goals, shape, training, execution, memory)
     lowered = chosen_sizes(wanted, settings)
     header = {

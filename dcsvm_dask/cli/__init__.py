@@ -19,7 +19,7 @@ import click
 
 from dcsvm_dask import __version__
 from dcsvm_dask.cli.options import memory_bound_option
-from dcsvm_dask.errors import DcsvmError, DcsvmWarning
+from dcsvm_dask.errors import DcsvmError, DcsvmWarning, Terminated
 from dcsvm_dask.masking import masked, printable
 from dcsvm_dask.runtime.compilation import use_own_cache
 
@@ -34,6 +34,8 @@ WRONG_PATH = (
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+TERMINATED = 143
+"""Exit status after SIGTERM, likewise."""
 
 COMMANDS = {
     "demo": "Train on data that ships with the package.",
@@ -85,7 +87,7 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; errors that users can mend are one line and an exit status."""
         try:
-            with shown_warnings():
+            with shown_warnings(), terminable():
                 return super().invoke(ctx)
         except DcsvmError as error:
             _complain(str(error))
@@ -104,15 +106,39 @@ class LazyGroup(click.Group):
             )
             ctx.exit(1)
         except KeyboardInterrupt as error:
-            # One more Ctrl-C on the way out would change the status.
-            atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+            # One more of them on the way out would change the status.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                atexit.register(signal.signal, number, signal.SIG_IGN)
             _complain(str(error) or "interrupted")
-            ctx.exit(INTERRUPTED)
+            ctx.exit(TERMINATED if isinstance(error, Terminated) else INTERRUPTED)
 
 
 def _complain(text: str) -> None:
     """Show an error: names from files of others must neither drive the terminal nor leak."""
     click.echo(f"dcsvm: {printable(masked(text))}", err=True)
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, but for its exit status; a second one is too late.
+
+    Queues, Kubernetes and Docker send it some time before they kill.
+    """
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    try:
+        mine = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        before = signal.signal(signal.SIGTERM, end) if mine else None
+    except ValueError:  # not the main thread: whoever has that one decides
+        before = None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

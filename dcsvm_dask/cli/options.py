@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dcsvm_dask.cli.placing import placing_options
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.masking import printable
 
@@ -84,6 +85,7 @@ def execution_options(command: Command) -> Command:
     @cluster_option
     @click.option("--memory-limit", help="Memory of each local worker, for example 1GB.")
     @click.option("--time-budget", help="Stop after 90s, 10m, 1h30m; the best level is the model.")
+    @click.option("--wait", help="For a first worker; by default 10m, in a queue without limit.")
     @functools.wraps(command)
     def wrapped(
         *args: Any,
@@ -93,6 +95,7 @@ def execution_options(command: Command) -> Command:
         cluster: str | None,
         memory_limit: str | None,
         time_budget: str | None,
+        wait: str | None,
         **kwargs: Any,
     ) -> Any:
         from dcsvm_dask.pipeline.training import parse_duration
@@ -105,10 +108,11 @@ def execution_options(command: Command) -> Command:
             cluster=cluster,
             memory_limit=memory_limit,
             time_budget=None if time_budget is None else parse_duration(time_budget),
+            wait=None if wait is None else parse_duration(wait, "wait"),
         )
         return command(*args, execution=execution, **kwargs)
 
-    return wrapped
+    return placing_options(wrapped)
 
 
 def training_options(command: Command) -> Command:

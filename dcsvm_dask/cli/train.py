@@ -21,6 +21,11 @@ from dcsvm_dask.cli.options import (
 @click.option("--run", "run_place", required=True, help="Folder or URL of the new run.")
 @training_options
 @click.option("--holdout", help="Rows on which every level is scored: DATA.zarr/test.")
+@click.option(
+    "--or-resume",
+    is_flag=True,
+    help="Go on with the run where there is one: for jobs that a queue may start again.",
+)
 @execution_options
 @report_option
 @log_json_option
@@ -30,6 +35,7 @@ def command(
     run_place: str,
     parameters: dict[str, Any],
     holdout: str | None,
+    or_resume: bool,
     execution: Any,
     report: bool,
     log_json: bool,
@@ -38,7 +44,8 @@ def command(
     """Train a kernel SVM on the data set DATA (its train part)."""
     from dcsvm_dask import api
 
-    run = api.train(
+    train = api.train_or_resume if or_resume else api.train
+    run = train(
         data,
         run_place,
         holdout=holdout,

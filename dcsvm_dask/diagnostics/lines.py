@@ -12,14 +12,15 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     THIS_PROCESS,
     Event,
+    Fault,
     NoWorkers,
     OtherVersions,
     Planned,
     RunBegins,
     Said,
     StageDone,
-    TaskFailed,
     WorkerLost,
+    WorkerSilent,
 )
 from dcsvm_dask.steps.regime import is_smooth, is_sparse_in_support
 from dcsvm_dask.storage.node import Record
@@ -51,7 +52,7 @@ class Lines(Callback):
         if not event.resumed:
             self._print(event, f"{event.stage:<13} {describe(event.stage, event.record)}")
 
-    def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
+    def on_fault(self, event: Fault) -> None:
         """Say what went wrong."""
         self._print(event, fault(event))
 
@@ -71,10 +72,17 @@ class Lines(Callback):
         print(f"{elapsed:7.1f} s  {printable(text)}", file=self._stream, flush=True)
 
 
-def fault(event: TaskFailed | WorkerLost | NoWorkers) -> str:
+def fault(event: Fault) -> str:
     """Return what went wrong, in a sentence."""
     if isinstance(event, WorkerLost):
-        return f"worker {event.worker} is gone; what it was doing is done again"
+        why = f" ({event.why})" if event.why else ""
+        return f"worker {event.worker} is gone{why}; what it was doing is done again"
+    if isinstance(event, WorkerSilent):
+        return (
+            f"worker {event.worker} has been silent for {event.seconds:.0f} s: it is stopped, "
+            "hangs or swaps; unless it speaks again the scheduler gives it up, at most twice its "
+            "worker-ttl after its last word, and what it was doing is done again"
+        )
     if isinstance(event, NoWorkers):
         return f"no workers are left; waiting for one to join {event.where}"
     return f"{event.stage}: {event.node} failed on {event.worker}: {event.error}"

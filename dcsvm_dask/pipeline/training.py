@@ -232,13 +232,31 @@ class Training:
 
         Sizes that were not given (of blocks, working sets and chunks) are those that it began with.
         """
+        return not self.differences(settings, data)
+
+    def differences(self, settings: dict[str, Any], data: DataSet) -> dict[str, tuple[Any, Any]]:
+        """Return in what a run was begun otherwise; see `began`.
+
+        Returns
+        -------
+        dict
+            By name what the run has and what this training has.
+        """
         # As this version reads them: an older one had fewer.
         settings = Settings.from_json(settings).to_json()
         own = self.settle(data)[0].to_json()
-        settled = [name for name in CAPS if getattr(self, name) is None]
+        settled = {name for name in CAPS if getattr(self, name) is None}
         if settings.get("options") in [one.to_json() for one in self.options.lighter()]:
-            settled.append("options")
-        return settings == own | {key: settings.get(key) for key in settled}
+            settled.add("options")
+        if settings["method"] != own["method"]:
+            return {"method": (settings["method"], own["method"])}
+        found = _flat({key: value for key, value in settings.items() if key not in settled})
+        wanted = _flat({key: value for key, value in own.items() if key not in settled})
+        return {
+            name: (found.get(name), wanted.get(name))
+            for name in sorted(found.keys() | wanted.keys())
+            if found.get(name) != wanted.get(name)
+        }
 
     def _check_classes(self, data: DataSet) -> None:
         """Refuse data of one class, and of many where the method has no machines for them."""
@@ -361,8 +379,8 @@ def class_weights(
     return tuple(found)
 
 
-def parse_duration(text: str) -> float:
-    """Return the seconds of `90`, `90s`, `10m`, `1.5h` or `1h30m`.
+def parse_duration(text: str, name: str = "time-budget") -> float:
+    """Return the seconds of `90`, `90s`, `10m`, `1.5h` or `1h30m`; `name`: whose value it is.
 
     Raises
     ------
@@ -376,5 +394,15 @@ def parse_duration(text: str) -> float:
         parts = [0.0]
     seconds = sum(part * unit for part, unit in zip(parts, (3600, 60, 1), strict=False))
     if seconds <= 0:
-        raise InputError(f"time-budget: {text!r} is no duration; write 90s, 10m or 1h30m")
+        raise InputError(f"{name}: {text!r} is no duration; write 90s, 10m or 1h30m")
     return seconds
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with those of the kernel and of the method's own beside the others."""
+    inner = {key: value for key, value in settings.items() if isinstance(value, dict)}
+    kernel = inner.pop("kernel", {})
+    flat = {"kernel" if key == "name" else key: value for key, value in kernel.items()}
+    for options in inner.values():
+        flat |= options
+    return {**{key: value for key, value in settings.items() if key not in inner}, **flat}

@@ -29,7 +29,9 @@ from dcsvm_dask.runtime.events import (
     TaskDone,
     TaskFailed,
     WorkerLost,
+    WorkerSilent,
 )
+from dcsvm_dask.runtime.failures import named
 from dcsvm_dask.storage.node import Record
 
 Message = dict[str, Any]
@@ -39,6 +41,8 @@ event of that kind holds."""
 
 INTERRUPTED = "stopped from the keyboard"
 """The message of a run that was ended by Ctrl-C."""
+TERMINATED = "ended by SIGTERM"
+"""That of a run whose process was told to end."""
 
 
 class Announcer:
@@ -201,6 +205,9 @@ class Announcer:
     def _lost(self, message: Message) -> None:
         self._tell(WorkerLost(**message))
 
+    def _silent(self, message: Message) -> None:
+        self._tell(WorkerSilent(**message))
+
     def _alone(self, message: Message) -> None:
         self._tell(NoWorkers(**message))
 
@@ -231,7 +238,7 @@ def loss_message(event: Any) -> Message | None:
     lost = isinstance(event, dict) and event.get("action") == "remove-worker"
     if not lost or event.get("expected", False):
         return None
-    tasks = sorted(map(str, event["processing-tasks"]))
+    tasks = sorted(map(named, event["processing-tasks"]))
     return {"kind": "lost", "worker": event["worker"], "tasks": tasks}
 
 

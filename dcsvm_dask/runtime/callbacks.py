@@ -9,6 +9,7 @@ from dcsvm_dask.runtime.events import (
     BlocksBegin,
     BlockSolved,
     Event,
+    Fault,
     NoWorkers,
     OtherVersions,
     Planned,
@@ -21,6 +22,7 @@ from dcsvm_dask.runtime.events import (
     TaskDone,
     TaskFailed,
     WorkerLost,
+    WorkerSilent,
 )
 
 
@@ -104,7 +106,7 @@ class Callback:
     def on_score(self, event: StageDone) -> None:
         """A model was scored on held-out rows: ``record["accuracy"]``, ``record["source"]``."""
 
-    def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
+    def on_fault(self, event: Fault) -> None:
         """Something went wrong that the run goes on after."""
 
     def on_versions(self, event: OtherVersions) -> None:
@@ -129,6 +131,7 @@ METHODS: dict[type[Event], str] = {
     StageDone: "on_commit",
     TaskFailed: "on_fault",
     WorkerLost: "on_fault",
+    WorkerSilent: "on_fault",
     NoWorkers: "on_fault",
     OtherVersions: "on_versions",
     Said: "on_say",

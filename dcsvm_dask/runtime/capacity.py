@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Goals, Shape
@@ -23,6 +24,29 @@ USABLE = 0.95
 """Of its memory limit, beyond which Dask ends a worker."""
 LEAST_BLOCK_CAP = 1024
 """A cap of blocks below this is not chosen for want of memory: work would explode."""
+
+
+class Share(int):
+    """Bytes of memory that a task has on a worker, and which worker that is."""
+
+    worker: str
+
+    @classmethod
+    def of(cls, n_bytes: int, worker: str) -> Share:
+        """Return the share of one worker."""
+        found = cls(n_bytes)
+        found.worker = worker
+        return found
+
+
+def memory_of_slots(workers: Mapping[str, Mapping[str, Any]]) -> Share | None:
+    """Return the smallest share of memory that a task has on some workers, None if unlimited."""
+    shares = [
+        Share.of(int(worker["memory_limit"]) // max(1, int(worker["nthreads"])), address)
+        for address, worker in workers.items()
+        if worker["memory_limit"]
+    ]
+    return min(shares, default=None)
 
 
 def memory_of_core() -> int:
@@ -99,10 +123,11 @@ def check_memory(
     if begun:
         others = " and ".join(["begin a new run", *remedies])
         remedy = f"raise {setting}; this run keeps the sizes that it was begun with: or {others}"
+    whose = f"worker {available.worker}" if isinstance(available, Share) else "a worker"
     raise InputError(
         f"this run may need {_mib(plan.most_bytes(threads) + kept)} of memory in a worker "
         f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for rows that it "
-        f"keeps and {_mib(largest.need.most)} for {tasks} of {largest.stage.name}), but a worker "
+        f"keeps and {_mib(largest.need.most)} for {tasks} of {largest.stage.name}), but {whose} "
         f"has {_mib(available)} and ends at {USABLE:.0%} of it; {remedy}"
     )
 

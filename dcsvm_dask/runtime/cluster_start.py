@@ -10,9 +10,12 @@ from typing import Any
 
 from dcsvm_dask.errors import DcsvmError, RunError
 from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.arrival import first_workers
+from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.cluster_file import SSH, ClusterFile
 from dcsvm_dask.runtime.cluster_kinds import ask_for_workers, check, create, dashboard, settings
-from dcsvm_dask.runtime.clusters import check_versions, memory_of_slots, prepared, uninterrupted
+from dcsvm_dask.runtime.clusters import check_versions, prepared, uninterrupted
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker
 
@@ -23,15 +26,15 @@ LONG_SECONDS = 60.0
 def started_cluster(
     file: ClusterFile,
     announcer: Announcer,
-    patience: float | None,
+    execution: Execution,
     run: BegunBy | None = None,
 ) -> Iterator[Executor]:
     """Start a cluster on other hosts; its jobs end with the block, however it ends.
 
     Parameters
     ----------
-    patience : float or None
-        Seconds to wait for the first worker; None: a queue's jobs may wait for days.
+    execution : Execution
+        Says how long to wait for the first worker; by itself a queue's jobs may wait for days.
     run : BegunBy, optional
         The run that the workers are for.
 
@@ -55,12 +58,12 @@ def started_cluster(
             page = dashboard(file, client.dashboard_link)
             where = f"scheduler {cluster.scheduler_address}, dashboard {page}"
             announcer.say(f"waiting for the first worker of {file.name}; {where}", doing=True)
-            _wait(client, file, announcer, patience)
+            workers = _wait(client, file, announcer, execution)
             check_versions(client, cluster.scheduler_address)
             announcer.say("preparing the workers, which compile at their first run", doing=True)
-            memory = memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
-            with prepared(client, announcer, PrepareWorker(shield=False, run=run)):
-                yield OnCluster(client, announcer, where, memory)
+            memory = memory_of_slots(workers)
+            with prepared(client, announcer, PrepareWorker(shield=False, run=run)) as watch:
+                yield OnCluster(client, announcer, where, memory, watch)
         finally:
             with uninterrupted():
                 stack.close()
@@ -93,21 +96,22 @@ def _close(cluster: Any) -> None:
     cluster.close()
 
 
-def _wait(client: Any, file: ClusterFile, announcer: Announcer, patience: float | None) -> None:
+def _wait(
+    client: Any, file: ClusterFile, announcer: Announcer, execution: Execution
+) -> dict[str, dict[str, Any]]:
     """Wait for the first worker; say so if it takes long, for jobs that fail say nothing here."""
-    for seconds in (LONG_SECONDS, None):
-        if patience is not None:
-            seconds = min(seconds or patience, patience)
-            patience -= seconds
-        try:
-            client.wait_for_workers(1, timeout=seconds)
-        except TimeoutError as error:
-            if patience is not None and patience <= 0:
-                raise RunError(
-                    f"{file.name}: no worker came within the time budget; resume the run"
-                ) from error
-            logs = file.options.get("log_directory")
-            left = f", and what ended jobs left in {logs}" if logs else ""
-            announcer.say(f"no worker yet; look at what the queue says{left}")
-        else:
-            return
+    logs = file.options.get("log_directory")
+    left = f", and what ended jobs left in {logs}" if logs else ""
+    limits = [execution.wait, execution.time_budget]
+    workers = first_workers(
+        client,
+        min((limit for limit in limits if limit is not None), default=None),
+        lambda: announcer.say(f"no worker yet; look at what the queue says{left}"),
+        LONG_SECONDS,
+    )
+    if not workers:
+        raise RunError(
+            f"{file.name}: no worker came within the time to wait (--wait) or the time budget; "
+            "resume the run"
+        )
+    return workers

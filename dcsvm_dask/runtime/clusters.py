@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -20,14 +20,24 @@ from typing import Any
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
-from dcsvm_dask.runtime.announcer import Announcer, loss_message
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.arrival import first_workers, in_words, wanted
+from dcsvm_dask.runtime.capacity import memory_of_slots
+from dcsvm_dask.runtime.caretaker import Caretaker, plugin_name
 from dcsvm_dask.runtime.executors import Executor, OnCluster
+from dcsvm_dask.runtime.exits import report_exits
+from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.preload import allocation
 from dcsvm_dask.runtime.topic import TOPIC
+from dcsvm_dask.runtime.watching import TOPICS, WorkerWatch
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker, installed
 from dcsvm_dask.versions import RESULT_VERSION
 
+Say = Callable[[str], None]
+Workers = dict[str, dict[str, Any]]
+
 CONNECT_SECONDS = 10
+ENDING = (signal.SIGINT, signal.SIGTERM)
 DASHBOARD_PORT = 8787
 SPAWNED_WITH = "distributed.nanny.pre-spawn-environ"
 QUIET_TRACKER = "ignore:resource_tracker"
@@ -96,8 +106,11 @@ def local_cluster(
             raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
         try:
-            with prepared(client, announcer, PrepareWorker(shield=True, threads=workers, run=run)):
-                yield OnCluster(client, announcer, description, None)
+            for nanny in cluster.workers.values():
+                report_exits(nanny)
+            plugin = PrepareWorker(shield=True, threads=workers, run=run)
+            with prepared(client, announcer, plugin) as watch:
+                yield OnCluster(client, announcer, description, None, watch)
         except KeyboardInterrupt:
             with uninterrupted():  # a second Ctrl-C would make it longer, not shorter
                 kill_workers(cluster)
@@ -128,13 +141,26 @@ def kill_workers(cluster: Any) -> None:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connected(address: str, patience: float, say: Say) -> Iterator[tuple[Any, Workers]]:
     """Open a client of a running scheduler that has workers of this version.
+
+    Parameters
+    ----------
+    patience : float
+        Seconds to wait for a worker.
+    say : callable
+        Told that a worker is waited for.
+
+    Yields
+    ------
+    client : distributed.Client
+    workers : dict
+        What the scheduler says of those that tasks may use; they may leave again.
 
     Raises
     ------
     InputError
-        If nothing answers at the address, it has no workers, or a worker lacks the package.
+        If nothing answers at the address, no worker comes in time, or one lacks the package.
     """
     from distributed import Client
 
@@ -153,14 +179,16 @@ def connected(address: str) -> Iterator[Any]:
             "(distributed.comm.tls)"
         ) from error
     with client:
-        try:  # a cluster that has just been started may still wait for its first worker
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except TimeoutError as error:
+        limit, which = in_words(patience), wanted()
+        waiting = f"the scheduler at {address} has no worker{which} yet; waiting, at most {limit}"
+        workers = first_workers(client, patience, lambda: say(waiting))
+        if not workers:
             raise InputError(
-                f"the scheduler at {address} has no workers; start some by `dask worker {address}`"
-            ) from error
+                f"the scheduler at {address} had no worker{which} for {limit}; start some by "
+                f"`dask worker {address}`, or wait longer (--wait)"
+            )
         check_versions(client, address)
-        yield client
+        yield client, workers
 
 
 def address_in(file: str) -> str:
@@ -183,30 +211,29 @@ def address_in(file: str) -> str:
 
 @contextmanager
 def remote_cluster(
-    address: str, announcer: Announcer, run: BegunBy | None = None
+    address: str, announcer: Announcer, patience: float, run: BegunBy | None = None
 ) -> Iterator[Executor]:
     """Attach to a running scheduler; see `connected`."""
-    with connected(address) as client:
-        workers = client.scheduler_info(n_workers=-1)["workers"]
+    with connected(address, patience, announcer.say) as (client, workers):
+        announcer.say("preparing the workers, which compile at their first run", doing=True)
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
-        with prepared(client, announcer, PrepareWorker(shield=False, run=run)):
-            yield OnCluster(client, announcer, description, memory_of_slots(workers))
+        with prepared(client, announcer, PrepareWorker(shield=False, run=run)) as watch:
+            yield OnCluster(client, announcer, description, memory_of_slots(workers), watch)
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Keep a Ctrl-C until the end of the block: half a cluster cannot be closed.
+    """Keep a Ctrl-C or SIGTERM until the end of the block: half a cluster cannot be closed.
 
     Processes that start inside are deaf to SIGINT for good; this one speaks for them.
     """
-    pressed = False
+    came: list[int] = []
 
-    def note(*_: object) -> None:
-        nonlocal pressed
-        pressed = True
+    def note(number: int, _: object) -> None:
+        came.append(number)
 
     try:
-        before = signal.signal(signal.SIGINT, note)
+        before = {number: signal.signal(number, note) for number in ENDING}
     except ValueError:  # not the main thread, which is the one that is interrupted
         yield
         return
@@ -220,9 +247,10 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        signal.raise_signal(signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        signal.raise_signal(came[0])
 
 
 def dashboard_port() -> int:
@@ -244,9 +272,12 @@ def check_versions(client: Any, address: str) -> None:
     InputError
         With a worker and what it has.
     """
-    found = client.run(installed, on_error="return")
+    found, used = client.run(installed, on_error="return"), workers_of(client)
     for worker, package in sorted(found.items()):
         if package == (__version__, RESULT_VERSION):
+            continue
+        # Every worker of a scheduler imports what is registered for those that a run uses.
+        if worker not in used and not isinstance(package, ModuleNotFoundError):
             continue
         has = "no dcsvm_dask"
         if isinstance(package, tuple):
@@ -257,16 +288,6 @@ def check_versions(client: Any, address: str) -> None:
             f"worker {worker} of the scheduler at {address} has {has}; install dcsvm_dask "
             f"{__version__}, whose results have the version {RESULT_VERSION}, on every worker"
         )
-
-
-def memory_of_slots(workers: dict[str, Any]) -> int | None:
-    """Return the smallest share of memory that a task has on some workers, None if unlimited."""
-    shares = [
-        int(worker["memory_limit"]) // max(1, int(worker["nthreads"]))
-        for worker in workers.values()
-        if worker["memory_limit"]
-    ]
-    return min(shares, default=None)
 
 
 def refuse_in_child() -> None:
@@ -280,29 +301,28 @@ def refuse_in_child() -> None:
 
 def _tell_of_task(message: Any, announcer: Announcer) -> None:
     """Pass on what a worker says; what this process itself has told comes back, too."""
-    if isinstance(message, dict) and "worker" in message:
-        announcer.send(message)
-
-
-def _tell_of_loss(event: Any, announcer: Announcer) -> None:
-    """Pass on that a worker is gone which nobody sent away."""
-    message = loss_message(event)
-    if message is not None:
+    if isinstance(message, dict) and "worker" in message and message.get("kind") != "silent":
         announcer.send(message)
 
 
 @contextmanager
-def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterator[None]:
-    """Prepare the workers of a cluster and pass on what is told there."""
+def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterator[WorkerWatch]:
+    """Prepare the workers of a cluster and pass on what is told there, and who is gone."""
+    watch = WorkerWatch(announcer)
     # First: what workers say while they are prepared is to be heard.
     client.subscribe_topic(TOPIC, lambda event: _tell_of_task(event[1], announcer))
+    plugin.name = plugin_name(client.id)
     client.register_plugin(plugin)
-    client.subscribe_topic("all", lambda event: _tell_of_loss(event[1], announcer))
+    with contextlib.suppress(Exception):  # a scheduler that has no dcsvm_dask keeps no house
+        client.register_plugin(Caretaker())
+    for topic in TOPICS:
+        client.subscribe_topic(topic, lambda event, topic=topic: watch.take(topic, event[1]))
     try:
         announcer.attach(client)
-        yield
+        yield watch
     finally:
-        for topic in (TOPIC, "all"):
+        watch.flush()
+        for topic in (TOPIC, *TOPICS):
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 client.unsubscribe_topic(topic)
         with contextlib.suppress(Exception):

@@ -166,6 +166,16 @@ class WorkerLost(Event):
 
     worker: str
     tasks: list[str] = field(default_factory=list)
+    why: str = ""
+    """What is known of the reason: its memory and the limit of it, its exit status."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSilent(Event):
+    """A worker has sent no heartbeat for a long time; the scheduler still counts on it."""
+
+    worker: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +196,10 @@ class NoWorkers(Event):
     """No worker is left; the run waits for one."""
 
     where: str
+
+
+Fault = TaskFailed | WorkerLost | WorkerSilent | NoWorkers
+"""What goes wrong, and the run goes on after."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.arrival import WAIT_SECONDS
 from dcsvm_dask.runtime.capacity import memory_of_workers
 from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile, read_cluster
 from dcsvm_dask.runtime.clusters import address_in
@@ -32,6 +33,11 @@ class Execution:
     """The file that a scheduler wrote (``dask scheduler --scheduler-file``), for its address."""
     cluster: str | os.PathLike[str] | ClusterFile | None = None
     """A cluster file (see ``cluster/``) from which to start workers instead."""
+    priority: float | None = None
+    """Dask's priority of the tasks; None: that of `dask.annotate`, else 0, as everybody's."""
+    wait: float | None = None
+    """Seconds to wait for a first worker; None: 600 at a scheduler, and for the jobs of a queue as
+    long as it takes, or as `time_budget` allows."""
 
     def __post_init__(self) -> None:
         if self.cluster is not None:
@@ -52,6 +58,14 @@ class Execution:
             raise InputError("memory-limit: is for local workers; a scheduler's have their own")
         if self.time_budget is not None and not self.time_budget > 0:
             raise InputError(f"time-budget: {self.time_budget} is not possible; give seconds")
+
+        if self.wait is not None and not self.wait > 0:
+            raise InputError(f"wait: {self.wait} is not possible; give seconds")
+
+    @property
+    def patience(self) -> float:
+        """The seconds to wait for a scheduler's first worker."""
+        return WAIT_SECONDS if self.wait is None else self.wait
 
     @property
     def shares_machine(self) -> bool:

@@ -15,16 +15,19 @@ from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.graphs.graph import Graph
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
+from dcsvm_dask.runtime.capacity import Share, memory_of_slots
 from dcsvm_dask.runtime.failures import tasks_failed
-from dcsvm_dask.runtime.tasks import listen, perform, to_dask
+from dcsvm_dask.runtime.placement import workers_of
+from dcsvm_dask.runtime.tasks import listen, perform, submit, to_dask
 from dcsvm_dask.runtime.topic import log_event
+from dcsvm_dask.runtime.watching import WorkerWatch
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 
 WAIT_SECONDS = 0.2
 LOOK_SECONDS = 5.0
-"""How often it is looked whether there are workers."""
+"""How often it is looked whether there are workers, and which of them are silent."""
 
 
 class Executor(Protocol):
@@ -46,8 +49,11 @@ class Executor(Protocol):
     def log(self, message: Message) -> None:
         """Tell a message on the scheduler alone, where there is one."""
 
-    def blind(self, run_url: str, data_url: str) -> str:
-        """Return what a worker says that does not see a run or its data; empty if all do."""
+    def refuse_blind(self, run_url: str, data_url: str) -> None:
+        """Raise an `InputError` where a worker does not see a run or its data."""
+
+    def expect(self, check_room: Callable[[Share], None]) -> None:
+        """Set what raises where a worker that comes later has too little memory for the run."""
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Run what is not committed of a graph, until `check`, which is asked often, raises."""
@@ -82,10 +88,11 @@ class InProcess:
     def log(self, message: Message) -> None:
         """Tell nobody."""
 
-    def blind(self, run_url: str, data_url: str) -> str:
-        """Return nothing: this process has opened both."""
-        del run_url, data_url
-        return ""
+    def refuse_blind(self, run_url: str, data_url: str) -> None:
+        """Do nothing: this process has opened both."""
+
+    def expect(self, check_room: Callable[[Share], None]) -> None:
+        """Do nothing: this process stays alone."""
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Run the layers one after the other."""
@@ -157,8 +164,16 @@ class OnCluster:
     """Runs nodes on the workers of a Dask cluster."""
 
     def __init__(
-        self, client: Any, announcer: Announcer, description: str, memory: int | None
+        self,
+        client: Any,
+        announcer: Announcer,
+        description: str,
+        memory: int | None,
+        watch: WorkerWatch,
     ) -> None:
+        self._watch = watch
+        self._check_room: Callable[[Share], None] | None = None
+        self._known: set[str] = set()
         self._client = client
         self._announcer = announcer
         self.description = description
@@ -167,7 +182,7 @@ class OnCluster:
 
     def side_by_side(self) -> int:
         """Return the threads of the workers that there are now."""
-        return max(1, sum(map(int, self._client.nthreads().values())))
+        return max(1, sum(int(about["nthreads"]) for about in workers_of(self._client).values()))
 
     def tell(self, message: Message) -> None:
         """Tell a message here and on the scheduler, whose dashboard may show it."""
@@ -182,15 +197,41 @@ class OnCluster:
         message = {"run": self._announcer.run, "time": time.time(), **message}
         log_event(self._client, message)
 
-    def blind(self, run_url: str, data_url: str) -> str:
-        """Ask every worker that there is now."""
-        found = self._client.run(complaint, run_url, data_url)
-        return next((f"{worker}: {said}" for worker, said in sorted(found.items()) if said), "")
+    def refuse_blind(self, run_url: str, data_url: str) -> None:
+        """Ask every worker that there is now, or the next one that comes."""
+        workers = list(workers_of(self._client))
+        if workers:
+            found = self._client.run(complaint, run_url, data_url, workers=workers)
+        else:
+            asked = self._client.submit(named_complaint, run_url, data_url, pure=False)
+            error = self._wait(asked, lambda: None)
+            if error is not None:
+                raise tasks_failed(error) from error
+            found = asked.result()
+        for worker, said in sorted(found.items()):
+            if said:
+                what_to_do = "put the run and its data where every worker sees them"
+                raise InputError(f"worker {worker}: {said}; {what_to_do}")
+
+    def expect(self, check_room: Callable[[Share], None]) -> None:
+        """Tell of workers that come later and have too little memory; those there are checked."""
+        self._check_room, self._known = check_room, set(workers_of(self._client))
+
+    def _look_at_new(self, workers: dict[str, dict[str, Any]]) -> None:
+        """Tell of workers that have come since the last look and are too small."""
+        for address in workers.keys() - self._known:
+            self._known.add(address)
+            share = memory_of_slots({address: workers[address]})
+            try:
+                if share is not None and self._check_room is not None:
+                    self._check_room(share)
+            except InputError as error:
+                self.tell({"kind": "said", "text": f"warning: {error}", "doing": False})
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Submit a graph and wait for its last commit."""
         dask_graph, last = to_dask(run.place.url, run.digest, graph, run.owner)
-        future = self._client.get(dask_graph, [last], sync=False)[0]
+        future = submit(self._client, dask_graph, last)
         try:
             error = self._wait(future, check)
         except CancelledError as lost:
@@ -202,10 +243,14 @@ class OnCluster:
             if not future.done():
                 self._client.cancel([future], force=True)
         self._announcer.drain()
+        if isinstance(error, InputError):  # of a worker, perhaps, that has come since the start
+            self.refuse_blind(run.place.url, run.header["data"]["url"])
         if isinstance(error, DcsvmError):
             raise error
         if error is not None:
-            raise tasks_failed(error) from error
+            last = getattr(error, "last_worker", None)
+            why = "" if last is None else self._watch.why(last.address)
+            raise tasks_failed(error, why) from error
 
     @contextmanager
     def calls(self, name: str) -> Iterator[Pool]:
@@ -226,7 +271,11 @@ class OnCluster:
                 check()
             if time.monotonic() > look:
                 look = time.monotonic() + LOOK_SECONDS
-                alone = not self._client.nthreads()
+                workers = workers_of(self._client)
+                for message in self._watch.look(workers):
+                    self.tell(message)
+                self._look_at_new(workers)
+                alone = not workers
                 if alone and not waiting:
                     self.tell({"kind": "alone", "where": self.description})
                 waiting = alone
@@ -247,3 +296,10 @@ def complaint(run_url: str, data_url: str) -> str:
     except InputError as error:
         return str(error)
     return ""
+
+
+def named_complaint(run_url: str, data_url: str) -> dict[str, str]:
+    """Return what `complaint` says on the worker that this task runs on, by its address."""
+    from distributed import get_worker
+
+    return {get_worker().address: complaint(run_url, data_url)}

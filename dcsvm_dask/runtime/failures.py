@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 from dcsvm_dask.errors import RunError
 
@@ -38,11 +39,23 @@ def is_full(error: BaseException | None) -> bool:
     return False
 
 
-def tasks_failed(error: BaseException) -> RunError:
-    """Return how a run ends for a reason that no step told, with what to do where that is known."""
+def tasks_failed(error: BaseException, why: str = "") -> RunError:
+    """Return how a run ends for a reason that no step told, with what to do where that is known.
+
+    Parameters
+    ----------
+    why : str, optional
+        What is known of the end of the worker that ran it last.
+    """
     if type(error).__name__ == "KilledWorker":
+        task = named(getattr(error, "task", "a task"))
         return RunError(
-            f"the workers that ran {getattr(error, 'task', 'a task')} died, one after the other; "
-            f"most often memory runs out: {MORE_MEMORY}"
+            f"the workers that ran {task} died, one after the other; "
+            f"{f'of the last: {why}' if why else 'most often memory runs out'}: {MORE_MEMORY}"
         )
     return RunError(f"a task failed: {type(error).__name__}: {error}")
+
+
+def named(key: Any) -> str:
+    """Return the name of a task as text."""
+    return "-".join(map(str, key)) if isinstance(key, tuple) else str(key)

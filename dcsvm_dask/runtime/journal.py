@@ -16,13 +16,11 @@ from dcsvm_dask.errors import DcsvmError, InputError
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Event,
-    NoWorkers,
+    Fault,
     OtherVersions,
     RunBegins,
     RunEnds,
     StageBegins,
-    TaskFailed,
-    WorkerLost,
 )
 from dcsvm_dask.storage.run import RunFolder
 
@@ -44,7 +42,7 @@ class Journal(Callback):
         """Keep it."""
         self._write(event)
 
-    def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
+    def on_fault(self, event: Fault) -> None:
         """Keep it."""
         self._write(event)
 

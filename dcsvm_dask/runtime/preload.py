@@ -1,4 +1,4 @@
-"""The environment of a worker process, set by its nanny before it starts.
+"""What a nanny does for its worker processes: their environment, and a word on how they end.
 
 Only what is there at a process's start counts for its allocator, and for Numba's cache what is
 there before Numba is imported. ``dask worker ... --preload-nanny dcsvm_dask.runtime.preload``.
@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from dcsvm_dask.runtime.compilation import sources_digest
+from dcsvm_dask.runtime.exits import report_exits
 
 MODULE = "dcsvm_dask.runtime.preload"
 
 
 def dask_setup(nanny: Any) -> None:
-    """Give the processes of a nanny their environment; Dask calls it."""
+    """Give a nanny's processes their environment, and let it say how they end; Dask calls it."""
     limit = nanny.memory_manager.memory_limit
     found = allocation(int(limit)) if limit else {}
     if "NUMBA_CACHE_DIR" not in os.environ:
         found["NUMBA_CACHE_DIR"] = str(own_cache(Path(nanny.local_directory)))
     nanny.pre_spawn_env.update(found)
     nanny.env.update(found)
+    report_exits(nanny)
 
 
 def allocation(memory_limit: int) -> dict[str, str]:

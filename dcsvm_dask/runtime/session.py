@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError
+import dask
+
+from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, Terminated
 from dcsvm_dask.graphs.features import KINDS
 from dcsvm_dask.graphs.graph import Outcome
 from dcsvm_dask.graphs.methods import BEGUN
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.masking import masked
-from dcsvm_dask.runtime.announcer import INTERRUPTED, Announcer
+from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
-from dcsvm_dask.runtime.capacity import FEWER_THREADS, MORE_MEMORY, check_disk, check_memory
+from dcsvm_dask.runtime.capacity import (
+    FEWER_THREADS,
+    MORE_MEMORY,
+    check_disk,
+    check_memory,
+    memory_of_slots,
+)
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile
 from dcsvm_dask.runtime.cluster_kinds import check, settings
@@ -26,7 +35,6 @@ from dcsvm_dask.runtime.cluster_start import started_cluster
 from dcsvm_dask.runtime.clusters import (
     connected,
     local_cluster,
-    memory_of_slots,
     refuse_in_child,
     remote_cluster,
 )
@@ -47,8 +55,15 @@ from dcsvm_dask.storage.state import write_state
 from dcsvm_dask.versions import differing, versions
 
 
-def available_memory(execution: Execution, *places: str) -> int | None:
+def available_memory(
+    execution: Execution, *places: str, say: Callable[[str], None] = lambda _: None
+) -> int | None:
     """Return the bytes that a task and the process around it may use; None: no limit.
+
+    Parameters
+    ----------
+    say : callable, optional
+        Told that workers are waited for.
 
     Raises
     ------
@@ -63,8 +78,8 @@ def available_memory(execution: Execution, *places: str) -> int | None:
         check(execution.file)
     if execution.scheduler is None:
         return execution.memory()
-    with connected(execution.scheduler) as client:
-        return memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
+    with connected(execution.scheduler, execution.patience, say) as (_, workers):
+        return memory_of_slots(workers)
 
 
 def check_room(
@@ -134,9 +149,8 @@ def carry_run(
         ending = how_it_breaks_off(run, error)
         _leave(run, ending)
         announcer.end(**ending)
-        raise KeyboardInterrupt(
-            f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`"
-        ) from error
+        kind = Terminated if isinstance(error, Terminated) else KeyboardInterrupt
+        raise kind(f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`") from error
     except (Exception, SystemExit) as error:
         ending = how_it_breaks_off(run, error)
         _leave(run, ending)
@@ -178,16 +192,15 @@ def _carry(
     """Carry a run on an executor; None where the time budget ended it before its end."""
     settings, goals, shape = read_header(run)
     deadline = None if execution.time_budget is None else begin + execution.time_budget
+    planned, begun = make_plan(settings, goals, shape), bool(run.stages())
+
+    def refuse_small(memory: int) -> None:
+        check_memory(planned, memory, "the workers' memory limit", begun=begun)
+
     if executor.memory is not None:
-        check_memory(
-            make_plan(settings, goals, shape),
-            executor.memory,
-            "the workers' memory limit",
-            begun=bool(run.stages()),
-        )
-    blind = executor.blind(run.place.url, run.header["data"]["url"])
-    if blind:
-        raise InputError(f"worker {blind}; put the run and its data where every worker sees them")
+        refuse_small(executor.memory)
+        executor.expect(refuse_small)
+    executor.refuse_blind(run.place.url, run.header["data"]["url"])
     memory = executor.memory
     if memory is None and execution.scheduler is None:
         memory = execution.memory() // execution.side_by_side()
@@ -240,7 +253,8 @@ def how_it_breaks_off(run: RunFolder, error: BaseException) -> dict[str, Any]:
     if isinstance(error, StopRun):
         return how_it_ends(run, None, " ".join(f"stopped: {error}".split()))
     if isinstance(error, KeyboardInterrupt):
-        return {"state": "interrupted", "message": INTERRUPTED, "converged": False}
+        how = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
+        return {"state": "interrupted", "message": how, "converged": False}
     told = str(error)
     if is_full(error) and not isinstance(error, DcsvmError):
         told = str(disk_full(run.place.url, str(error)))
@@ -262,14 +276,24 @@ def open_executor(
     run : BegunBy, optional
         The run that it is for, whose versions are compared with those of workers.
     """
+    with contextlib.ExitStack() as stack:
+        if execution.priority is not None:
+            stack.enter_context(dask.annotate(priority=execution.priority))
+        yield stack.enter_context(_opened(execution, announcer, method, run))
+
+
+@contextmanager
+def _opened(
+    execution: Execution, announcer: Announcer, method: str, run: BegunBy | None
+) -> Iterator[Executor]:
+    """Open an executor; see `open_executor`."""
     if execution.scheduler is not None:
-        announcer.say("preparing the workers, which compile at their first run", doing=True)
-        with remote_cluster(execution.scheduler, announcer, run) as executor:
+        patience = min(execution.patience, execution.time_budget or math.inf)
+        with remote_cluster(execution.scheduler, announcer, patience, run) as executor:
             yield executor
         return
     if execution.file is not None and not execution.is_local:
-        patience = execution.time_budget
-        with started_cluster(execution.file, announcer, patience, run) as executor:
+        with started_cluster(execution.file, announcer, execution, run) as executor:
             yield executor
         return
     announcer.say("loading compiled code", doing=True)

@@ -79,9 +79,9 @@ def to_dask(
     token = tokenize(run_url, digest, None if owner is None else owner.name)[:12]
     layers: dict[str, MaterializedLayer] = {}
     dependencies: dict[str, set[str]] = {}
-    before: list[str] = []
+    before: list[tuple[str, str]] = []
     before_layer: str | None = None
-    for order, stage in enumerate(graph):
+    for stage in graph:
         for layer in stage.layers:
             name = f"dcsvm_{stage.label}_{layer.name}-{token}-{stage.name}"
             keys = [_key(name, node) for node in layer.nodes]
@@ -100,26 +100,49 @@ def to_dask(
                 )
                 for key, node in zip(keys, layer.nodes, strict=True)
             }
-            # No wish for a worker (``workers`` with ``allow_other_workers``) is among them: a task
-            # whose worker dies when no other is there is never run again, even by a new one.
-            how = {"retries": RETRIES, "priority": in_turn(keys, order)}
-            layers[name] = MaterializedLayer(tasks, annotations=how)
+            # No wish for a worker (``workers`` with ``allow_other_workers``) is added: a task whose
+            # worker dies when no other is there is never run again, even by a new one.
+            layers[name] = MaterializedLayer(tasks)
             dependencies[name] = set() if before_layer is None else {before_layer}
             before, before_layer = keys, name
     return HighLevelGraph(layers, dependencies), before[-1]
 
 
-def in_turn(keys: list[str], order: int) -> Callable[[str], float]:
-    """Return Dask's priority of a layer's tasks: earlier stages first, then the order of the nodes.
+def submit(client: Any, graph: HighLevelGraph, last: Hashable) -> Any:
+    """Submit a graph and return the future of its last task.
 
-    By itself Dask begins with any of them; the nodes of a layer come largest first.
+    What the caller of this process annotates (`dask.annotate`: priority, workers, resources,
+    retries, a span) is applied to all of its tasks. On a shared scheduler they rank with everybody
+    else's: Dask begins the tasks of one priority in the order of their graphs, and those of a graph
+    by `in_turn`. As priorities, the same would put them before or behind all others.
     """
-    place = {key: -(order + i / len(keys)) for i, key in enumerate(keys)}
-    return place.__getitem__
+    import dask
+    from dask._expr import HLGExpr
+    from distributed.spans import SpanMetadata
+
+    return client._graph_to_futures(
+        expr=HLGExpr(dsk=graph),
+        keys={last},
+        span_metadata=SpanMetadata(collections=[{"type": "low-level-graph"}]),
+        internal_priority=in_turn(graph),
+        retries=None if "retries" in dask.get_annotations() else RETRIES,
+        fifo_timeout="60s",
+    )[last]
 
 
-def _key(layer: str, node: Node) -> str:
-    return f"{layer}-{node.name}"
+def in_turn(graph: HighLevelGraph) -> dict[Hashable, int]:
+    """Return the order in which tasks begin: earlier stages first, then the order of the nodes.
+
+    By itself Dask begins with any task of a layer; the nodes of a layer come largest first.
+    """
+    keys = (key for layer in graph.layers.values() for key in layer)
+    return {key: place for place, key in enumerate(keys)}
+
+
+def _key(layer: str, node: Node) -> tuple[str, str]:
+    # The pair makes a group of the scheduler of each layer, as spans and its pages have them; with
+    # names that are text the layers of all runs would be one.
+    return layer, node.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-import uuid
 from dataclasses import dataclass
 from typing import Any
 
 from distributed import WorkerPlugin
 
 from dcsvm_dask import __version__
+from dcsvm_dask.runtime.caretaker import plugin_name
 from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.placement import Placement
 from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.steps import resources
 from dcsvm_dask.versions import RESULT_VERSION, differing, versions
@@ -63,11 +64,14 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         Threads of a task that runs while no other does; 0: those of the worker.
     run : BegunBy, optional
         The run that the workers are for, which is told which of its versions they have not.
+
+    Only the workers that the run's tasks may use are touched; see `Placement`.
     """
 
     def __init__(self, *, shield: bool, threads: int = 0, run: BegunBy | None = None) -> None:
-        # Runs that share a scheduler come and go, each with its own.
-        self.name = f"dcsvm-prepare-{uuid.uuid4().hex[:12]}"
+        self._placement = Placement.here()
+        # Runs that share a scheduler come and go, each with its own; see `Caretaker`.
+        self.name = plugin_name("")
         self._shield = shield
         self._threads = threads
         self._run = run
@@ -76,6 +80,8 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
 
     def setup(self, worker: Any) -> None:
         """Prepare the process that has just started, or send it away before its first task."""
+        if not self._placement.allows(worker.address, worker.name, worker.state.total_resources):
+            return
         if self._package != installed():
             self._tell(worker, refusal(self._package), refused=True)
             send_away(worker)

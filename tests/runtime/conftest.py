@@ -99,6 +99,10 @@ class Command:
         """Do what a terminal does at Ctrl-C: every process of the group gets the signal."""
         os.killpg(self.process.pid, signal.SIGINT)
 
+    def terminate(self) -> None:
+        """Do what a queue does, or Docker: the command alone gets the signal."""
+        self.process.send_signal(signal.SIGTERM)
+
     def workers(self) -> list[psutil.Process]:
         """Return the worker processes."""
         return [

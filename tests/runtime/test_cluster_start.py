@@ -65,16 +65,25 @@ def test_jobs_of_a_queue_train_and_end_with_the_run(
 
 
 @pytest.mark.long
-def test_ctrl_c_ends_the_jobs(
-    queue: Any, cache: str, command: Callable[..., Any], small: Path, tmp_path: Path
+@pytest.mark.parametrize(("how", "status"), [("interrupt_group", 130), ("terminate", 143)])
+def test_ctrl_c_and_sigterm_end_the_jobs(
+    how: str,
+    status: int,
+    queue: Any,
+    cache: str,
+    command: Callable[..., Any],
+    small: Path,
+    tmp_path: Path,
 ) -> None:
     place = tmp_path / "run"
     words = ("--run", place, "--cluster", queue.write("workers: 1", cache), *SMALL)
     train = command("train", small, *words)
     train.wait_for_node(place, "level-2/*")
     assert str(2**30 // 8) in queue.variables("MALLOC_TRIM_THRESHOLD_")
-    train.interrupt_group()
-    assert train.wait() == 130, train.said
+    assert queue.certificates()
+    getattr(train, how)()
+    assert train.wait() == status, train.said
+    assert "Traceback" not in train.said
     assert queue.left() == []
     assert queue.certificates() == []
     assert api.open_run(place).status()["state"] == "interrupted"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from dask.core import get_dependencies
 from dask.utils import key_split
+from distributed.utils import key_split_group
 
 from dcsvm_dask.graphs.graph import COMMIT, Stage, many, single
 from dcsvm_dask.runtime.announcer import Announcer
@@ -15,7 +16,7 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import TaskDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import in_process
-from dcsvm_dask.runtime.tasks import to_dask
+from dcsvm_dask.runtime.tasks import in_turn, to_dask
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -56,6 +57,8 @@ def test_tasks_are_named_so_that_the_dashboard_groups_them() -> None:
         for label in ("l2", "l1")
         for layer in ("cluster", "solve", "commit")
     }
+    # The scheduler's groups are the layers of one run: spans name groups.
+    assert {key_split_group(key) for key in graph.to_dict()} == set(graph.layers)
     assert key_split(last) == "dcsvm_l1_commit"
     # The same run, parameters and data have the same keys; others have others.
     assert set(to_dask("run", "0123abcd", STAGES)[0].to_dict()) == set(graph.to_dict())
@@ -81,26 +84,15 @@ def test_a_layer_waits_for_the_whole_layer_before() -> None:
     assert waits[last] == 2
 
 
-def test_every_layer_is_tried_again_and_earlier_stages_go_first() -> None:
-    graph, _ = to_dask("run", "0123abcd", STAGES)
-    annotations = [layer.annotations for layer in graph.layers.values()]
-    assert all(found["retries"] == 2 for found in annotations)
-    first = [max(map(layer.annotations["priority"], layer)) for layer in graph.layers.values()]
-    assert first == [0, 0, 0, -1, -1, -1]
-
-
 def test_no_task_is_tied_to_a_worker_that_may_die() -> None:
     graph, _ = to_dask("run", "0123abcd", STAGES)
-    assert not any("workers" in layer.annotations for layer in graph.layers.values())
+    assert not any(layer.annotations for layer in graph.layers.values())
 
 
-def test_the_nodes_of_a_layer_begin_in_their_order() -> None:
+def test_earlier_stages_go_first_and_the_nodes_of_a_layer_in_their_order() -> None:
     graph, _ = to_dask("run", "0123abcd", STAGES)
-    for layer in graph.layers.values():
-        turns = [layer.annotations["priority"](key) for key in layer]
-        assert turns == sorted(turns, reverse=True)
-        assert len(set(turns)) == len(turns)
-        assert max(turns) - min(turns) < 1.0
+    turns = in_turn(graph)
+    assert [turns[key] for layer in graph.layers.values() for key in layer] == list(range(9))
 
 
 def test_a_graph_stays_small_however_much_data_there_is() -> None:
@@ -144,6 +136,7 @@ def test_executions_that_cannot_be_are_refused() -> None:
         ({"workers": 2, "scheduler": "a"}, "not both"),
         ({"scheduler": "a", "memory_limit": "1GB"}, "memory-limit"),
         ({"time_budget": 0}, "time-budget: 0"),
+        ({"wait": 0}, "wait: 0"),
         ({"time_budget": float("nan")}, "time-budget: nan"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -1,7 +1,8 @@
 """The page DC-SVM inside Dask's dashboard: what it shows, and how it gets there.
 
-A run puts it into the dashboard of its scheduler. A scheduler that is started by hand has it from
-the beginning: ``dask scheduler --preload dcsvm_dask.diagnostics.dashboard``.
+A run puts it into the dashboard of its scheduler, and it goes with the last client that carries a
+run. A scheduler that is started by hand has it from beginning to end:
+``dask scheduler --preload dcsvm_dask.diagnostics.dashboard``.
 """
 
 from __future__ import annotations
@@ -21,4 +22,4 @@ def dask_setup(scheduler: Any) -> None:
         return
     from dcsvm_dask.diagnostics.dashboard.plugin import PagePlugin
 
-    scheduler.add_plugin(PagePlugin())
+    scheduler.add_plugin(PagePlugin(stays=True))

@@ -13,7 +13,7 @@ from dcsvm_dask.runtime.topic import log_event
 class DashboardPage(Callback):
     """Puts the page DC-SVM into the dashboard of the run's scheduler, where it is not yet.
 
-    The page stays there for the next run; nothing else does.
+    It goes when the last client is gone that carries a run.
     """
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from dcsvm_dask.runtime.events import (
     Advanced,
     BlocksBegin,
     BlockSolved,
-    NoWorkers,
+    Fault,
     Planned,
     RunBegins,
     RunEnds,
@@ -31,7 +31,6 @@ from dcsvm_dask.runtime.events import (
     StageBegins,
     StageDone,
     TaskDone,
-    TaskFailed,
     WorkerLost,
 )
 from dcsvm_dask.storage.node import Record
@@ -53,7 +52,7 @@ class Progress(Callback):
         self.stages: dict[str, StageProgress] = {}
         self.whole = True
         """Whether all tasks of this process were told of."""
-        self.faults: list[TaskFailed | WorkerLost | NoWorkers] = []
+        self.faults: list[Fault] = []
         self.tasks: list[TaskDone] = []
         """Those that this process was told of, without what they say of each block."""
 
@@ -138,7 +137,7 @@ class Progress(Callback):
                 other.times = 0 if other.kind in ROUNDS and other.times > 1 else other.times
             self._forget("refine")
 
-    def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
+    def on_fault(self, event: Fault) -> None:
         """Keep it."""
         self.faults.append(event)
         if isinstance(event, WorkerLost):

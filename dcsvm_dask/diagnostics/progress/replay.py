@@ -25,6 +25,7 @@ KINDS = {
     "StageBegins": "graph",
     "TaskFailed": "failed",
     "WorkerLost": "lost",
+    "WorkerSilent": "silent",
     "NoWorkers": "alone",
     "OtherVersions": "versions",
     "RunEnds": "end",
@@ -83,7 +84,7 @@ class Replay:
         for entry in processes[-1][self._entries :]:
             self._entries += 1
             # A stage has ended when the next one begins, whatever the clocks of hosts say.
-            fault = KINDS[entry["event"]] in ("failed", "lost", "alone")
+            fault = KINDS[entry["event"]] in ("failed", "lost", "silent", "alone")
             self._tell_tasks(until=entry["time"] if fault else math.inf)
             self._tell_entry(dict(entry))
         if not self.ended:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
 
-FAULTS = ("TaskFailed", "WorkerLost", "NoWorkers")
+FAULTS = ("TaskFailed", "WorkerLost", "WorkerSilent", "NoWorkers")
 
 
 def processes(records: Records) -> Table:
@@ -60,7 +60,7 @@ def faults(records: Records) -> Table:
             "stage": entry.get("stage"),
             "task": entry.get("node"),
             "worker": entry.get("worker"),
-            "error": entry.get("error"),
+            "error": entry.get("error") or entry.get("why") or None,
         }
         for number, entries in enumerate(records.journal)
         for entry in entries

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from dcsvm_dask.diagnostics.report.page import available
-from dcsvm_dask.runtime.announcer import INTERRUPTED
+from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import RunEnds, Said
 from dcsvm_dask.storage.run import RunFolder
@@ -29,7 +29,7 @@ class Reporting(Callback):
 
     def on_end(self, event: RunEnds) -> None:
         """Write the report, unless somebody wants the process to end at once."""
-        if event.message != INTERRUPTED:
+        if event.message not in (INTERRUPTED, TERMINATED):
             self.write()
 
     def write(self) -> None:

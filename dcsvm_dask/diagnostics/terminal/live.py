@@ -19,7 +19,7 @@ from dcsvm_dask.masking import printable
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Event,
-    NoWorkers,
+    Fault,
     OtherVersions,
     Planned,
     RunBegins,
@@ -27,8 +27,6 @@ from dcsvm_dask.runtime.events import (
     Said,
     StageBegins,
     StageDone,
-    TaskFailed,
-    WorkerLost,
 )
 
 if TYPE_CHECKING:
@@ -114,7 +112,7 @@ class Terminal(Callback):
                 about = about[about.index("level") :]
             self._sentence(event, about, describe(event.stage, event.record))
 
-    def on_fault(self, event: TaskFailed | WorkerLost | NoWorkers) -> None:
+    def on_fault(self, event: Fault) -> None:
         """Print what went wrong."""
         self._sentence(event, "", fault(event), style=RED)
 

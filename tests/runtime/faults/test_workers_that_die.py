@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,22 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.graphs import sizes
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import Fault, WorkerLost
 
 TrainOn = Callable[..., api.Run]
 SECONDS = 0.2
+
+
+class Told(Callback):
+    """Keeps why workers were lost."""
+
+    def __init__(self) -> None:
+        self.why: list[str] = []
+
+    def on_fault(self, event: Fault) -> None:
+        if isinstance(event, WorkerLost):
+            self.why.append(event.why)
 
 
 @pytest.mark.long
@@ -31,7 +45,10 @@ def test_a_worker_that_is_killed(
     stage: str, node: str, when: str, faults: Any, train_on: TrainOn
 ) -> None:
     faults.add(stage, node, "kill", when=when)
-    run = train_on(2)
+    told = Told()
+    run = train_on(2, callbacks=[told])
+    assert len(told.why) == 1
+    assert told.why[0].startswith("its process was ended by SIGKILL, as the system does where")
     faults.check(run)
     assert faults.fired == 1
     again = faults.redone()
@@ -60,7 +77,10 @@ def test_all_workers_that_vanish_at_once(faults: Any, train_on: TrainOn) -> None
 @pytest.mark.long
 def test_a_worker_that_is_killed_for_its_memory(faults: Any, train_on: TrainOn) -> None:
     faults.add("level-2", "solve-0001", "memory")
-    run = train_on(2, memory_limit="1GiB")
+    told = Told()
+    run = train_on(2, memory_limit="1GiB", callbacks=[told])
+    assert len(told.why) == 1
+    assert re.fullmatch(r"it was ended for its memory, [\d,]+ MiB( of 1,024 MiB)?", told.why[0])
     faults.check(run)
     assert faults.fired == 1
     assert faults.redone() == {("level-2", "solve-0001"): 1}

@@ -11,6 +11,7 @@ from dcsvm_dask.diagnostics.report.table import Table, n_rows, rows_of
 EVENTS = {
     "TaskFailed": "task failed",
     "WorkerLost": "worker lost",
+    "WorkerSilent": "worker silent",
     "NoWorkers": "no workers left",
 }
 

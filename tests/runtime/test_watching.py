@@ -1,0 +1,143 @@
+"""Workers that are silent, and what is known of those that are gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client
+
+from dcsvm_dask import api
+from dcsvm_dask.diagnostics.lines import fault
+from dcsvm_dask.runtime import executors, watching
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.capacity import Share, memory_of_slots
+from dcsvm_dask.runtime.events import Fault, WorkerLost, WorkerSilent
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.exits import TOPIC, described
+from dcsvm_dask.runtime.failures import tasks_failed
+from dcsvm_dask.runtime.watching import MEMORY_TOPIC, WorkerWatch
+
+A, B = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2"
+
+
+class Told(Callback):
+    """Keeps what went wrong."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+
+    def on_fault(self, event: Fault) -> None:
+        self.faults.append(event)
+
+
+def workers(**seen: float) -> dict[str, dict[str, Any]]:
+    limit = 906 << 20
+    return {
+        address: {"last_seen": seen[name], "memory_limit": limit}
+        for name, address in (("a", A), ("b", B))
+    }
+
+
+def test_a_worker_whose_heartbeat_stands_still_is_told_of_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    watch = WorkerWatch(Announcer("run", []))
+    told = []
+    for now[0], a in ((0, 5), (20, 5), (29, 5), (31, 5), (50, 5), (60, 6), (95, 6)):
+        # The scheduler's clock is not this one's.
+        told.append([message["worker"] for message in watch.look(workers(a=a, b=1e9 + now[0]))])
+    assert told == [[], [], [], [A], [], [], [A]]
+    assert watch.why(A) == "it had been silent"
+    event = WorkerSilent("run", 0.0, A, 31.2)
+    assert fault(event).startswith(f"worker {A} has been silent for 31 s: it is stopped, hangs")
+
+
+def test_what_is_known_of_a_loss_is_told_with_it() -> None:
+    told = Told()
+    announcer = Announcer("run", [told])
+    watch = WorkerWatch(announcer)
+    list(watch.look(workers(a=0.0, b=0.0)))
+    watch.take(MEMORY_TOPIC, {"worker": A, "pid": 1, "rss": 892 << 20})
+    watch.take(TOPIC, {"worker": A, "status": -15, "limit": 906 << 20})
+    watch.take(TOPIC, {"worker": B, "status": 3, "limit": None})
+    why = "it was ended for its memory, 892 MiB of 906 MiB"
+    assert [watch.why(worker) for worker in (A, B, "tcp://10.0.0.1:3")] == [
+        why,
+        "its process ended with status 3",
+        "",
+    ]
+    assert fault(WorkerLost("run", 0.0, A, [], why)) == (
+        f"worker {A} is gone ({why}); what it was doing is done again"
+    )
+    assert described(-9, 906 << 20) == (
+        "its process was ended by SIGKILL, as the system does where memory runs out, "
+        "of which it may have 906 MiB"
+    )
+    assert described(-15, None) == "its process was ended by SIGTERM"
+    killed = type("KilledWorker", (Exception,), {"task": ("dcsvm_l2_solve-ab", "solve-0001")})()
+    assert str(tasks_failed(killed, why)).startswith(
+        "the workers that ran dcsvm_l2_solve-ab-solve-0001 died, one after the other; "
+        f"of the last: {why}: "
+    )
+
+
+def test_the_smallest_worker_has_a_name() -> None:
+    found = memory_of_slots(
+        {
+            A: {"memory_limit": 800, "nthreads": 2},
+            B: {"memory_limit": 500, "nthreads": 1},
+            "c": {"memory_limit": 0, "nthreads": 1},
+        }
+    )
+    assert found == 400
+    assert isinstance(found, Share)
+    assert found.worker == A
+
+
+@pytest.mark.long
+def test_a_worker_that_is_stopped_and_then_killed(
+    dask_cluster: Any,
+    train: Callable[..., api.Run],
+    undisturbed: api.Run,
+    look: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watching, "SILENT_SECONDS", 2.0)
+    monkeypatch.setattr(executors, "LOOK_SECONDS", 0.5)
+    words = ("--preload-nanny", "dcsvm_dask.runtime.preload", "--memory-limit", "2GiB")
+    address, _ = dask_cluster.start(2, worker=words)
+    pids: dict[str, int] = {}
+
+    class StopsOne(Told):
+        """Stops a worker after a level, and kills it when that has been told of."""
+
+        def on_commit(self, event: Any) -> None:
+            if event.stage == "level-2":
+                with Client(address) as client:
+                    pids.update(client.run(os.getpid))
+                os.kill(min(pids.values()), signal.SIGSTOP)
+
+        def on_fault(self, event: Fault) -> None:
+            super().on_fault(event)
+            if isinstance(event, WorkerSilent):
+                os.kill(pids[event.worker], signal.SIGKILL)
+
+    told = StopsOne()
+    run = train(execution=Execution(scheduler=address), callbacks=[told])
+    silent, lost = told.faults
+    assert isinstance(silent, WorkerSilent)
+    assert pids[silent.worker] == min(pids.values())
+    assert isinstance(lost, WorkerLost)
+    assert lost.worker == silent.worker
+    assert lost.why.startswith("it had been silent; its process was ended by SIGKILL")
+    assert lost.why.endswith("of which it may have 2,048 MiB")
+    np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
