@@ -21,9 +21,10 @@ from typing import Any
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime.announcer import Announcer, loss_message
+from dcsvm_dask.runtime.clients import check_client
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.preload import allocation
-from dcsvm_dask.runtime.topic import TOPIC
+from dcsvm_dask.runtime.topic import TOPIC, subscribed
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker, installed
 from dcsvm_dask.versions import RESULT_VERSION
 
@@ -127,21 +128,20 @@ def kill_workers(cluster: Any) -> None:
             os.kill(nanny.pid, signal.SIGKILL)
 
 
-@contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """Open a client of a running scheduler that has workers of this version.
+def client_at(address: str) -> Any:
+    """Open a client of a running scheduler.
 
     Raises
     ------
     InputError
-        If nothing answers at the address, it has no workers, or a worker lacks the package.
+        If nothing answers at the address.
     """
     from distributed import Client
 
     # Its own reports of a lost connection are tracebacks; that it is lost ends the run anyway.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
-        client = Client(address, timeout=CONNECT_SECONDS)
+        return Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(
             f"no Dask scheduler answers at {address} ({error}); "
@@ -152,7 +152,29 @@ def connected(address: str) -> Iterator[Any]:
             f"the scheduler at {address} speaks TLS: name a certificate in Dask's configuration "
             "(distributed.comm.tls)"
         ) from error
-    with client:
+
+
+@contextmanager
+def connected(where: Any) -> Iterator[Any]:
+    """Give a client of a running scheduler that has workers of this version.
+
+    Parameters
+    ----------
+    where : str or distributed.Client
+        The scheduler's address, or a client of it, which is used as it is and stays open.
+
+    Raises
+    ------
+    InputError
+        If nothing answers at the address, the client cannot be used here, there are no workers, or
+        a worker lacks the package.
+    """
+    if isinstance(where, str):
+        address, opened = where, client_at(where)
+    else:
+        check_client(where)
+        address, opened = where.scheduler.address, contextlib.nullcontext(where)
+    with opened as client:
         try:  # a cluster that has just been started may still wait for its first worker
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:
@@ -183,11 +205,12 @@ def address_in(file: str) -> str:
 
 @contextmanager
 def remote_cluster(
-    address: str, announcer: Announcer, run: BegunBy | None = None
+    where: Any, announcer: Announcer, run: BegunBy | None = None
 ) -> Iterator[Executor]:
     """Attach to a running scheduler; see `connected`."""
-    with connected(address) as client:
+    with connected(where) as client:
         workers = client.scheduler_info(n_workers=-1)["workers"]
+        address = client.scheduler.address
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
         with prepared(client, announcer, PrepareWorker(shield=False, run=run)):
             yield OnCluster(client, announcer, description, memory_of_slots(workers))
@@ -295,15 +318,14 @@ def _tell_of_loss(event: Any, announcer: Announcer) -> None:
 def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterator[None]:
     """Prepare the workers of a cluster and pass on what is told there."""
     # First: what workers say while they are prepared is to be heard.
-    client.subscribe_topic(TOPIC, lambda event: _tell_of_task(event[1], announcer))
-    client.register_plugin(plugin)
-    client.subscribe_topic("all", lambda event: _tell_of_loss(event[1], announcer))
-    try:
-        announcer.attach(client)
-        yield
-    finally:
-        for topic in (TOPIC, "all"):
+    with (
+        subscribed(client, TOPIC, lambda said: _tell_of_task(said, announcer)),
+        subscribed(client, "all", lambda said: _tell_of_loss(said, announcer)),
+    ):
+        try:
+            client.register_plugin(plugin)
+            announcer.attach(client)
+            yield
+        finally:
             with contextlib.suppress(Exception):  # the scheduler may be gone
-                client.unsubscribe_topic(topic)
-        with contextlib.suppress(Exception):
-            client.unregister_worker_plugin(plugin.name)
+                client.unregister_worker_plugin(plugin.name)

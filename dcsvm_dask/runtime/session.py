@@ -61,9 +61,9 @@ def available_memory(execution: Execution, *places: str) -> int | None:
     check_reach(execution, *places)
     if execution.file is not None:
         check(execution.file)
-    if execution.scheduler is None:
+    if execution.remote is None:
         return execution.memory()
-    with connected(execution.scheduler) as client:
+    with connected(execution.remote) as client:
         return memory_of_slots(client.scheduler_info(n_workers=-1)["workers"])
 
 
@@ -86,7 +86,7 @@ def check_room(
     """
     check_disk(plan, place)
     if memory is not None:
-        setting = MORE_MEMORY if execution.scheduler is None else "the workers' memory limit"
+        setting = MORE_MEMORY if execution.remote is None else "the workers' memory limit"
         if execution.file is not None:
             setting = f"memory in {execution.file.name}"
         threads = execution.side_by_side()
@@ -189,7 +189,7 @@ def _carry(
     if blind:
         raise InputError(f"worker {blind}; put the run and its data where every worker sees them")
     memory = executor.memory
-    if memory is None and execution.scheduler is None:
+    if memory is None and execution.remote is None:
         memory = execution.memory() // execution.side_by_side()
     workers = executor.side_by_side()
     executor.tell(begin_message(run, executor, workers, memory))
@@ -262,9 +262,9 @@ def open_executor(
     run : BegunBy, optional
         The run that it is for, whose versions are compared with those of workers.
     """
-    if execution.scheduler is not None:
+    if execution.remote is not None:
         announcer.say("preparing the workers, which compile at their first run", doing=True)
-        with remote_cluster(execution.scheduler, announcer, run) as executor:
+        with remote_cluster(execution.remote, announcer, run) as executor:
             yield executor
         return
     if execution.file is not None and not execution.is_local:
