@@ -259,7 +259,8 @@ def test_workers_that_lack_the_package_are_named(
     assert not (tmp_path / "run").exists()
 
 
-def test_announcers_and_addresses_attach_the_same_way(cluster: Any) -> None:
+@pytest.mark.long
+def test_a_client_is_attached_to_as_an_address_is(cluster: Any) -> None:
     from distributed import Client
 
     from dcsvm_dask.runtime.clusters import remote_cluster
