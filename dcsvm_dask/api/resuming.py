@@ -11,7 +11,7 @@ from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.api.searching import refitted
 from dcsvm_dask.graphs.search import METHOD
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import method_of
 
 
@@ -19,6 +19,7 @@ def resume(
     run: Place,
     *,
     execution: Execution | None = None,
+    client: Any = None,
     tol: float | None = None,
     stop_at: int | None = None,
     max_rounds: int | None = None,
@@ -39,7 +40,7 @@ def resume(
     Parameters
     ----------
     run : str or path
-    execution : Execution, optional
+    execution, client
         Where to run; see `train`.
     tol, stop_at, max_rounds, committee
         Other goals than before; None: the same.
@@ -55,7 +56,7 @@ def resume(
     RunError
         If the run could not be carried to its end.
     """
-    begin, execution = time.monotonic(), execution or Execution()
+    begin, execution = time.monotonic(), on_client(execution, client)
     goals = {"tol": tol, "stop_at": stop_at, "max_rounds": max_rounds, "committee": committee}
     how: dict[str, Any] = {
         "quiet": quiet,

@@ -19,7 +19,7 @@ from dcsvm_dask.pipeline.searching import SEARCHED, TRAINED, best_of, settle
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import LEAST_BLOCK_CAP, fits, memory_of_core
-from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
 from dcsvm_dask.steps.choice import BEST
 from dcsvm_dask.storage.dataset import DataSet
@@ -42,6 +42,7 @@ def search(
     budget: int = 1000,
     block_rows: int | None = None,
     execution: Execution | None = None,
+    client: Any = None,
     quiet: bool = False,
     report: bool = True,
     progress: str = "auto",
@@ -85,7 +86,7 @@ def search(
     block_rows : int, optional
         Most rows of a block, about; by default 4096. Where the workers' memory is too small for
         that, fewer are chosen when the search begins; it says how many.
-    execution, quiet, report, progress, callbacks
+    execution, client, quiet, report, progress, callbacks
         As `train` has them.
     kernel, fit_intercept, class_weight, multiclass, tol, seed, n_samples_clustering
         Of all candidates, as `train` has them.
@@ -112,7 +113,7 @@ def search(
             f"validation: {held_out.url} holds the rows that are trained on; name others, as "
             "DATA.zarr/test"
         )
-    execution = execution or Execution()
+    execution = on_client(execution, client)
     say = Announcer(place.url, follow).say
     memory = available_memory(execution, place.url, dataset.url, say=say)
     options = {"folds": cv, "exact": exact, "halving": halving, "budget": budget, "refit": refit}

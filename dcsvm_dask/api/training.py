@@ -21,7 +21,7 @@ from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
-from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import (
     available_memory,
     carry_run,
@@ -46,6 +46,7 @@ def train(
     *,
     holdout: Place | None = None,
     execution: Execution | None = None,
+    client: Any = None,
     quiet: bool = False,
     report: bool = True,
     progress: str = "auto",
@@ -71,6 +72,10 @@ def train(
     execution : Execution, optional
         Where to run: ``Execution(workers=0)`` inside this process, ``Execution(scheduler=...)``
         on a cluster; by default on a local process for every core.
+    client : distributed.Client, optional
+        Run on its workers instead: it is used as it is, with its own Security, and stays open.
+        Where the event loop of the caller is the client's (``Client(asynchronous=True)``), call in
+        a thread: ``await asyncio.to_thread(dcsvm_dask.train, ...)``.
     quiet : bool, default False
         Whether to show nothing of the run's progress.
     progress : {"auto", "bars", "lines", "json"}, default "auto"
@@ -150,7 +155,7 @@ def train(
     dataset = DataSet.open(data)
     held_out = None if holdout is None else open_holdout(holdout, dataset)
     wanted, goals, shape = training.settle(dataset, holdout=held_out is not None)
-    execution = execution or Execution()
+    execution = on_client(execution, client)
     say = Announcer(place.url, follow).say
     memory = available_memory(execution, place.url, dataset.url, say=say)
     settings = fitted(wanted, goals, shape, training, execution, memory)

@@ -22,6 +22,7 @@ from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.readers.frames import is_frame
+from dcsvm_dask.runtime.clients import check_client
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.rounding import RoundingLoss
 
@@ -39,6 +40,9 @@ def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int3
     ValueError
         If X or y cannot be used, or has one class only.
     """
+    client = getattr(estimator, "client", None)
+    if client is not None:
+        check_client(client)
     given = X
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", multi_output=False

@@ -114,14 +114,11 @@ def trained(
         words = {**words, "class_weight": dict(zip(labels.tolist(), of_classes, strict=True))}
     y = labels[codes]
     source = ArraySource(X, y, feature_names=feature_names)
-    if client is not None and not hasattr(client, "scheduler"):
-        raise InputError(f"client is {client!r:.80}; give a distributed.Client.")
     if callbacks is not None and not isinstance(callbacks, list | tuple):
         raise InputError(f"callbacks is {callbacks!r:.80}; give a list of dcsvm_dask.Callback.")
-    address = None if client is None else client.scheduler.address
     workers = 0 if client is None else None
     how: dict[str, Any] = {
-        "execution": api.Execution(workers=workers, scheduler=address, time_budget=time_budget),
+        "execution": api.Execution(workers=workers, client=client, time_budget=time_budget),
         "quiet": True,
         "report": False,
         "callbacks": (*(callbacks or ()), *more_callbacks),

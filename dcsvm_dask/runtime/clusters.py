@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,12 @@ from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.arrival import first_workers, in_words, wanted
 from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.caretaker import Caretaker, plugin_name
+from dcsvm_dask.runtime.clients import check_client
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.exits import report_exits
 from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.preload import allocation
-from dcsvm_dask.runtime.topic import TOPIC
+from dcsvm_dask.runtime.topic import TOPIC, subscribed
 from dcsvm_dask.runtime.watching import TOPICS, WorkerWatch
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker, installed
 from dcsvm_dask.versions import RESULT_VERSION
@@ -140,12 +142,40 @@ def kill_workers(cluster: Any) -> None:
             os.kill(nanny.pid, signal.SIGKILL)
 
 
+def client_at(address: str) -> Any:
+    """Open a client of a running scheduler.
+
+    Raises
+    ------
+    InputError
+        If nothing answers at the address.
+    """
+    from distributed import Client
+
+    # Its own reports of a lost connection are tracebacks; that it is lost ends the run anyway.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    try:
+        return Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(
+            f"no Dask scheduler answers at {address} ({error}); "
+            "start one by `dask scheduler` and give its address"
+        ) from error
+    except TypeError as error:  # what Dask raises without certificates
+        raise InputError(
+            f"the scheduler at {address} speaks TLS: name a certificate in Dask's configuration "
+            "(distributed.comm.tls)"
+        ) from error
+
+
 @contextmanager
-def connected(address: str, patience: float, say: Say) -> Iterator[tuple[Any, Workers]]:
-    """Open a client of a running scheduler that has workers of this version.
+def connected(where: Any, patience: float, say: Say) -> Iterator[tuple[Any, Workers]]:
+    """Give a client of a running scheduler that has workers of this version.
 
     Parameters
     ----------
+    where : str or distributed.Client
+        The scheduler's address, or a client of it, which is used as it is and stays open.
     patience : float
         Seconds to wait for a worker.
     say : callable
@@ -160,25 +190,15 @@ def connected(address: str, patience: float, say: Say) -> Iterator[tuple[Any, Wo
     Raises
     ------
     InputError
-        If nothing answers at the address, no worker comes in time, or one lacks the package.
+        If nothing answers at the address, the client cannot be used here, no worker comes in time,
+        or one lacks the package.
     """
-    from distributed import Client
-
-    # Its own reports of a lost connection are tracebacks; that it is lost ends the run anyway.
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    try:
-        client = Client(address, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise InputError(
-            f"no Dask scheduler answers at {address} ({error}); "
-            "start one by `dask scheduler` and give its address"
-        ) from error
-    except TypeError as error:  # what Dask raises without certificates
-        raise InputError(
-            f"the scheduler at {address} speaks TLS: name a certificate in Dask's configuration "
-            "(distributed.comm.tls)"
-        ) from error
-    with client:
+    if isinstance(where, str):
+        address, opened = where, client_at(where)
+    else:
+        check_client(where)
+        address, opened = where.scheduler.address, contextlib.nullcontext(where)
+    with opened as client:
         limit, which = in_words(patience), wanted()
         waiting = f"the scheduler at {address} has no worker{which} yet; waiting, at most {limit}"
         workers = first_workers(client, patience, lambda: say(waiting))
@@ -211,11 +231,12 @@ def address_in(file: str) -> str:
 
 @contextmanager
 def remote_cluster(
-    address: str, announcer: Announcer, patience: float, run: BegunBy | None = None
+    where: Any, announcer: Announcer, patience: float, run: BegunBy | None = None
 ) -> Iterator[Executor]:
     """Attach to a running scheduler; see `connected`."""
-    with connected(address, patience, announcer.say) as (client, workers):
+    with connected(where, patience, announcer.say) as (client, workers):
         announcer.say("preparing the workers, which compile at their first run", doing=True)
+        address = client.scheduler.address
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
         with prepared(client, announcer, PrepareWorker(shield=False, run=run)) as watch:
             yield OnCluster(client, announcer, description, memory_of_slots(workers), watch)
@@ -310,20 +331,19 @@ def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterat
     """Prepare the workers of a cluster and pass on what is told there, and who is gone."""
     watch = WorkerWatch(announcer)
     # First: what workers say while they are prepared is to be heard.
-    client.subscribe_topic(TOPIC, lambda event: _tell_of_task(event[1], announcer))
-    plugin.name = plugin_name(client.id)
-    client.register_plugin(plugin)
-    with contextlib.suppress(Exception):  # a scheduler that has no dcsvm_dask keeps no house
-        client.register_plugin(Caretaker())
-    for topic in TOPICS:
-        client.subscribe_topic(topic, lambda event, topic=topic: watch.take(topic, event[1]))
-    try:
-        announcer.attach(client)
-        yield watch
-    finally:
-        watch.flush()
-        for topic in (TOPIC, *TOPICS):
+    with contextlib.ExitStack() as stack:
+        enter = stack.enter_context
+        enter(subscribed(client, TOPIC, lambda said: _tell_of_task(said, announcer)))
+        for topic in TOPICS:
+            enter(subscribed(client, topic, partial(watch.take, topic)))
+        stack.callback(watch.flush)
+        try:
+            plugin.name = plugin_name(client.id)
+            client.register_plugin(plugin)
+            with contextlib.suppress(Exception):  # a scheduler without dcsvm_dask keeps no house
+                client.register_plugin(Caretaker())
+            announcer.attach(client)
+            yield watch
+        finally:
             with contextlib.suppress(Exception):  # the scheduler may be gone
-                client.unsubscribe_topic(topic)
-        with contextlib.suppress(Exception):
-            client.unregister_worker_plugin(plugin.name)
+                client.unregister_worker_plugin(plugin.name)

@@ -92,7 +92,7 @@ def compress_run(
     check(is_a(sample, numbers.Integral), "sample", sample, "a whole number")
     check(1 <= sample <= MOST_SAMPLE, "sample", sample, f"1 to {MOST_SAMPLE}")
     check(is_a(seed, numbers.Integral) and seed >= 0, "seed", seed, "a whole number from 0")
-    if execution.workers or execution.scheduler is not None or execution.file is not None:
+    if execution.workers or execution.remote is not None or execution.file is not None:
         check_reach(execution, run.place.url, out.url)
     if (out / "run.json").exists():
         raise InputError(f"{out}: a run lives there already; name another folder")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.arrival import WAIT_SECONDS
@@ -38,8 +39,19 @@ class Execution:
     wait: float | None = None
     """Seconds to wait for a first worker; None: 600 at a scheduler, and for the jobs of a queue as
     long as it takes, or as `time_budget` allows."""
+    client: Any = None
+    """A `distributed.Client` whose workers are used instead; it is used as it is and stays open.
+
+    Of an asynchronous one call in a thread: ``await asyncio.to_thread(dcsvm_dask.train, ...)``.
+    """
 
     def __post_init__(self) -> None:
+        if self.client is not None:
+            if not hasattr(self.client, "scheduler"):
+                raise InputError(f"client is {self.client!r:.80}; give a distributed.Client.")
+            for name in ("workers", "scheduler", "scheduler_file", "memory_limit", "cluster"):
+                if getattr(self, name) is not None:
+                    raise InputError(f"give either a client or {name}, not both")
         if self.cluster is not None:
             for name in ("workers", "scheduler", "scheduler_file", "memory_limit"):
                 if getattr(self, name) is not None:
@@ -68,6 +80,11 @@ class Execution:
         return WAIT_SECONDS if self.wait is None else self.wait
 
     @property
+    def remote(self) -> Any:
+        """The client or the address of the scheduler that is attached to; None: there is none."""
+        return self.scheduler if self.client is None else self.client
+
+    @property
     def shares_machine(self) -> bool:
         """Whether workers have equal shares of this machine's memory."""
         has_memory = self.file is not None and self.file.memory is not None
@@ -81,7 +98,7 @@ class Execution:
     @property
     def is_local(self) -> bool:
         """Whether this process starts the workers beside itself, or is the only one."""
-        return self.scheduler is None and (self.file is None or self.file.kind == LOCAL)
+        return self.remote is None and (self.file is None or self.file.kind == LOCAL)
 
     def n_workers(self) -> int:
         """Return the number of local workers."""
@@ -97,3 +114,15 @@ class Execution:
         if self.file is not None and self.file.memory is not None:
             return self.file.memory
         return memory_of_workers(self.memory_limit, self.n_workers())
+
+
+def on_client(execution: Execution | None, client: Any) -> Execution:
+    """Return where to run, on a client's workers where one is given.
+
+    Raises
+    ------
+    InputError
+        If the execution names other workers, too.
+    """
+    execution = execution or Execution()
+    return execution if client is None else replace(execution, client=client)

@@ -259,13 +259,14 @@ class OnCluster:
 
     def _wait(self, future: Any, check: Callable[[], None]) -> BaseException | None:
         """Wait for a future; return the exception that it ended with."""
-        from distributed import wait
-
         look, waiting = time.monotonic() + LOOK_SECONDS, False
         while True:
             try:
-                wait([future], timeout=WAIT_SECONDS)
-                return cast("BaseException | None", future.exception())
+                # Not `distributed.wait`, which waits on the default client.
+                error = future.exception(timeout=WAIT_SECONDS)
+                if future.cancelled():
+                    raise CancelledError([future.key])
+                return cast("BaseException | None", error)
             except TimeoutError:
                 self._announcer.drain()
                 check()

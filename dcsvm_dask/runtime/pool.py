@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
+from dcsvm_dask.runtime.calls import Pool, ThreadCalls
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.session import open_executor
 
@@ -27,7 +27,7 @@ def open_pool(execution: Execution, announcer: Announcer, name: str) -> Iterator
     name : str
         Begins the names of tasks: ``dcsvm_<name>``.
     """
-    in_threads = execution.scheduler is None and execution.cluster is None
+    in_threads = execution.remote is None and execution.cluster is None
     if in_threads and not execution.workers:
         threads = (os.cpu_count() or 1) if execution.workers is None else 1
         with threadpool_limits(1), ThreadPoolExecutor(threads, f"dcsvm_{name}") as threads_pool:
@@ -37,7 +37,5 @@ def open_pool(execution: Execution, announcer: Announcer, name: str) -> Iterator
             finally:
                 threads_pool.shutdown(wait=True, cancel_futures=True)
         return
-    with open_executor(execution, announcer):
-        from distributed import default_client
-
-        yield ClusterCalls(default_client(), f"dcsvm_{name}")
+    with open_executor(execution, announcer) as executor, executor.calls(name) as calls:
+        yield calls

@@ -136,7 +136,7 @@ def decided(
     announcer: Announcer,
 ) -> Generator[tuple[Decided, Batch]]:
     """Yield the decision values of all rows, batch by batch in order."""
-    if execution.workers or execution.scheduler is not None or execution.file is not None:
+    if execution.workers or execution.remote is not None or execution.file is not None:
         stored = [rows.name] if isinstance(rows, StoredRows) else []
         check_reach(execution, run.place.url, *stored)
     # Here first: a damaged model is one error in this process, not one in each of many tasks.

@@ -76,9 +76,9 @@ def available_memory(
     check_reach(execution, *places)
     if execution.file is not None:
         check(execution.file)
-    if execution.scheduler is None:
+    if execution.remote is None:
         return execution.memory()
-    with connected(execution.scheduler, execution.patience, say) as (_, workers):
+    with connected(execution.remote, execution.patience, say) as (_, workers):
         return memory_of_slots(workers)
 
 
@@ -101,7 +101,7 @@ def check_room(
     """
     check_disk(plan, place)
     if memory is not None:
-        setting = MORE_MEMORY if execution.scheduler is None else "the workers' memory limit"
+        setting = MORE_MEMORY if execution.remote is None else "the workers' memory limit"
         if execution.file is not None:
             setting = f"memory in {execution.file.name}"
         threads = execution.side_by_side()
@@ -202,7 +202,7 @@ def _carry(
         executor.expect(refuse_small)
     executor.refuse_blind(run.place.url, run.header["data"]["url"])
     memory = executor.memory
-    if memory is None and execution.scheduler is None:
+    if memory is None and execution.remote is None:
         memory = execution.memory() // execution.side_by_side()
     workers = executor.side_by_side()
     executor.tell(begin_message(run, executor, workers, memory))
@@ -287,9 +287,9 @@ def _opened(
     execution: Execution, announcer: Announcer, method: str, run: BegunBy | None
 ) -> Iterator[Executor]:
     """Open an executor; see `open_executor`."""
-    if execution.scheduler is not None:
+    if execution.remote is not None:
         patience = min(execution.patience, execution.time_budget or math.inf)
-        with remote_cluster(execution.scheduler, announcer, patience, run) as executor:
+        with remote_cluster(execution.remote, announcer, patience, run) as executor:
             yield executor
         return
     if execution.file is not None and not execution.is_local:
