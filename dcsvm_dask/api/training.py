@@ -164,6 +164,7 @@ def train(
         "data": {"url": dataset.url, "fingerprint": dataset.fingerprint},
         "holdout": None if held_out is None else held_out.url,
         "versions": versions(),
+        "lowered": lowered,
     }
     check_room(execution, make_plan(settings, goals, shape), place, memory)
     refuse_foreign(place)
