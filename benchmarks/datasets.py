@@ -54,6 +54,23 @@ def a9a() -> Task:
     return Task("a9a", *_official("a9a"), C=32.0, gamma=2.0**-7)
 
 
+def magic() -> Task:
+    """Return gamma rays against hadrons, each feature with mean zero and standard deviation one."""
+    found = plain("magic", standard)()
+    return Task("magic", found.X, found.y, found.X_test, found.y_test, C=1.0, gamma=0.1)
+
+
+def generated(rows: int) -> Task:
+    """Return rows about 200 centres in ten dimensions, 0.2 % of them with the other label."""
+    draw = np.random.default_rng(0)
+    centres = draw.random((200, 10), dtype=np.float32)
+    of = draw.integers(len(centres), size=rows + 10_000)
+    X = centres[of] + draw.normal(0.0, 0.06, size=(len(of), 10)).astype(np.float32)
+    y = np.where((of % 2 == 0) ^ (draw.random(len(of)) < 0.002), 1, -1)
+    name = f"generated-{rows}"
+    return Task(name, X[:rows], y[:rows], X[rows:], y[rows:], C=1.0, gamma=20.0)
+
+
 def mnist() -> Task:
     """Return round digits against the rest, pixels in [0, 1]."""
     ten = mnist_classes()
@@ -137,11 +154,14 @@ SETS: dict[str, Callable[[], Task]] = {
 TASKS: dict[str, Callable[[], Task]] = {
     "ijcnn1": ijcnn1,
     "a9a": a9a,
+    "magic": magic,
     "mnist": mnist,
     "covtype-10000": lambda: covtype(10_000),
     "covtype-50000": lambda: covtype(50_000),
     "covtype-100000": lambda: covtype(100_000),
     "covtype-464810": lambda: covtype(464_810),
+    "generated-100000": lambda: generated(100_000),
+    "generated-1000000": lambda: generated(1_000_000),
 }
 
 

@@ -5,11 +5,12 @@ from dcsvm_dask.api.pipelines import forget, run_pipeline
 from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run, compare, open_run
 from dcsvm_dask.api.searching import search
-from dcsvm_dask.api.training import plan, train
+from dcsvm_dask.api.training import plan, plan_on, train
 from dcsvm_dask.readers.memory import memory_bound
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.workers import planned_workers
 from dcsvm_dask.storage.ingest import ingest
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "memory_bound",
     "open_run",
     "plan",
+    "plan_on",
+    "planned_workers",
     "resume",
     "run_pipeline",
     "search",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -21,12 +21,15 @@ from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
+from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import (
     available_memory,
     carry_run,
+    check_reach,
     check_room,
 )
+from dcsvm_dask.runtime.workers import Workers, planned_workers
 from dcsvm_dask.steps.probe import probe_rows
 from dcsvm_dask.steps.problem import PROBE, seen_by
 from dcsvm_dask.steps.settings import CAPS, Settings
@@ -167,6 +170,7 @@ def train(
         "data": {"url": dataset.url, "fingerprint": dataset.fingerprint},
         "holdout": None if held_out is None else held_out.url,
         "versions": versions(),
+        "lowered": lowered,
     }
     check_room(execution, make_plan(settings, goals, shape), place, memory)
     refuse_foreign(place)
@@ -174,10 +178,7 @@ def train(
         folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
         if lowered:
-            Announcer(place.url, follow).say(
-                f"the workers' memory is too small for the usual sizes: the run is trained with "
-                f"{lowered}; give these wherever its model is to be the same"
-            )
+            Announcer(place.url, follow).say(told_of_sizes(lowered))
         if goals.committee and not settings.clusters:
             none = "committee: there are no levels to calibrate; give --levels for some"
             Announcer(place.url, follow).say(none)
@@ -188,16 +189,37 @@ def train(
 def plan(data: Place, *, execution: Execution | None = None, **parameters: Any) -> Plan:
     """Return what `train` would do with the same data and parameters.
 
-    A sample of the rows is looked at, and kernel values are timed in this process.
+    A sample of the rows is looked at, and kernel values are timed in this process, once what they
+    need is compiled.
     """
+    return plan_on(data, planned_workers(execution or Execution()), execution, **parameters)
+
+
+def plan_on(
+    data: Place,
+    workers: Workers,
+    execution: Execution | None = None,
+    tell: Callable[[str], None] | None = None,
+    **parameters: Any,
+) -> Plan:
+    """Return what `plan` does, given the workers of the execution; `tell` takes what is to know."""
+    said = tell or (lambda _: None)
     training, dataset = Training.of(parameters), DataSet.open(data)
-    settings, goals, shape = training.settle(dataset)
+    wanted, goals, shape = training.settle(dataset)
     execution = execution or Execution()
-    memory = available_memory(execution, dataset.url)
-    settings = fitted(settings, goals, shape, training, execution, memory)
+    check_reach(execution, dataset.url)
+    settings = fitted(wanted, goals, shape, training, execution, workers.memory)
+    lowered = chosen_sizes(wanted, settings)
+    if lowered:
+        said(told_of_sizes(lowered))
     planned = make_plan(settings, goals, shape)
+    try:
+        check_room(execution, planned, None, workers.memory)
+    except InputError as error:
+        said(f"`train` refuses it: {error}")
     if PROBE not in [stage.name for stage in planned.graph()]:
         return planned
+    warm_up(lambda: said("compiling (about half a minute, once), then kernel values are timed"))
     with threadpool_limits(1):  # as on workers
         seen = seen_by(dataset, settings.method, settings.options, settings.seed)
         measured = Measured.of(probe_rows(settings, seen, seen.rows))
@@ -224,6 +246,15 @@ def fitted(
     given = [name for name in CAPS if getattr(training, name) is not None]
     # The run may go on to the exact model later, with the sizes that it was begun with.
     return fit_caps(settings, replace(goals, stop_at=0), shape, room, given=given)
+
+
+def told_of_sizes(lowered: str) -> str:
+    """Return what users are told of sizes that were lowered."""
+    return (
+        "the workers' memory is too small for the usual sizes, and others give another model in "
+        f"its last digits: the run is trained with {lowered}; give these wherever its model is to "
+        "be the same"
+    )
 
 
 def chosen_sizes(wanted: Settings, settings: Settings) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import overwrite_option, quiet_option, training_options
+from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option, training_options
 
 
 @click.command("plan")
@@ -17,6 +17,8 @@ from dcsvm_dask.cli.options import overwrite_option, quiet_option, training_opti
     "--workers", type=int, help="Worker processes that times are for; by default all cores."
 )
 @click.option("--memory-limit", help="Memory of each of them, for example 1GB.")
+@click.option("--cluster", metavar="FILE", help="Plan for the workers of this cluster file.")
+@click.option("--scheduler", help="Plan for the workers that this running Dask scheduler has now.")
 @click.option("--svg", type=click.Path(), help="Draw the graph into this file.")
 @overwrite_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
@@ -26,22 +28,36 @@ def command(
     parameters: dict[str, Any],
     workers: int | None,
     memory_limit: str | None,
+    cluster: str | None,
+    scheduler: str | None,
     svg: str | None,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Show what training on DATA would do, without doing it."""
-    del quiet  # what is printed is the result
+    """Show what training on DATA would do, without doing it.
+
+    Kernel values are timed in this process, for workers of other machines as well.
+    """
     from dcsvm_dask import api
     from dcsvm_dask.diagnostics.drawing import draw
     from dcsvm_dask.diagnostics.outline import outline
     from dcsvm_dask.storage.outputs import output
 
     target = None if svg is None else output(svg, "svg", overwrite=overwrite)
-    execution = api.Execution(workers=workers, memory_limit=memory_limit)
-    planned = api.plan(data, execution=execution, **parameters)
-    count = max(1, execution.n_workers())
+    execution = api.Execution(
+        workers=workers, memory_limit=memory_limit, cluster=cluster, scheduler=scheduler
+    )
+
+    def tell(said: str) -> None:
+        if not quiet:
+            echo(said, err=True)
+
+    found = api.planned_workers(execution, tell)
+    planned = api.plan_on(data, found, execution, tell, **parameters)
     if target is not None:
         target.write_bytes(draw(planned).encode())
-    click.echo(json.dumps(planned.to_json(count), indent=1) if as_json else outline(planned, count))
+    if as_json:
+        echo(json.dumps(planned.to_json(found.count, found.threads), indent=1))
+    else:
+        echo(outline(planned, found.count, found.threads))

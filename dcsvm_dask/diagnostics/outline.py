@@ -9,18 +9,28 @@ from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.stage_plan import StagePlan
 
 
-def outline(plan: Plan, workers: int) -> str:
-    """Return a plan as a table, with times on some workers."""
+def outline(plan: Plan, workers: int, threads: int = 1) -> str:
+    """Return a plan as a table, with times on some workers.
+
+    Parameters
+    ----------
+    workers : int
+        Tasks that run at a time.
+    threads : int
+        Those of a task that runs alone.
+    """
+    most = plan.most_helping(threads)
     lines = [
         (
             f"{'stage':<12} {'tasks':>6} {'largest task':>13} {'kernel values':>14} {'writes':>11} "
-            f"{'time':>8}  layers"
+            f"{'time':>8} {'workers':>8}  layers"
         )
     ]
     lines += [
         f"{stage.stage.name:<12} {stage.stage.n_nodes:>6} {megabytes(stage.task_bytes):>13} "
         f"{stage.kernel_values:>14.3g} {megabytes(stage.written_bytes):>11} "
-        f"{duration(plan.stage_seconds(stage, workers)):>8}  {_layers(stage)}"
+        f"{duration(plan.stage_seconds(stage, workers, threads)):>8} "
+        f"{plan.helping(stage, threads):>8}  {_layers(stage)}"
         + (f"; about {stage.times} times" if stage.times > 1 else "")
         for stage in plan.stages
     ]
@@ -31,9 +41,13 @@ def outline(plan: Plan, workers: int) -> str:
             "rows that it keeps where there is room"
         ),
         (
-            f"time: about {duration(plan.seconds(workers))} on {counted(workers, 'worker')}, for "
-            f"about {plan.kernel_values:.2g} kernel values; only the run can tell how many "
-            "rounds it has"
+            f"time: about {duration(plan.seconds(workers, threads))} on "
+            f"{counted(workers, 'worker')}, for about {plan.kernel_values:.2g} kernel values; "
+            "only the run can tell how many rounds it has"
+        ),
+        (
+            f"workers: more than {most} gain nothing, where it takes about "
+            f"{duration(plan.seconds(most, threads))}; the column says how many help a stage"
         ),
         f"disk: about {megabytes(plan.disk_bytes)} for the run folder at its most, before packing",
     ]

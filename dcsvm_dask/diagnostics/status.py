@@ -42,7 +42,8 @@ def status(
     -------
     dict
         ``state`` (running, interrupted, complete, failed), ``message``, ``converged``, ``stage``
-        (reached last), ``model`` (the stage that holds the best model), ``method``,
+        (reached last), ``model`` (the stage that holds the best model), ``lowered`` (the
+        options for sizes that memory made smaller, none: empty), ``method``,
         ``approximates`` (whether that means to end in another model than the exact one),
         ``level``, ``objective``
         and ``gap`` (of the whole problem; estimates at a level), ``violation``, ``n_support``,
@@ -89,6 +90,7 @@ def status(
         "converged": bool(left["converged"]),
         "stage": stage,
         "model": reached_model(run),
+        "lowered": str(run.header.get("lowered", "")),
         **_method(run.header["settings"]),
         "level": _level(order),
         "objective": last.get("objective_estimate", last.get("objective")),

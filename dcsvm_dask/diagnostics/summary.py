@@ -12,6 +12,8 @@ def summary(status: dict[str, Any]) -> str:
     lines = [f"run        {status['run']}", f"state      {state_of(status)}"]
     if status["stage"] is not None:
         lines.append(f"reached    {status['stage']}")
+    if status.get("lowered"):
+        lines.append(f"sizes      {status['lowered']}: smaller than usual, for want of memory")
     lines += [f"{name:<10} {text}" for name, text in _figures(status)]
     seconds = {name: value for name, value in status["seconds"].items() if value >= 0.05}
     if seconds:

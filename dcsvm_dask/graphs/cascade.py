@@ -14,7 +14,8 @@ from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Method, Node, Stage, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.sizes import row_parts
-from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan, of_loads
+from dcsvm_dask.graphs.timing import Load
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps import cascade as steps
@@ -179,13 +180,14 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     leaf, top = n / options.leaves, min(float(n), 1.5 * support)
     need = largest(sizes.solving(leaf, leaf + support), sizes.solving(top, n))
 
-    def values(each: list[float]) -> float:
-        """Return the kernel values of nodes of so many rows each, by layer from the leaves up."""
-        nodes = [int(options.arity ** (options.depth - height)) for height in range(len(each))]
-        return sum(
-            count * rows**2 * (1.0 if rows <= settings.block_cap else ABOVE_CAP)
-            for count, rows in zip(nodes, each, strict=True)
+    def loads(stage: Stage, each: list[float]) -> tuple[Load, ...]:
+        """Return the work of nodes of so many rows each, by layer from the leaves up."""
+        solving = (
+            Load(layer.name, kernel_values=len(layer.nodes) * rows**2 * above)
+            for layer, rows in zip(stage.layers, each, strict=False)
+            for above in (1.0 if rows <= settings.block_cap else ABOVE_CAP,)
         )
+        return (*solving, Load(COMMIT, written_bytes=8.0 * n))
 
     # Of all rows at the leaves, layer by layer fewer go up.
     up = [
@@ -193,12 +195,12 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         for height in range(options.depth + 1)
     ]
     stage, times = pass_stage(settings, goals, 0, None), options.passes or PASSES
-    plans = [merging_plan(sizes), StagePlan(stage, need, values(up), 8.0 * n)]
+    plans = [merging_plan(sizes), of_loads(stage, need, loads(stage, up))]
     if times > 1:
         # Every leaf takes the support vectors of the last top, and keeps most of them.
         again = [leaf + support, *[top] * options.depth]
         stage = pass_stage(settings, goals, 1, "look-000")
-        plans.append(StagePlan(stage, need, values(again), 8.0 * n, times=times - 1))
+        plans.append(of_loads(stage, need, loads(stage, again), times=times - 1))
     if options.passes != 1:
         look = look_stage(settings, goals, sizes.shape, 0)
         scratch = NEAR_PAIRS * n * support

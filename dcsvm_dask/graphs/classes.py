@@ -20,6 +20,7 @@ from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Layer, Method, Node, Outcome, Stage, single
 from dcsvm_dask.graphs.measured import Measured
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.graphs.timing import Load
 from dcsvm_dask.solvers import Machine, coefficient_rows, machines_of
 from dcsvm_dask.steps import class_machines as steps
 from dcsvm_dask.steps.probe import PROBE_CLUSTERS
@@ -133,7 +134,11 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     written = sizes.support * (sizes.row + 8 * height) + 8.0 * len(machines)
     stage = machines_stage(settings, goals, shape, None)
     solve, commit = largest_machine.working_set(), sizes.fixed(_committing(sizes, height))
-    made = StagePlan(stage, largest(solve, commit), WORK * share * together, written)
+    most = (distinct * max(rows_of(machine, shape) for machine in machines)) ** 2 / together
+    solving = Load(steps.SOLVE, largest=most, threaded=True)
+    made = StagePlan(
+        stage, largest(solve, commit), WORK * share * together, written, loads=(solving,)
+    )
     return [*stages, made if solve.most >= commit.most else replace(made, relief=None)]
 
 

@@ -13,9 +13,11 @@ from dcsvm_dask.graphs.dcsvm import (
 )
 from dcsvm_dask.graphs.forecast import NEAR_PAIRS, Forecast, largest
 from dcsvm_dask.graphs.goals import Goals
-from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.graphs.graph import COMMIT
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan, of_loads
+from dcsvm_dask.graphs.timing import Load
 from dcsvm_dask.graphs.working_sets import closing_stage, set_stage, start_stage, subset_stage
-from dcsvm_dask.steps.committee import ASKED_ROWS
+from dcsvm_dask.steps.committee import ASKED_ROWS, LAYER
 from dcsvm_dask.steps.probe import PROBE_CLUSTERS
 
 # Rounds of a kind, typical: only the run itself can tell.
@@ -46,7 +48,14 @@ def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     written = sizes.point_bytes() + sizes.support * sizes.row
     return [
         merging_plan(sizes),
-        StagePlan(solve, sizes.working_set(), float(n) * n, written),
+        of_loads(
+            solve,
+            sizes.working_set(),
+            (
+                Load("solve", kernel_values=float(n) * n, threaded=True),
+                Load(COMMIT, written_bytes=written),
+            ),
+        ),
     ]
 
 
@@ -56,14 +65,32 @@ def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
     need = largest(sizes.working_set(), sizes.checking(n))
     values = 0.8 * n * support
-    point = sizes.point_bytes()
+    subset, foreseen = 0.2 * n * support, 0.3 * n * support
+    solve = Load("solve", kernel_values=min(values, sizes.set_rows**2), threaded=True)
+    rest = values - solve.kernel_values
+    commit = Load(COMMIT, written_bytes=sizes.point_bytes())
     return [
         StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0),
         merging_plan(sizes),
-        StagePlan(subset_stage(), sizes.subset(), 0.2 * n * support, 0.0),
-        StagePlan(start_stage(chain, foresight=True), sizes.checking(n), 0.3 * n * support, point),
-        StagePlan(set_stage(chain, 1, ""), need, values, point, times=SETS - 1),
-        StagePlan(closing_stage(chain, SETS, "", at_once=False), need, values, point),
+        of_loads(
+            subset_stage(), sizes.subset(), (Load(COMMIT, kernel_values=subset, threaded=True),)
+        ),
+        of_loads(
+            start_stage(chain, foresight=True),
+            sizes.checking(n),
+            (Load("foresee", kernel_values=foreseen), commit),
+        ),
+        of_loads(
+            set_stage(chain, 1, ""),
+            need,
+            (solve, Load("product", kernel_values=rest), commit),
+            times=SETS - 1,
+        ),
+        of_loads(
+            closing_stage(chain, SETS, "", at_once=False),
+            need,
+            (solve, Load("close", kernel_values=rest, threaded=True), commit),
+        ),
     ]
 
 
@@ -83,15 +110,11 @@ def level_plans(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     levels, stages = len(settings.clusters), []
     if not (levels and goals.stop_at >= levels):
         stages.append(StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0))
-    arranged = sizes.arranged_bytes() + sizes.shuffled_bytes()
-    arranging = sizes.arranging_seconds()
     stages.append(
-        StagePlan(
+        of_loads(
             arrange_stage(settings, shape),
             sizes.arranging(),
-            0.0,
-            arranged,
-            core_seconds=arranging,
+            sizes.arranging_loads(),
             passing_bytes=sizes.shuffled_bytes(),
             relief="lower the number of clusters",
         )
@@ -102,11 +125,13 @@ def level_plans(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         need = sizes.level(k, bottom=bottom)
         if not bottom:
             need = largest(need, sizes.choosing(k))
-        values, written = sizes.level_values(k), sizes.level_bytes()
-        stages.append(StagePlan(stage, need, values, written, core_seconds=sizes.level_seconds(k)))
+        level = of_loads(stage, need, sizes.level_loads(k, bottom=bottom))
+        stages.append(level)
         if goals.committee:
-            folds = FOLDS_OF_LEVEL * values + ASKED_ROWS * sizes.support
-            stages.append(StagePlan(committee_stage(stage), need, folds, 0.0))
+            folds = FOLDS_OF_LEVEL * level.kernel_values + ASKED_ROWS * sizes.support
+            blocks = next(load.largest for load in level.loads if load.layer == "solve")
+            calibrating = Load(LAYER, kernel_values=folds, largest=blocks)
+            stages.append(of_loads(committee_stage(stage), need, (calibrating,)))
     return stages
 
 
@@ -119,15 +144,21 @@ def _rounds(sizes: Forecast, goals: Goals, name: str, count: float) -> list[Stag
     need = sizes.round(count)
     if name == "conquer" and sizes.measured.smooth is None:
         need = largest(need, sizes.working_set())
-    values = 0.2 * NEAR_PAIRS * count * active + blocks * settings.block_cap**2
-    point = sizes.point_bytes()
-    whole = NEAR_PAIRS * count * sizes.support
-    check = StagePlan(check_stage(chain, 0, None), sizes.checking(count), whole, point)
-    step = StagePlan(
+    commit = Load(COMMIT, written_bytes=sizes.point_bytes())
+    whole = Load("recompute", kernel_values=NEAR_PAIRS * count * sizes.support, threaded=True)
+    check = of_loads(check_stage(chain, 0, None), sizes.checking(count), (whole, commit))
+    step = of_loads(
         round_stage(chain, 1, "", blocks),
         need,
-        values,
-        point + products,
+        (
+            Load("improve", kernel_values=blocks * float(settings.block_cap) ** 2),
+            Load(
+                "product",
+                kernel_values=0.2 * NEAR_PAIRS * count * active,
+                written_bytes=products,
+            ),
+            commit,
+        ),
         times=ROUNDS,
         passing_bytes=products,
     )

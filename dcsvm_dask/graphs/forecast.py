@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from dcsvm_dask.clustering.grow import FLAT
 from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
 from dcsvm_dask.graphs.goals import Shape
+from dcsvm_dask.graphs.graph import COMMIT
 from dcsvm_dask.graphs.measured import Measured
 from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters, shuffle_shares
+from dcsvm_dask.graphs.timing import Load
 from dcsvm_dask.solvers.subsets import subset_sizes
 from dcsvm_dask.steps.estimate import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.steps.partition import (
@@ -165,10 +167,16 @@ class Forecast:
             self.fixed(max(part, order, assigned)),
         )
 
+    def largest_cluster(self, n_clusters: int) -> float:
+        """Return the likely rows of the largest of some clusters.
+
+        Twice the mean among 8, three times among 64, four times among 512.
+        """
+        return min(self.n, (1 + math.log2(n_clusters) / 3) * self.n / n_clusters)
+
     def level(self, n_clusters: int, *, bottom: bool) -> Need:
         """Return the need of a level's largest task: of a block, or of the commit."""
-        # Twice the mean among 8 blocks, three times among 64, four times among 512.
-        likely = min(self.n, (1 + math.log2(n_clusters) / 3) * self.n / n_clusters)
+        likely = self.largest_cluster(n_clusters)
         most = min(self.n, largest_block(self.settings, self.n, n_clusters))
         # Where it starts: alpha, what blocks cost, and which variables they hold.
         block = self.solving(likely, max(most, likely), 0 if bottom else 6 * VECTOR * self.n)
@@ -204,14 +212,40 @@ class Forecast:
         """Return the bytes of the products of a round, which are deleted when it is committed."""
         return VECTOR * count * self.round_blocks(count)
 
-    def arranging_seconds(self) -> float:
-        """Return the time of a core for arranging: sampled, assigned, read to be written."""
-        reads = 3
-        return reads * self.shape.n_bytes / READ_PER_SECOND + LABEL_SECONDS * self.shape.n_rows
+    def reading_seconds(self) -> float:
+        """Return the time of a core for reading all rows once."""
+        return self.shape.n_bytes / READ_PER_SECOND
 
-    def level_seconds(self, n_clusters: int) -> float:
-        """Return the time of a core that a level takes beside its kernel values."""
-        return 2 * self.shape.n_bytes / READ_PER_SECOND + BLOCK_SECONDS * n_clusters
+    def arranging_loads(self) -> tuple[Load, Load, Load]:
+        """Return the work of arranging: rows are sampled, assigned, read to be written."""
+        read, shuffled = self.reading_seconds(), self.shuffled_bytes()
+        assigning = read + LABEL_SECONDS * self.shape.n_rows
+        return (
+            Load("cluster", core_seconds=read),
+            Load("assign", core_seconds=assigning, written_bytes=shuffled),
+            Load("part", core_seconds=read, written_bytes=self.arranged_bytes()),
+        )
+
+    def level_loads(self, n_clusters: int, *, bottom: bool) -> tuple[Load, ...]:
+        """Return the work of a level: rows are assigned, blocks solved, what they hold estimated.
+
+        A block costs the square of its rows.
+        """
+        likely, mean = self.largest_cluster(n_clusters), self.n / n_clusters
+        others = (self.n - likely) ** 2 / max(1, n_clusters - 1)
+        read, half = self.reading_seconds(), self.level_bytes() / 2
+        # Above the cap only the columns of what moves are computed.
+        share = 1.1 if mean <= self.settings.block_cap else 0.5
+        solve = Load(
+            "solve",
+            kernel_values=share * self.n * mean,
+            core_seconds=(2 if bottom else 1) * read + BLOCK_SECONDS * n_clusters,
+            written_bytes=half,
+            largest=likely**2 / (likely**2 + others),
+        )
+        estimates = NEAR_PAIRS * ESTIMATE_ROWS * self.support
+        commit = Load(COMMIT, kernel_values=estimates, written_bytes=half, threaded=True)
+        return (solve, commit) if bottom else (Load("assign", core_seconds=read), solve, commit)
 
     def level_bytes(self) -> float:
         """Return the bytes that a level writes: alpha twice, the early model."""
@@ -234,10 +268,3 @@ class Forecast:
     def point_bytes(self) -> float:
         """Return the bytes that a conquer round writes."""
         return 5 * VECTOR * self.n
-
-    def level_values(self, n_clusters: int) -> float:
-        """Return the kernel values of a level: of its blocks, and of the estimates."""
-        mean = self.n / n_clusters
-        # Above the cap only the columns of what moves are computed.
-        share = 1.1 if mean <= self.settings.block_cap else 0.5
-        return share * self.n * mean + NEAR_PAIRS * ESTIMATE_ROWS * self.support

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 
 from dcsvm_dask.graphs.forecast import Forecast
@@ -10,6 +11,7 @@ from dcsvm_dask.graphs.graph import Graph
 from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.methods import BEGUN
 from dcsvm_dask.graphs.stage_plan import StagePlan
+from dcsvm_dask.graphs.timing import Load, helping, makespan
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.node import Record
 
@@ -48,24 +50,48 @@ class Plan:
         """Kernel values of the whole run, about; rounds counted as often as is typical."""
         return sum(stage.kernel_values * stage.times for stage in self.stages)
 
-    def seconds(self, workers: int) -> float:
-        """Return how long the run takes on some workers, about; rounds as often as is typical."""
-        return sum(self.stage_seconds(stage, workers) * stage.times for stage in self.stages)
+    def seconds(self, workers: int, threads: int = 1) -> float:
+        """Return how long the run takes on some workers, about; rounds as often as is typical.
 
-    def stage_seconds(self, planned: StagePlan, workers: int) -> float:
-        """Return how long one stage takes on some workers, about."""
-        work = planned.kernel_values * self.measured.value_seconds + planned.core_seconds
-        work += planned.written_bytes / WRITTEN_PER_SECOND
-        work += planned.stage.n_nodes * TASK_SECONDS
-        layers = len(planned.stage.layers)
-        return work / planned.side_by_side(workers) + LAYER_SECONDS * layers
+        Parameters
+        ----------
+        workers : int
+            Tasks that run at a time.
+        threads : int
+            Those of a task that runs alone.
+        """
+        return sum(self.stage_seconds(one, workers, threads) * one.times for one in self.stages)
+
+    def stage_seconds(self, planned: StagePlan, workers: int, threads: int = 1) -> float:
+        """Return how long one stage takes on some workers, about: layer by layer."""
+        return sum(
+            self._layer_seconds(len(layer.nodes), load, workers, threads)
+            for layer, load in planned.layer_loads()
+        )
+
+    def _layer_seconds(self, tasks: int, load: Load, workers: int, threads: int) -> float:
+        values = load.kernel_values / (threads if load.threaded and tasks == 1 else 1)
+        work = values * self.measured.value_seconds + load.core_seconds
+        work += load.written_bytes / WRITTEN_PER_SECOND
+        took = makespan(work, load.largest * work, tasks, workers)
+        return took + TASK_SECONDS * math.ceil(tasks / workers) + LAYER_SECONDS
+
+    def helping(self, planned: StagePlan, threads: int = 1) -> int:
+        """Return from how many workers on one stage gains nothing by more."""
+        most = max(len(layer.nodes) for layer in planned.stage.layers)
+        return helping(lambda workers: self.stage_seconds(planned, workers, threads), most)
+
+    def most_helping(self, threads: int = 1) -> int:
+        """Return from how many workers on the run gains nothing by more."""
+        most = max(len(layer.nodes) for one in self.stages for layer in one.stage.layers)
+        return helping(lambda workers: self.seconds(workers, threads), most)
 
     def graph(self) -> Graph:
         """Return the stages."""
         return [stage.stage for stage in self.stages]
 
-    def to_json(self, workers: int) -> Record:
-        """Return the plan as JSON values, with times on some workers."""
+    def to_json(self, workers: int, threads: int = 1) -> Record:
+        """Return the plan as JSON values, with times on some workers; see `seconds`."""
         return {
             "stages": {
                 planned.stage.name: {
@@ -75,7 +101,8 @@ class Plan:
                     "task_bytes": planned.task_bytes,
                     "written_bytes": int(planned.written_bytes),
                     "kernel_values": planned.kernel_values,
-                    "seconds": self.stage_seconds(planned, workers),
+                    "seconds": self.stage_seconds(planned, workers, threads),
+                    "helping_workers": self.helping(planned, threads),
                 }
                 for planned in self.stages
             },
@@ -84,7 +111,8 @@ class Plan:
             "most_bytes": self.most_bytes(),
             "disk_bytes": self.disk_bytes,
             "kernel_values": self.kernel_values,
-            "seconds": self.seconds(workers),
+            "seconds": self.seconds(workers, threads),
+            "helping_workers": self.most_helping(threads),
             "measured": asdict(self.measured),
         }
 

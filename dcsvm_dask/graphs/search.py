@@ -16,7 +16,8 @@ from dcsvm_dask.graphs.forecast import VECTOR, Forecast, Need
 from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.graphs.graph import COMMIT, Layer, Method, Node, Outcome, Stage, single
 from dcsvm_dask.graphs.options import Options, option, whole
-from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan, of_loads
+from dcsvm_dask.graphs.timing import Load
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.models import stand_ins
@@ -272,14 +273,11 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     n, clusters = sizes.n, max(1, *settings.clusters) if settings.clusters else 1
     stages = [merging_plan(sizes)]
     if settings.clusters:
-        seconds = sizes.arranging_seconds()
         stages = [
-            StagePlan(
+            of_loads(
                 arranged,
                 sizes.arranging(),
-                0.0,
-                sizes.arranged_bytes() + sizes.shuffled_bytes(),
-                core_seconds=seconds,
+                sizes.arranging_loads(),
                 passing_bytes=sizes.shuffled_bytes(),
                 relief=RELIEF,
             )
@@ -305,7 +303,13 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         exact = exact_stage(settings, goals, chosen)
         work = WORK * len(chosen) * folds * n * sizes.support
         written = 16.0 * n * _coefficients(sizes) * folds * len(chosen)
-        stages.append(StagePlan(exact, _of_whole(sizes), work, written, relief=RELIEF))
+        # Of a kernel the candidates follow each other.
+        loads = tuple(
+            Load(layer.name, kernel_values=work * len(layer.nodes) / (len(chosen) * folds))
+            for layer in exact.layers[:-1]
+        )
+        planned = StagePlan(exact, _of_whole(sizes), work, written, relief=RELIEF, loads=loads)
+        stages.append(planned)
     return stages
 
 

@@ -28,6 +28,8 @@ class Foretelling:
         Bytes that each of them may use; None: no limit.
     tell : callable
         Takes the message of kind "plan".
+    threads : int, default 1
+        Threads of a task that runs alone.
     """
 
     def __init__(
@@ -37,9 +39,11 @@ class Foretelling:
         workers: int,
         memory: int | None,
         tell: Callable[[Message], None],
+        threads: int = 1,
     ) -> None:
         self._run, self._header = run, header
         self._workers, self._memory, self._tell = workers, memory, tell
+        self._threads = threads
         if run.find(PROBE, "commit") is None:
             planned = self._write(TYPICAL)
             if PROBE not in planned["stages"]:
@@ -54,7 +58,7 @@ class Foretelling:
     def _write(self, measured: Measured) -> Record:
         found = plan(*self._header, measured)
         kept = found.data_bytes if self._memory is None else kept_bytes(found, self._memory)
-        planned = found.to_json(self._workers) | {"workers": self._workers}
+        planned = found.to_json(self._workers, self._threads) | {"workers": self._workers}
         planned["worker_bytes"] += kept
         self._run.write(PLAN, planned)
         return planned

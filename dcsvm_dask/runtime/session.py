@@ -83,12 +83,19 @@ def available_memory(
 
 
 def check_room(
-    execution: Execution, plan: Plan, place: Location, memory: int | None, *, begun: bool = False
+    execution: Execution,
+    plan: Plan,
+    place: Location | None,
+    memory: int | None,
+    *,
+    begun: bool = False,
 ) -> None:
     """Refuse what the disk or the workers' memory cannot hold, before anything is written.
 
     Parameters
     ----------
+    place : Location or None
+        Where the run is to live; None: nowhere yet.
     memory : int or None
         What `available_memory` returned.
     begun : bool, default False
@@ -99,7 +106,8 @@ def check_room(
     InputError
         If either is too small.
     """
-    check_disk(plan, place)
+    if place is not None:
+        check_disk(plan, place)
     if memory is not None:
         setting = MORE_MEMORY if execution.remote is None else "the workers' memory limit"
         if execution.file is not None:
@@ -221,7 +229,14 @@ def _carry(
         lambda: begin_method(settings, replace(goals, early=deadline is not None), shape),
         executor,
         check,
-        Foretelling(run, (settings, goals, shape), workers, memory, executor.tell),
+        Foretelling(
+            run,
+            (settings, goals, shape),
+            workers,
+            memory,
+            executor.tell,
+            threads=workers if execution.is_local else 1,
+        ),
     )
 
 

@@ -246,3 +246,13 @@ def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
     assert "next 30 rows in 2 blocks" in said[3]
     assert "objective -50.000000" in said[4]
     assert "worker tcp://1.2.3.4:5 is gone" in said[5]
+
+
+def test_sizes_that_memory_lowered_are_said(tmp_path: Path) -> None:
+    header = {**HEADER, "lowered": "--block-cap 4096 --set-cap 4096"}
+    found = status(RunFolder.create(Location.of(tmp_path / "lowered"), header))
+    assert found["lowered"] == "--block-cap 4096 --set-cap 4096"
+    assert "sizes      --block-cap 4096 --set-cap 4096: smaller than usual" in summary(found)
+    usual = status(RunFolder.create(Location.of(tmp_path / "usual"), HEADER))
+    assert usual["lowered"] == ""
+    assert "for want of memory" not in summary(usual)
