@@ -85,6 +85,16 @@ def to_dask(
         for layer in stage.layers:
             name = f"dcsvm_{stage.label}_{layer.name}-{token}-{stage.name}"
             keys = [_key(name, node) for node in layer.nodes]
+            if before_layer is not None and len(before) > 1 and len(keys) > 1:
+                # Wide layers meet in one task: edges are as many as nodes, not as their product.
+                group, _, rest = name.partition("-")
+                meeting = f"{group}_after-{rest}"
+                key = (meeting, "all")
+                layers[meeting] = MaterializedLayer(
+                    {key: Task(key, nothing, *map(TaskRef, before))}
+                )
+                dependencies[meeting] = {before_layer}
+                before, before_layer = [key], meeting
             tasks = {
                 key: Task(
                     key,
@@ -106,6 +116,10 @@ def to_dask(
             dependencies[name] = set() if before_layer is None else {before_layer}
             before, before_layer = keys, name
     return HighLevelGraph(layers, dependencies), before[-1]
+
+
+def nothing(*after: str) -> None:
+    """Do nothing, after others."""
 
 
 def submit(client: Any, graph: HighLevelGraph, last: Hashable) -> Any:

@@ -27,7 +27,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import check_bound, show_size
 from dcsvm_dask.readers.urls import check_place, check_writable, is_url, is_web
 from dcsvm_dask.storage.files import create_file, replace_file, sync_file, sync_folder
-from dcsvm_dask.storage.object_store import PatientStore, on_store, read_intact
+from dcsvm_dask.storage.object_store import PatientStore, client_settings, on_store, read_intact
 
 SEAL = "checksum"
 """The key of a sealed JSON object that holds the checksum of all others."""
@@ -36,6 +36,8 @@ SMALL_JSON = 1 << 20
 JSON_VALUE = 80
 """Bytes that a value of a JSON object takes in memory beside its text, at most."""
 _LONGEST_NAME = 255
+UPLOADS = 10
+"""Parts of a large file that are uploaded at a time, where a client has such a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,8 @@ class Location:
         """
         if self.is_local:
             return LocalStore(self.url)
-        return on_store(self.url, lambda *_: PatientStore(FsspecStore.from_url(self.url)))
+        settings = client_settings(self.url)
+        return on_store(self.url, lambda *_: PatientStore(FsspecStore.from_url(self.url, settings)))
 
     def exists(self) -> bool:
         """Whether a key or a folder with this name exists."""
@@ -161,7 +164,8 @@ class Location:
     def upload(self, file: Path) -> None:
         """Write a local file's bytes to an object store, whole or not at all."""
         check_writable(self.url)
-        on_store(self.url, lambda fs, path: fs.put_file(str(file), path))
+        words = dict.fromkeys(client_settings(self.url), UPLOADS)
+        on_store(self.url, lambda fs, path: fs.put_file(str(file), path, **words))
 
     def write_new(self, data: bytes) -> bool:
         """Write the object whole if there is none; return whether this call wrote it."""

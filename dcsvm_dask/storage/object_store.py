@@ -21,6 +21,15 @@ PAUSES = (0.2, 1.0, 3.0)
 _PASSING = (errno.EIO, errno.EAGAIN, errno.EBUSY, errno.ETIMEDOUT, errno.ESTALE)
 T = TypeVar("T")
 
+_SETTINGS = {"s3": {"max_concurrency": 1}}
+"""Of clients, by protocol. An object that s3fs may read in several requests it asks for its size
+before; those of this program are small."""
+
+
+def client_settings(url: str) -> dict[str, Any]:
+    """Return the settings of the client of a URL's protocol."""
+    return _SETTINGS.get(url.partition("://")[0], {})
+
 
 def on_store(url: str, do: Callable[[Any, str], T]) -> T:
     """Do something with the file system and the path that a URL names.
@@ -35,7 +44,7 @@ def on_store(url: str, do: Callable[[Any, str], T]) -> T:
     """
     check_place(url)
     try:
-        fs, path = fsspec.core.url_to_fs(url)
+        fs, path = fsspec.core.url_to_fs(url, **client_settings(url))
     except (ValueError, ImportError) as error:
         raise InputError(f"{url}: cannot be opened: {error}") from error
     pauses = iter(PAUSES)

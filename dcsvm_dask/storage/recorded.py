@@ -69,6 +69,16 @@ class _RecordingStore(WrapperStore[Store]):
     def _with_store(self, store: Store) -> _RecordingStore:
         return _RecordingStore(store, self._written, self._prefix.rstrip("/"))
 
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        """Return an object that this process has written; nobody else writes there."""
+        if self._prefix + key not in self._written:
+            return None
+        return await self._store.get(key, prototype, byte_range)
+
+    async def exists(self, key: str) -> bool:
+        """Return whether this process has written an object."""
+        return self._prefix + key in self._written
+
     async def set(self, key: str, value: Any) -> None:
         """Write an object."""
         content = value.as_buffer_like()

@@ -100,6 +100,15 @@ def test_a_graph_stays_small_however_much_data_there_is() -> None:
     assert len(pickle.dumps(graph.to_dict())) < 200_000
 
 
+def test_edges_grow_with_the_nodes_of_wide_layers_not_with_their_product() -> None:
+    parts = 6104  # of 100 million rows
+    wide = (many("improve", note, 64, "block"), many("product", note, parts, "part"))
+    stages = [Stage("conquer-001", (*wide, many("join", note, parts, "part")), "conquer")]
+    tasks = to_dask("s3://bucket/run", "d", stages)[0].to_dict()
+    assert sum(len(get_dependencies(tasks, key)) for key in tasks) <= 64 + 3 * parts
+    assert len(pickle.dumps(tasks)) < 10 << 20
+
+
 class Tasks(Callback):
     def __init__(self) -> None:
         self.events: list[TaskDone] = []
