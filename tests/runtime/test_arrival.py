@@ -89,6 +89,7 @@ def test_workers_that_come_later_are_looked_at_as_those_that_are_there(
         train(execution=Execution(scheduler=cluster.scheduler_address))
 
 
+@pytest.mark.failing_tasks
 def test_a_worker_that_comes_later_and_sees_nothing_is_named(
     train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
