@@ -167,7 +167,12 @@ def test_a_nanny_gives_its_worker_allocator_and_cache(
 ) -> None:
     manager = SimpleNamespace(memory_limit=800)
     nanny = SimpleNamespace(
-        memory_manager=manager, local_directory=str(tmp_path), pre_spawn_env={}, env={}
+        memory_manager=manager,
+        local_directory=str(tmp_path),
+        pre_spawn_env={},
+        env={},
+        process=None,
+        _on_worker_exit_sync=print,
     )
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     preload.dask_setup(nanny)
