@@ -30,6 +30,9 @@ from dcsvm_dask.storage.run import RunFolder
 from tests.left import take_over
 from tests.namespaces import on_host, require_namespaces
 
+# Tasks of an owner that has lost its run fail, as they are meant to.
+pytestmark = pytest.mark.failing_tasks
+
 HEADER = {
     "settings": {"C": 1.0},
     "goals": {"tol": 1e-3},
