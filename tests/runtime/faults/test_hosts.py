@@ -117,6 +117,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
     found.close()
 
 
+@pytest.mark.failing_tasks  # what the cut host still does may lie in a stage that is tidied
 @pytest.mark.parametrize("restored", [False, True])
 def test_a_host_whose_link_is_cut(
     restored: bool, hosts: Hosts, main: str, small: Path, tmp_path: Path, faults: Any
