@@ -113,6 +113,7 @@ def test_a_worker_that_comes_later_and_is_too_small_is_told_of(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(executors, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(executors, "WAIT_SECONDS", 0.01)  # this run is over in a second
     where = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     with (
         dask.config.set({"distributed.worker.memory.pause": False}),
