@@ -36,7 +36,7 @@ def begin(cluster: LocalCluster) -> Iterator[Callable[[], Client]]:
     stacks, clients = list[contextlib.ExitStack](), list[Client]()
 
     def call() -> Client:
-        clients.append(Client(cluster.scheduler_address))
+        clients.append(Client(cluster.scheduler_address, set_as_default=False))
         stacks.append(contextlib.ExitStack())
         announcer = Announcer("run", [DashboardPage()])
         stacks[-1].enter_context(prepared(clients[-1], announcer, PrepareWorker(shield=False)))
