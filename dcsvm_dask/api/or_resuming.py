@@ -23,6 +23,7 @@ def train_or_resume(
     *,
     holdout: Place | None = None,
     execution: Execution | None = None,
+    client: Any = None,
     quiet: bool = False,
     report: bool = True,
     progress: str = "auto",
@@ -44,6 +45,7 @@ def train_or_resume(
     """
     how: dict[str, Any] = {
         "execution": execution,
+        "client": client,
         "quiet": quiet,
         "report": report,
         "progress": progress,

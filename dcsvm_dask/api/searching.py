@@ -140,16 +140,17 @@ def search(
         "data": {"url": dataset.url, "fingerprint": dataset.fingerprint},
         "holdout": None if held_out is None else held_out.url,
         "versions": versions(),
+        "lowered": f"--block-rows {rows}" if block_rows is None and rows < BLOCK_ROWS else "",
     }
     check_room(execution, planned, place, memory)
     refuse_foreign(place)
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
-        if block_rows is None and rows < BLOCK_ROWS:
+        if header["lowered"]:
             Announcer(place.url, follow).say(
                 f"the workers' memory is too small for the usual blocks: the search has "
-                f"--block-rows {rows}; give it wherever its results are to be the same"
+                f"{header['lowered']}; give it wherever its results are to be the same"
             )
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     how = {"quiet": quiet, "report": report, "progress": progress, "callbacks": callbacks}

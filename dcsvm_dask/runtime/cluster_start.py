@@ -76,7 +76,7 @@ def _start(file: ClusterFile, stack: contextlib.ExitStack) -> tuple[Any, Any]:
     try:
         cluster = create(file)
         stack.callback(_close, cluster)
-        client = stack.enter_context(Client(cluster))
+        client = stack.enter_context(Client(cluster, set_as_default=False))
         if file.kind != SSH:
             ask_for_workers(cluster, file)
     except DcsvmError:

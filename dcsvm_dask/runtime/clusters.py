@@ -103,7 +103,7 @@ def local_cluster(
                     silence_logs=logging.CRITICAL,
                 )
                 stack.enter_context(cluster)
-                client = stack.enter_context(Client(cluster))
+                client = stack.enter_context(Client(cluster, set_as_default=False))
         except (RuntimeError, OSError, TimeoutError) as error:
             raise RunError(f"the local workers did not start ({error}); {GUARD}") from None
         description = f"{workers} local worker(s), dashboard {client.dashboard_link}"
@@ -137,7 +137,7 @@ def kill_workers(cluster: Any) -> None:
     # Connections notice it on their own thread, at times when the cluster's silence has ended.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     for nanny in cluster.workers.values():
-        nanny.auto_restart = False
+        nanny.close_gracefully()  # it starts no other worker
         with contextlib.suppress(ProcessLookupError, TypeError):  # gone, or not there yet
             os.kill(nanny.pid, signal.SIGKILL)
 
@@ -155,7 +155,7 @@ def client_at(address: str) -> Any:
     # Its own reports of a lost connection are tracebacks; that it is lost ends the run anyway.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
-        return Client(address, timeout=CONNECT_SECONDS)
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(
             f"no Dask scheduler answers at {address} ({error}); "

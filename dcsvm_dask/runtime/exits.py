@@ -16,7 +16,7 @@ def report_exits(nanny: Any) -> None:
     before = nanny._on_worker_exit_sync
 
     def on_exit(status: int) -> None:
-        if nanny.status == Status.running and getattr(nanny, "auto_restart", True):
+        if nanny.status == Status.running:
             nanny.log_event(
                 TOPIC,
                 {

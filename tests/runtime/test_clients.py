@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from dcsvm_dask import Execution, api
+from dcsvm_dask import Callback, Execution, api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.clients import check_client
+from dcsvm_dask.runtime.clients import check_client, default_client
 from dcsvm_dask.runtime.clusters import connected
 from dcsvm_dask.runtime.topic import subscribed
 
@@ -76,7 +77,10 @@ def test_a_client_with_certificates_in_memory_trains_searches_and_stays(
     with Client(cluster, set_as_default=False) as client:
         heard: list[Any] = []
         client.subscribe_topic("all", heard.append)
-        there = api.train(data, tmp_path / "there", client=client, stop_at=1, **QUIET, **WORDS)
+        for _ in range(2):
+            there = api.train_or_resume(
+                data, tmp_path / "there", client=client, stop_at=1, **QUIET, **WORDS
+            )
         api.resume(there.url, execution=Execution(client=client), stop_at=0, **QUIET)
         same_model(there, alone, rows)
         found = api.search(
@@ -272,3 +276,17 @@ def test_a_client_is_attached_to_as_an_address_is(cluster: Any) -> None:
         with remote_cluster(client, Announcer("run", []), 1.0) as executor:
             assert executor.side_by_side() == 2
         assert left_on(client) == []
+
+
+@pytest.mark.long
+def test_the_client_of_a_run_is_not_what_dask_takes(data: str, tmp_path: Path) -> None:
+    """What else this process asks of Dask meanwhile is not computed by the run's workers."""
+    found: list[tuple[Any, Any]] = []
+
+    class Looks(Callback):
+        def on_client(self, client: Any) -> None:
+            found.append((default_client(), dask.config.get("scheduler", None)))
+
+    execution = Execution(workers=1)
+    api.train(data, tmp_path / "run", execution=execution, callbacks=[Looks()], **QUIET, **WORDS)
+    assert found == [(None, None)]

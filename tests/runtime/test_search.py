@@ -19,6 +19,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
+from dcsvm_dask.api import searching
 from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.search import grid
 from dcsvm_dask.errors import InputError
@@ -506,3 +507,12 @@ def test_folds_are_stratified() -> None:
         counts = np.bincount(fold[codes == code], minlength=5)
         assert counts.max() - counts.min() <= 1
     assert np.bincount(fold).max() - np.bincount(fold).min() <= 1
+
+
+def test_blocks_that_memory_has_made_smaller_are_named_in_the_status(
+    search: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([False, False, True])
+    monkeypatch.setattr(searching, "fits", lambda *_: next(answers))
+    assert search(exact=0).status()["lowered"] == "--block-rows 1024"
+    assert search("usual", exact=0, block_rows=2048).status()["lowered"] == ""
