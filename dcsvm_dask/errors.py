@@ -27,6 +27,10 @@ class AccessError(InputError):
     """A store refuses access to what a user named; whether it is there, nobody knows."""
 
 
+class UnreachableError(AccessError):
+    """A store or web server does not answer."""
+
+
 class RunError(DcsvmError, RuntimeError):
     """A run stopped before its end; its committed stages stay and it can be resumed."""
 

@@ -16,7 +16,7 @@ import fsspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import AccessError, InputError
+from dcsvm_dask.errors import AccessError, InputError, UnreachableError
 from dcsvm_dask.masking import has_credentials
 from dcsvm_dask.readers.encoding import AsUtf8, check_utf8, decode_head, find_encoding
 from dcsvm_dask.readers.memory import check_bound, show_size
@@ -48,8 +48,10 @@ def is_refused(error: Exception) -> bool:
     """Whether an error says that a store is there and does not let one in."""
     if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
         error = error.__cause__  # what fsspec makes of any answer of a web server
-    statuses = (getattr(error, name, None) for name in ("status", "status_code", "code"))
-    return isinstance(error, PermissionError) or any(status in (401, 403) for status in statuses)
+    # The first that there is: aiohttp warns of its ``code``.
+    names = (name for name in ("status", "status_code", "code") if name in dir(error))
+    status = getattr(error, next(names, ""), None)
+    return isinstance(error, PermissionError) or status in (401, 403)
 
 
 def refused(path: str) -> AccessError:
@@ -73,6 +75,9 @@ def plain_errors(path: str) -> Iterator[None]:
     except FileNotFoundError as error:
         if is_url(path) and is_refused(error):
             raise refused(path) from cause_of(error, path)
+        cause = error.__cause__  # fsspec makes the same of a web server that does not answer
+        if is_url(path) and isinstance(cause, OSError) and is_out_of_reach(cause):
+            raise UnreachableError(f"{path}: cannot be reached: {cause}") from cause_of(error, path)
         raise InputError(f"{path}: there is no such file") from cause_of(error, path)
     except IsADirectoryError as error:
         raise InputError(f"{path}: is a folder; a file is needed") from cause_of(error, path)
@@ -92,7 +97,7 @@ def plain_errors(path: str) -> Iterator[None]:
         if is_url(path) and is_refused(error):
             raise refused(path) from cause_of(error, path)
         if is_out_of_reach(error):
-            raise InputError(f"{path}: cannot be reached: {error}") from cause_of(error, path)
+            raise UnreachableError(f"{path}: cannot be reached: {error}") from cause_of(error, path)
         # bz2 has no error of its own.
         if isinstance(error, OSError) and "data stream" in str(error):
             raise InputError(

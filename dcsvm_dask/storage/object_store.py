@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import fsspec
 from zarr.storage import FsspecStore, WrapperStore
 
-from dcsvm_dask.errors import AccessError, InputError
+from dcsvm_dask.errors import AccessError, InputError, UnreachableError
 from dcsvm_dask.readers.files import is_out_of_reach, is_refused, refused
 from dcsvm_dask.readers.urls import check_place
 
@@ -39,8 +39,9 @@ def on_store(url: str, do: Callable[[Any, str], T]) -> T:
     Raises
     ------
     InputError
-        If the protocol is not opened, its package is not installed, or the store stays out of
-        reach; an `AccessError` if it does not let one in.
+        If the protocol is not opened or its package is not installed; an
+        `UnreachableError` if the store stays out of reach, an `AccessError` if it does not let
+        one in.
     """
     check_place(url)
     try:
@@ -57,7 +58,7 @@ def on_store(url: str, do: Callable[[Any, str], T]) -> T:
                 if is_refused(error):
                     raise refused(url) from error
                 if may_pass(error) or is_out_of_reach(error):
-                    raise InputError(f"{url}: cannot be reached: {error}") from error
+                    raise UnreachableError(f"{url}: cannot be reached: {error}") from error
                 raise
         time.sleep(pause)
 

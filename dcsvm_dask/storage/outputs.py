@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from dcsvm_dask.errors import AccessError, InputError
+from dcsvm_dask.errors import AccessError, InputError, UnreachableError
 from dcsvm_dask.storage.location import Location
 
 MARKS = {"run.json": "run", "dataset.json": "data set"}
@@ -68,6 +68,8 @@ def refuse_inside(place: Location, what: str = "out") -> None:
 def _is_there(mark: Location) -> bool:
     try:
         return mark.exists()
+    except UnreachableError:
+        raise
     except AccessError:  # of a folder above that somebody else owns
         return False
 

@@ -6,6 +6,7 @@ import contextlib
 import http.server
 import json
 import shutil
+import socket
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ import fsspec
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import AccessError, InputError
+from dcsvm_dask.errors import AccessError, InputError, UnreachableError
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.run import RunFolder
@@ -163,7 +164,8 @@ class Answers(http.server.BaseHTTPRequestHandler):
         known = path == "/plain/rows.csv" or (path == "/rows.csv" and query == "sig=SECRET")
         page = path.startswith("/pages/")
         body = CSV.encode() if known or path == "/pages/rows.csv" else b"<html>"
-        self.send_response(200 if known or page else 403)
+        absent = path.startswith("/absent/")
+        self.send_response(200 if known or page else 404 if absent else 403)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command == "GET":
@@ -212,3 +214,25 @@ def test_what_is_forbidden_is_said_to_be_so(path: str, server: str, tmp_path: Pa
         shown = "".join(traceback.format_exception(caught.value))
         assert "WRONG" not in shown
         assert "damaged" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "data.zarr"])
+def test_a_server_that_does_not_answer_is_said_to_be_out_of_reach(
+    name: str, tmp_path: Path, run: Path
+) -> None:
+    with socket.socket() as port:  # bound, but nobody listens
+        port.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{port.getsockname()[1]}/{name}"
+        calls: list[Callable[[], object]] = [
+            lambda: api.ingest(url, tmp_path / "x"),
+            lambda: api.train(url, tmp_path / "x"),
+            lambda: api.open_run(run).predict(url),
+        ]
+        for do in calls:
+            with pytest.raises(UnreachableError, match="cannot be reached: Cannot connect to host"):
+                do()
+
+
+def test_what_a_server_does_not_have_is_said_to_be_absent(server: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        api.ingest(f"{server}/absent/rows.csv", tmp_path / "x")
