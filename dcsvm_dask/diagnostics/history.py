@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcsvm_dask.storage.stage_id import (
+    BALANCE,
+    CHAINS,
+    LOOK,
+    MODEL,
+    PASS,
+    REFINE,
+    SCORE,
+    StageId,
+    scores_of,
+)
+
 MEASURED = {
     "objective": ("objective_estimate", "objective"),
     "gap": ("gap_estimate", "gap"),
@@ -14,7 +26,7 @@ MEASURED = {
     "objective_error": ("objective_error",),
     "gap_error": ("gap_error",),
 }
-ROUNDS = ("refine", "conquer", "balance")
+ROUNDS = (*CHAINS, BALANCE)
 
 
 def history(status: dict[str, Any]) -> list[dict[str, Any]]:
@@ -41,25 +53,26 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
     entries, elapsed = [], 0.0
     for name, record in stages.items():
         elapsed += status["stage_seconds"][name]
-        looked_at = name.replace("pass", "look") in stages and name.startswith("pass")
+        stage = StageId(name)
+        kind, number = stage.kind, stage.number
+        looked_at = kind == PASS and StageId.numbered(LOOK, number or 0) in stages
         # A model is made of a point that was measured, or its own stage has measured it.
-        remade = name.startswith("model") and ("source" in record or "objective" not in record)
-        if name.startswith("score") or remade or "support" not in record or looked_at:
+        remade = kind == MODEL and ("source" in record or "objective" not in record)
+        if kind == SCORE or remade or "support" not in record or looked_at:
             continue
-        scores = (stages.get(f"score-{scored}") for scored in (name, f"model-{name}"))
+        scores = (stages.get(scored) for scored in scores_of(name))
         score: dict[str, Any] = next((found for found in scores if found), {})
-        kind, _, number = name.partition("-")
         entry = {
             "stage": name,
-            "level": int(number) if kind == "level" else None,
-            "round": int(number) if kind in ROUNDS else None,
+            "level": number if stage.is_level else None,
+            "round": number if kind in ROUNDS else None,
             "time": record["began"] + record["seconds"],
             "seconds": status["stage_seconds"][name],
             "elapsed": elapsed,
         }
         for key, names in MEASURED.items():
             entry[key] = next((record[known] for known in names if known in record), None)
-        if kind == "refine":
+        if kind == REFINE:
             entry["gap"] = entry["violation"] = None
         entries.append({**entry, "accuracy": score.get("accuracy")})
     return entries

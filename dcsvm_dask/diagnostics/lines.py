@@ -24,6 +24,7 @@ from dcsvm_dask.runtime.events import (
 )
 from dcsvm_dask.steps.regime import is_smooth, is_sparse_in_support
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import COMMITTEE, LEVEL, MODEL, PASS, SCORE, StageId
 
 
 class Lines(Callback):
@@ -132,18 +133,19 @@ def describe(stage: str, record: Record) -> str:
     if stage == "subset":
         sizes = ", ".join(map(str, record["sizes"]))
         return f"machine of {sizes} random rows, support vectors {record['n_support']}"
-    if stage.startswith("level"):
+    kind_of_stage = StageId(stage).kind
+    if kind_of_stage == LEVEL:
         return (
             f"{record['blocks']} blocks solved, support vectors {record['support']}, objective "
             f"~ {record['objective_estimate']:.6g} +- {record['objective_error']:.2g}, "
             f"gap ~ {record['gap_estimate']:.3g}; {record['why']}"
         )
-    if stage.startswith("score"):
+    if kind_of_stage == SCORE:
         kind = {"early": "early prediction"}.get(record["mode"], record["mode"])
         return f"{kind}: accuracy {record['accuracy']:.4f} on {record['rows']} held-out rows"
-    if stage.startswith("committee"):
+    if kind_of_stage == COMMITTEE:
         return f"{record['blocks']} machines calibrated on {record['rows']} rows that they left out"
-    if stage.startswith("model"):
+    if kind_of_stage == MODEL:
         if "outputs" in record:
             return f"weights of {record['outputs']} features, {record['passes']} passes"
         objective = record.get("objective")
@@ -153,7 +155,7 @@ def describe(stage: str, record: Record) -> str:
         if record["folds"]:
             return f"{record['variables']} rows in {record['folds']} folds"
         return f"{record['held_out']} rows held out"
-    if stage == "exact" or stage.startswith("early-"):
+    if stage == "exact" or kind_of_stage == "early":
         how = "exact" if stage == "exact" or record["whole"] else "by blocks"
         unsolved = f"; {record['unsolved']} not solved" if record["unsolved"] else ""
         count = counted(record["candidates"], "candidate")
@@ -162,11 +164,11 @@ def describe(stage: str, record: Record) -> str:
         return f"{record['outputs']} features a row"
     if stage == "features":
         return f"features of {record['rows']} rows in {counted(record['parts'], 'part')}"
-    if stage.startswith(("grow", "fit")):
+    if kind_of_stage in ("grow", "fit"):
         left = record["decrement"]
         known = "" if left is None else f", Newton decrement {left:.2g}"
         return f"basis {record['support']}, objective {record['objective']:.6g}{known}"
-    if stage.startswith("pass"):
+    if kind_of_stage == PASS:
         below = ", ".join(map(str, record["support_by_layer"]))
         return f"{record['nodes']} machines, support vectors {below} from the leaves up"
     text = (

@@ -11,6 +11,7 @@ from dcsvm_dask.diagnostics.report.trials import trials
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.diagnostics.summary import state_of
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 Columns = tuple[tuple[str, Callable[[Any], str]], ...]
 
@@ -74,7 +75,7 @@ def _lines(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> str:
 def _figures(run: RunFolder) -> dict[str, Any]:
     found = status(run)
     model = found["stages"].get(found["model"], {})
-    score = found["stages"].get(f"score-{found['model']}", {})
+    score = found["stages"].get(StageId.about(SCORE, found["model"]), {})
     spent = (value for name, value in found["stage_seconds"].items() if "score" not in name)
     return {
         "run": run.place.name,

@@ -14,6 +14,7 @@ from dcsvm_dask.steps.held_out import SPLIT
 from dcsvm_dask.steps.search_blocks import SOLVE
 from dcsvm_dask.steps.search_scores import SCORES, Scores, accuracies, no_scores
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import read_state
 
 
@@ -113,8 +114,8 @@ def _is_one_block(run: RunFolder) -> bool:
 def _early(run: RunFolder, candidates: list[tuple[Kernel, float]]) -> Scores | None:
     """Return the early scores: of the last rung that is committed, and of tasks of the next one."""
     stages = sorted(
-        (stage for stage in run.stages() if stage.startswith(f"{EARLY}-")),
-        key=lambda stage: int(stage.split("-")[1]),
+        (stage for stage in map(StageId, run.stages()) if stage.kind == EARLY),
+        key=lambda stage: stage.number or 0,
     )
     found: Scores | None = None
     for stage in stages:

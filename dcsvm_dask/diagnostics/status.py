@@ -14,6 +14,7 @@ from dcsvm_dask.steps.choice import reached_model
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, LEVEL, MODEL, SCORE, StageId
 from dcsvm_dask.storage.state import read_state
 
 # Seconds without a node at work that still belong to a stage; the scheduler needs less.
@@ -61,7 +62,7 @@ def status(
     commits = {stage: found["commit"] for stage, found in nodes.items() if "commit" in found}
     order = sorted(commits, key=lambda stage: _order(stage, commits[stage]))
     left = state_now(run)
-    reached = [stage for stage in order if not stage.startswith(("score", "committee"))]
+    reached = [stage for stage in order if StageId(stage).kind not in (SCORE, COMMITTEE)]
     stage = left["stage"] if left["stage"] in commits else (reached[-1] if reached else None)
     last = {} if stage is None else commits[stage]
     work, stage_seconds = _work(nodes, str(last.get("source", stage))), _stage_seconds(nodes)
@@ -161,7 +162,8 @@ def read_plan(
 
 def phase_of(stage: str) -> str:
     """Return the phase that a stage belongs to: its name without a number but for levels."""
-    return stage if stage.startswith("level-") else stage.split("-")[0]
+    found = StageId(stage)
+    return stage if found.is_level else found.kind
 
 
 def read_nodes(run: RunFolder) -> dict[str, dict[str, Record]]:
@@ -180,10 +182,10 @@ def read_nodes(run: RunFolder) -> dict[str, dict[str, Record]]:
 
 
 def _level(order: list[str]) -> int | None:
-    if any(stage.startswith("model") for stage in order):
+    stages = [StageId(stage) for stage in order]
+    if any(stage.kind == MODEL for stage in stages):
         return 0
-    levels = [int(stage.removeprefix("level-")) for stage in order if stage.startswith("level-")]
-    return min(levels, default=None)
+    return min((stage.height for stage in stages if stage.is_level), default=None)
 
 
 def _work(nodes: dict[str, dict[str, Record]], last: str) -> dict[str, Any]:
@@ -191,7 +193,7 @@ def _work(nodes: dict[str, dict[str, Record]], last: str) -> dict[str, Any]:
     for stage, found in nodes.items():
         for name, record in found.items():
             # These commits only add up what their slots counted.
-            sums = name == "commit" and phase_of(stage).startswith(("level-", "balance"))
+            sums = name == "commit" and StageId(stage).kind in (LEVEL, BALANCE)
             if "kernel_values" not in record or sums:
                 continue
             values += record["kernel_values"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.diagnostics.numbers import duration
+from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 
 
 def summary(status: dict[str, Any]) -> str:
@@ -50,7 +51,7 @@ def is_exact(status: dict[str, Any]) -> bool:
 
     Or as near to it as its rounds went.
     """
-    return str(status["model"]).startswith("model-") and not status["approximates"]
+    return StageId(status["model"]).kind == MODEL and not status["approximates"]
 
 
 def state_of(status: dict[str, Any]) -> str:
@@ -93,6 +94,6 @@ def exact_line(status: dict[str, Any]) -> str:
         for name, form in figures
         if model.get(name) is not None
     ]
-    score = status["stages"].get(f"score-{status['model']}")
+    score = status["stages"].get(StageId.about(SCORE, status["model"]))
     accuracy = "" if score is None else f"accuracy {score['accuracy']:.4f} "
     return " ".join([f"exact: {accuracy}".rstrip(), *known, f"support vectors {model['support']}"])

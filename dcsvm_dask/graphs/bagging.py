@@ -18,8 +18,9 @@ from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.steps import bag
 from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.stage_id import MODEL, StageId
 
-STAGE = "model-bag"
+STAGE = StageId.about(MODEL, "bag")
 
 
 @dataclass(frozen=True)

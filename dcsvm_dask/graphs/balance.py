@@ -8,6 +8,7 @@ from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage, many, single
 from dcsvm_dask.graphs.sizes import level_slots
 from dcsvm_dask.steps import balance
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import BALANCE, StageId
 
 # y'alpha is nearly linear in the bias: more stages than these mean that it is not.
 MOST_STAGES = 4
@@ -40,7 +41,7 @@ def balanced(level: str, record: Record, tol: float) -> Generator[Graph, dict[st
 
 def balance_stage(level: str, number: int, previous: str, record: Record) -> Stage:
     """Return the stage that solves all blocks for the next bias."""
-    name, slots = f"balance-{number:03d}", level_slots(record["blocks"], record["rows"])
+    name, slots = StageId.numbered(BALANCE, number), level_slots(record["blocks"], record["rows"])
     layers = (
         many(
             "solve",

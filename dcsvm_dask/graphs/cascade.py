@@ -22,6 +22,7 @@ from dcsvm_dask.steps import cascade as steps
 from dcsvm_dask.steps import check as checking
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import LOOK, PASS, StageId
 
 # Passes before a cascade gives up; each lowers the objective, and few are needed.
 MOST_PASSES = 100
@@ -97,12 +98,14 @@ def cascade(settings: Settings, goals: Goals, shape: Shape) -> Method:
         if record["violation"] <= goals.tol:
             break
     converged = bool(record["violation"] <= goals.tol and record["tol"] <= goals.tol)
-    return (yield from finish_with(Reached(f"look-{number:03d}", record, converged), shape))
+    return (
+        yield from finish_with(Reached(StageId.numbered(LOOK, number), record, converged), shape)
+    )
 
 
 def pass_stage(settings: Settings, goals: Goals, number: int, previous: str | None) -> Stage:
     """Return the stage of one pass up the tree."""
-    options, name = Cascade(**settings.options), f"pass-{number:03d}"
+    options, name = Cascade(**settings.options), StageId.numbered(PASS, number)
     tol = INNER_FLOOR * goals.tol
     leaves = many(
         "leaf",
@@ -143,7 +146,7 @@ def pass_stage(settings: Settings, goals: Goals, number: int, previous: str | No
 
 def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> Stage:
     """Return the stage that computes f of all rows from what a pass came to."""
-    name, source = f"look-{number:03d}", f"pass-{number:03d}"
+    name, source = StageId.numbered(LOOK, number), StageId.numbered(PASS, number)
     parts = row_parts(shape.n_variables, settings.chunk_rows)
     layers = (
         many(

@@ -7,7 +7,6 @@ from dataclasses import replace
 from dcsvm_dask.graphs.dcsvm import (
     arrange_stage,
     bottom_stage,
-    level_name,
     level_stage,
     looked_at,
     merge_stage,
@@ -27,6 +26,7 @@ from dcsvm_dask.steps.probe import PROBE_CLUSTERS
 from dcsvm_dask.steps.problem import ARRANGE, PROBE
 from dcsvm_dask.steps.regime import is_sparse_in_support
 from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 # Kernel values of a machine, for its rows times its support vectors.
 WORK = 2.0
@@ -45,13 +45,13 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Method:
             arrange_stage(settings, shape),
             *looked_at(bottom_stage(settings, shape), goals, shape),
         ]
-        return Outcome(level_name(levels), converged=False)
+        return Outcome(StageId.level(levels), converged=False)
     local = False
     if levels or is_probed(settings, shape):
         local = promises(Measured.of((yield [probe_stage()])[PROBE]))
     if levels and (local or settings.levels_forced or goals.stop_at or goals.early):
         yield [arrange_stage(settings, shape)]
-        source = level_name(levels)
+        source = StageId.level(levels)
         bottom = (yield looked_at(bottom_stage(settings, shape), goals, shape))[source]
         pays = settings.levels_forced or (local and bottom["levels_pay"])
         upper = range(levels - 1, max(goals.stop_at, 1) - 1, -1) if pays else ()
@@ -61,7 +61,7 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Method:
                 for number in upper
                 for stage in looked_at(level_stage(settings, shape, number), goals, shape)
             ]
-            source = level_name(upper[-1])
+            source = StageId.level(upper[-1])
         if goals.stop_at:
             return Outcome(source, converged=False)
         # Machines of clusters that contradict each other are a worse start than none.
@@ -97,8 +97,8 @@ def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str |
         for number, machine in ordered
     )
     kind = steps.NAMES[settings.multiclass]
-    commit = single(COMMIT, steps.commit_machines, stage=f"model-{kind}")
-    return Stage(f"model-{kind}", (Layer(steps.SOLVE, nodes), commit), kind)
+    commit = single(COMMIT, steps.commit_machines, stage=StageId.about(MODEL, kind))
+    return Stage(StageId.about(MODEL, kind), (Layer(steps.SOLVE, nodes), commit), kind)
 
 
 def rows_of(machine: Machine, shape: Shape) -> int:
@@ -149,7 +149,7 @@ def _committing(sizes: Forecast, height: int) -> float:
 
 def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:
     """Return what a level's stage takes with all of its machines' coefficients."""
-    if not plan.stage.name.startswith("level"):
+    if not StageId(plan.stage.name).is_level:
         return plan
     settings, shape = sizes.settings, sizes.shape
     height = coefficient_rows(len(shape.class_rows), settings.multiclass)

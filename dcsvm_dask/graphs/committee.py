@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Stage, many, single
 from dcsvm_dask.steps import committee
+from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
 
 
 def committee_stage(level: Stage) -> Stage:
@@ -27,4 +28,4 @@ def committee_stage(level: Stage) -> Stage:
 
 def committee_name(level: str) -> str:
     """Return the name of the stage that calibrates a level."""
-    return f"committee-{level}"
+    return StageId.about(COMMITTEE, level)

@@ -9,6 +9,7 @@ from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage, many, single
 from dcsvm_dask.steps import check, rounds, scope
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import StageId
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +152,10 @@ def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
 
 def rounds_done(run: RunFolder) -> int:
     """Return how many rounds the longest chain of a run has committed."""
-    numbers = (stage.split("-") for stage in run.stages() if run.find(stage, COMMIT))
-    return max((int(n[1]) for n in numbers if n[0] in ("refine", "conquer")), default=0)
+    rounds = (StageId(stage).round for stage in run.stages() if run.find(stage, COMMIT))
+    return max((number for number in rounds if number is not None), default=0)
 
 
-def stage_name(chain: Chain, number: int) -> str:
+def stage_name(chain: Chain, number: int) -> StageId:
     """Return the name of a chain's stage."""
-    return f"{chain.name}-{number:03d}"
+    return StageId.numbered(chain.name, number)

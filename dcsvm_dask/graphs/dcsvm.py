@@ -34,6 +34,7 @@ from dcsvm_dask.steps.node import Step
 from dcsvm_dask.steps.problem import ARRANGE, PROBE
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 
 # Times the levels' tolerance: refinement need not be more exact than what the whole problem will
 # change about it.
@@ -50,7 +51,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
     if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
         bottom = looked_at(bottom_stage(settings, shape), goals, shape)
         yield [arrange_stage(settings, shape), *bottom]
-        return Outcome(level_name(levels), converged=False)
+        return Outcome(StageId.level(levels), converged=False)
     records = yield [probe_stage()]
     local = not records[PROBE]["smooth"]
     climbs = levels and (local or settings.levels_forced or goals.stop_at or goals.early)
@@ -64,7 +65,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
     yield [arrange_stage(settings, shape)]
     source: str | None = None
     if climbs:
-        source = level_name(levels)
+        source = StageId.level(levels)
         records = yield looked_at(bottom_stage(settings, shape), goals, shape)
         local = settings.levels_forced or (local and records[source]["levels_pay"])
         # Where upper levels do not pay, the bottom one is the early model that there is.
@@ -79,7 +80,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
                     for number in upper
                     for stage in looked_at(level_stage(settings, shape, number), goals, shape)
                 ]
-                source = level_name(last)
+                source = StageId.level(last)
             if goals.stop_at:
                 return Outcome(source, converged=False)
             if not records[source]["alone"]:
@@ -133,7 +134,7 @@ def chain_of(
 
 def finish_with(reached: Reached, shape: Shape) -> Generator[Graph, dict[str, Record], Outcome]:
     """Yield the stage that makes the model of the point that was reached."""
-    name = f"model-{reached.stage}"
+    name = StageId.about(MODEL, reached.stage)
     layers = (single(COMMIT, finish.commit_model, source=reached.stage),)
     yield scored(Stage(name, layers, "model"), shape)
     return Outcome(name, reached.converged)
@@ -160,12 +161,7 @@ def score_stage(source: Stage, *, committee: Stage | None = None) -> Stage:
     layers = (single(COMMIT, score.score_model, source=source.name, committee=how),)
     scored = committee or source
     # A label of its own: the dashboard's page of groups fails where groups of tasks form a circle.
-    return Stage(f"score-{scored.name}", layers, f"{scored.label}_score")
-
-
-def level_name(number: int) -> str:
-    """Return the name of a level's stage."""
-    return f"level-{number}"
+    return Stage(StageId.about(SCORE, scored.name), layers, f"{scored.label}_score")
 
 
 def probe_stage() -> Stage:
@@ -227,7 +223,7 @@ def level_steps(shape: Shape) -> tuple[Step, Step]:
 def bottom_stage(settings: Settings, shape: Shape) -> Stage:
     """Return the bottom level: the blocks that were arranged, solved from zero."""
     number = len(settings.clusters)
-    name, slots = level_name(number), level_slots(settings.clusters[0], shape.n_variables)
+    name, slots = StageId.level(number), level_slots(settings.clusters[0], shape.n_variables)
     solve_slot, commit = level_steps(shape)
     layers = (
         many(
@@ -246,7 +242,7 @@ def bottom_stage(settings: Settings, shape: Shape) -> Stage:
 
 def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
     """Return a level above the bottom: clustered anew on support vectors, solved warm."""
-    name, below = level_name(number), level_name(number + 1)
+    name, below = StageId.level(number), StageId.level(number + 1)
     n_clusters = settings.clusters[len(settings.clusters) - number]
     slots = level_slots(n_clusters, shape.n_variables)
     parts = row_parts(shape.n_variables, settings.chunk_rows)

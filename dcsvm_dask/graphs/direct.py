@@ -17,6 +17,7 @@ from dcsvm_dask.steps import direct
 from dcsvm_dask.steps.calibration import LEARNED_ROWS
 from dcsvm_dask.steps.node import Step
 from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 # Of LaSVM, measured. Steps for each row and pass; of the rows kept at the end, those that a step
 # meets on the average; the share of them whose kernel rows have to be cached so that few are made
@@ -131,7 +132,7 @@ def task_stage(settings: Settings, goals: Goals) -> Stage:
     """Return the stage of the one task."""
     options = KINDS[settings.method](**settings.options)
     layers = (single(COMMIT, options.step, **options.arguments(goals)),)
-    return Stage(f"model-{settings.method}", layers, settings.method)
+    return Stage(StageId.about(MODEL, settings.method), layers, settings.method)
 
 
 def _cache_bytes(sizes: Forecast, kept: float) -> float:

@@ -16,9 +16,10 @@ from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.steps import features, linear_machine
 from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.stage_id import StageId
 
 LOSSES = ("hinge", "squared_hinge")
-MODEL = "model-linear"
+MODEL = StageId.about("model", "linear")
 # Features of a task.
 PART_BYTES = 64 << 20
 # How often the pieces in which features are read are halved, at most, to fit a worker.

@@ -17,8 +17,9 @@ from dcsvm_dask.steps import greedy as steps
 from dcsvm_dask.steps import greedy_weights
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import StageId
 
-MODEL = "model-greedy"
+MODEL = StageId.about("model", "greedy")
 # Basis vectors of the first round, at most; each round after it has twice as many.
 FIRST = 128
 # Newton decrement relative to the objective that ends a round, and the last one; steps of each.
@@ -131,7 +132,7 @@ def grow_stage(
     rounds : list of str
         The rounds before.
     """
-    name, options = f"grow-{number:02d}", Greedy(**settings.options)
+    name, options = StageId.numbered("grow", number, digits=2), Greedy(**settings.options)
     choose = single(
         "choose",
         steps.choose_basis,

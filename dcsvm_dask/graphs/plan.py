@@ -14,6 +14,7 @@ from dcsvm_dask.graphs.stage_plan import StagePlan
 from dcsvm_dask.graphs.timing import Load, helping, makespan
 from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import StageId
 
 # Seconds that a layer takes until its last task has been told of, and that a task takes beside
 # its work; bytes that a process writes in a second.
@@ -106,7 +107,7 @@ class Plan:
                 }
                 for planned in self.stages
             },
-            "levels": sum(planned.stage.name.startswith("level-") for planned in self.stages),
+            "levels": sum(StageId(planned.stage.name).is_level for planned in self.stages),
             "worker_bytes": self.worker_bytes,
             "most_bytes": self.most_bytes(),
             "disk_bytes": self.disk_bytes,

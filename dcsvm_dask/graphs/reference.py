@@ -20,6 +20,7 @@ from dcsvm_dask.models.svc import require_sklearn
 from dcsvm_dask.steps import reference as steps
 from dcsvm_dask.steps.node import Step
 from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 LOSSES = ("hinge", "squared_hinge")
 # Of a core, for each pair of a row and a support vector: all that LIBSVM does, typically, and more
@@ -144,7 +145,7 @@ def reference_stage(settings: Settings, goals: Goals) -> Stage:
     """Return the stage of the one task."""
     arguments: dict[str, Any] = {**settings.options, "tol": goals.tol}
     layers = (single(COMMIT, KINDS[settings.method](**settings.options).step, **arguments),)
-    return Stage(f"model-{settings.method}", layers, settings.method)
+    return Stage(StageId.about(MODEL, settings.method), layers, settings.method)
 
 
 def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:

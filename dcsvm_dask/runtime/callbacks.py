@@ -24,6 +24,7 @@ from dcsvm_dask.runtime.events import (
     WorkerLost,
     WorkerSilent,
 )
+from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 
 class StopRun(Exception):  # noqa: N818 (what ends is no error)
@@ -70,7 +71,7 @@ class Callback:
         if isinstance(event, StageDone):
             if event.round is not None:
                 self.on_round(event)
-            if event.stage.startswith("score-"):
+            if StageId(event.stage).kind == SCORE:
                 self.on_score(event)
 
     def on_begin(self, event: RunBegins) -> None:

@@ -50,9 +50,10 @@ from dcsvm_dask.storage.outputs import refuse_inside
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.rows_read import stack_rows, take_rows
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import STATE, write_state
 
-STAGE = "model-compressed"
+STAGE = StageId.about("model", "compressed")
 SAMPLE = 8192
 MOST_SAMPLE = 65_536
 # Training rows at which smaller models are fitted.

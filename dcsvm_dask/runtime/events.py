@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import StageId
 
-ROUNDS = ("refine", "conquer")
 THIS_PROCESS = "this process"
 """What an event calls the process that carries the run where it has no address."""
 
@@ -146,8 +146,7 @@ class StageDone(Event):
     @property
     def round(self) -> int | None:
         """The number of the round of refinement or conquer that it is; None: it is none."""
-        name, _, number = self.stage.partition("-")
-        return int(number) if name in ROUNDS else None
+        return StageId(self.stage).round
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models.model import MODES
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import COMMITTEE, LEVEL, MODEL, StageId
 from dcsvm_dask.storage.state import read_state
 
 PRECISIONS = ("float32", "float64")
@@ -106,7 +107,7 @@ def choose_model(
         level = reached or levels[0]
     if level not in levels:
         raise InputError(f"level: level {level} of {run.place} is not committed; {_known(levels)}")
-    if mode == "committee" and run.find(f"committee-{models[level]}", "commit") is None:
+    if mode == "committee" and run.find(StageId.about(COMMITTEE, models[level]), "commit") is None:
         raise InputError(
             f"{run.place}: the machines of level {level} are not calibrated; "
             f"`dcsvm resume {run.place} --committee` does it"
@@ -132,10 +133,10 @@ def committed_models(run: RunFolder) -> dict[int, str]:
     models: dict[int, str] = {}
     left = read_state(run).get("stage")
     for stage in sorted(run.stages()):  # rounds have numbers of equal length
-        kind, _, number = stage.partition("-")
-        if kind not in ("model", "level") or run.find(stage, "commit") is None:
+        found = StageId(stage)
+        if found.kind not in (MODEL, LEVEL) or run.find(stage, "commit") is None:
             continue
-        level = 0 if kind == "model" else int(number)
+        level = found.height
         if models.get(level) != left or left is None:
             models[level] = stage
     return models

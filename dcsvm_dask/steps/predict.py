@@ -22,6 +22,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import MODEL, AnyModel, read_any
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,9 @@ def held_model(choice: Choice) -> AnyModel:
             run = RunFolder.open(choice.run_url)
             model = load_any(run, choice.stage)
             if choice.mode == "committee" and isinstance(model, Model):
-                committee = read_committee(run.node(f"committee-{choice.stage}", "commit"))
+                committee = read_committee(
+                    run.node(StageId.about(COMMITTEE, choice.stage), "commit")
+                )
                 model = replace(model, committee=committee)
             _held[key] = model
         return _held[key]

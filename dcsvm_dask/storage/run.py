@@ -24,7 +24,6 @@ under names of their own, and a commit is the one that the next owner's task wou
 from __future__ import annotations
 
 import math
-import re
 import uuid
 import zlib
 from dataclasses import dataclass, replace
@@ -38,6 +37,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.node import Attempt, Committed, checksum_of
 from dcsvm_dask.storage.recorded import RecordedPlace
+from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.versions import RESULT_VERSION
 
 FORMAT = "dcsvm-run-3"
@@ -45,9 +45,6 @@ FORMAT = "dcsvm-run-3"
 LEFT_BY_A_KILL = ("lock", ".run.json.")
 NOBODY = "000000-000000000000"
 """The name under which a folder is written that was opened without its lock."""
-
-_NO_STAGE = re.compile(r"(level|refine|balance|conquer|pass|look)-(?!\d+$)")
-"""Levels and rounds have numbers: what has none is no stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +273,7 @@ class RunFolder:
     def stages(self) -> list[str]:
         """Return the names of the stages that have begun, sorted; others' folders are left out."""
         names = (self.place / "stages").list()
-        return [name for name in names if not _NO_STAGE.match(name)]
+        return [name for name in names if StageId(name).is_possible]
 
     def release(self, stage: str, node: str) -> None:
         """Delete a node's arrays and keep its record: nobody needs them any more."""

@@ -19,6 +19,7 @@ from dcsvm_dask.diagnostics.progress.progress import (
     StageProgress,
 )
 from dcsvm_dask.diagnostics.tiles import Tile, tiles
+from dcsvm_dask.storage.stage_id import LEVEL, StageId
 
 Columns = dict[str, list[Any]]
 
@@ -54,7 +55,7 @@ class Band:
     def label(self) -> str:
         """Return its name and its size, a line each."""
         last = self.stages[-1]
-        if self.name.startswith("level"):
+        if last.kind == LEVEL:
             n = last.n_blocks or last.record.get("blocks", 0)
             return f"{self.name}\n{count(n)} blocks" if n else self.name
         rounds = sum(stage.state != WAITING for stage in self.stages)
@@ -65,11 +66,10 @@ def bands(progress: Progress) -> list[Band]:
     """Return the levels, the bottom one first, and above them the chains of rounds."""
     found: dict[str, Band] = {}
     for stage in progress.stages.values():
-        kind, _, number = stage.name.partition("-")
-        if kind == "level":
-            found[stage.name] = Band(f"level {number}", [stage])
-        elif kind in CHAINS:
-            found.setdefault(kind, Band(kind)).stages.append(stage)
+        if stage.kind == LEVEL:
+            found[stage.name] = Band(f"level {StageId(stage.name).height}", [stage])
+        elif stage.kind in CHAINS:
+            found.setdefault(stage.kind, Band(stage.kind)).stages.append(stage)
     levels = sorted((name for name in found if name not in CHAINS), key=_number, reverse=True)
     order = [*levels, *(kind for kind in CHAINS if kind in found)]
     begun = [name for name in order if any(stage.state != WAITING for stage in found[name].stages)]

@@ -9,8 +9,8 @@ from typing import Any
 from dcsvm_dask.diagnostics.dashboard.blocks import Columns
 from dcsvm_dask.diagnostics.dashboard.words import estimate_of, figure_of
 from dcsvm_dask.diagnostics.progress.progress import DONE, Progress, StageProgress
+from dcsvm_dask.storage.stage_id import CHAINS, LEVEL, MODEL, REFINE, SCORE, StageId
 
-ROUNDS = ("refine", "conquer")
 ROUNDING = 1e-12
 """Differences of objectives below this share of them say nothing."""
 LOG_ROOM = 0.1
@@ -29,7 +29,7 @@ def points(progress: Progress) -> Iterator[tuple[float, StageProgress]]:
         stage
         for stage in progress.stages.values()
         if stage.state == DONE
-        and not stage.name.startswith(("score", "model"))
+        and stage.kind not in (SCORE, MODEL)
         and ("objective_estimate" in stage.record or "gap" in stage.record)
     ]
     before = [stage for stage in measured if stage.resumed]
@@ -72,7 +72,7 @@ def gap_columns(progress: Progress) -> Columns:
     columns: Columns = {key: [] for key in (*POINT, "gap", "lower", "upper", "said")}
     for seconds, stage in points(progress):
         gap = stage.record.get("gap", stage.record.get("gap_estimate"))
-        if gap is None or not gap > 0 or stage.name.startswith("refine"):
+        if gap is None or not gap > 0 or stage.kind == REFINE:
             continue
         error = stage.record.get("gap_error", 0.0)
         said = estimate_of(gap, error)
@@ -102,8 +102,8 @@ def round_columns(progress: Progress) -> Columns:
     """
     columns: Columns = {key: [] for key in ("round", "stage", "chain", "violation", "moved")}
     for stage in progress.stages.values():
-        chain = stage.name.split("-")[0]
-        if chain not in ROUNDS or stage.state != DONE or "violation" not in stage.record:
+        chain = stage.kind
+        if chain not in CHAINS or stage.state != DONE or "violation" not in stage.record:
             continue
         columns["round"].append(len(columns["round"]))
         columns["stage"].append(stage.name)
@@ -117,11 +117,11 @@ def round_labels(stages: list[str]) -> dict[int, str]:
     """Return the numbers of some rounds as labels, a chain's first with its name below."""
     step, labels, before = -(-len(stages) // 10), dict[int, str](), ""
     for at, stage in enumerate(stages):
-        chain, _, number = stage.partition("-")
+        chain, number = StageId(stage).kind, StageId(stage).number
         if chain != before:
-            labels[at] = f"{int(number)}\n{chain}"
+            labels[at] = f"{number}\n{chain}"
         elif at % step == 0:
-            labels[at] = str(int(number))
+            labels[at] = str(number)
         before = chain
     return labels
 
@@ -130,10 +130,10 @@ def support_columns(progress: Progress) -> Columns:
     """Return free and bounded support vectors of each level, and of where the rounds are."""
     found: dict[str, tuple[int, int]] = {}
     for stage in progress.stages.values():
-        kind, _, number = stage.name.partition("-")
-        if stage.state != DONE or kind not in ("level", *ROUNDS) or "bounded" not in stage.record:
+        kind = stage.kind
+        if stage.state != DONE or kind not in (LEVEL, *CHAINS) or "bounded" not in stage.record:
             continue
-        name = f"level {number}" if kind == "level" else kind
+        name = f"level {StageId(stage.name).height}" if kind == LEVEL else kind
         found[name] = stage.record["support"], stage.record["bounded"]
     return {
         "name": list(found),

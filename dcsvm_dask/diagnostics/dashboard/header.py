@@ -11,6 +11,7 @@ from dcsvm_dask.diagnostics.lines import fault
 from dcsvm_dask.diagnostics.numbers import clock
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, Progress
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import CHAINS, LEVEL, SCORE
 
 MOST_FAULTS = 8
 
@@ -83,7 +84,7 @@ def stage_of(progress: Progress) -> str:
     """Return the stage that is under way, and how much of it is done."""
     for stage in progress.stages.values():
         if stage.state == RUNNING:
-            if stage.n_blocks and stage.name.startswith("level") and stage.solved:
+            if stage.n_blocks and stage.kind == LEVEL and stage.solved:
                 return f"{stage.name}, {count(stage.solved)} of {count(stage.n_blocks)} blocks"
             tasks = f", {stage.tasks_done} of {stage.tasks} tasks" if stage.tasks > 1 else ""
             return stage.name + tasks
@@ -96,9 +97,9 @@ def last_figures(progress: Progress) -> list[tuple[str, str]]:
     measured: Record = {}
     accuracy: float | None = None
     for stage in progress.stages.values():
-        if stage.name.startswith("score") and stage.record:
+        if stage.kind == SCORE and stage.record:
             accuracy = stage.record.get("accuracy")
-        elif stage.state == DONE and stage.name.startswith(("level", "refine", "conquer")):
+        elif stage.state == DONE and stage.kind in (LEVEL, *CHAINS):
             measured = stage.record
     found = []
     if measured:

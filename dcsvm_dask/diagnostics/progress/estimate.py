@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dcsvm_dask.diagnostics.progress.foreseen import MAYBE, correction, rounds_left, stage_left
 from dcsvm_dask.diagnostics.progress.stage import DONE, WAITING, StageProgress
 from dcsvm_dask.graphs.forecast import support_share
-from dcsvm_dask.runtime.events import ROUNDS
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import CHAINS, StageId
 
 LAST_ROUNDS = 10
 """Rounds that tell how others will go; there may be hundreds."""
@@ -30,8 +30,8 @@ class Estimate:
         """Return the seconds that are left of the run; None: nobody knows."""
         if not self.plan:
             return None
-        single = sum(self._ahead(stage) for stage in self.stages if stage.kind not in ROUNDS)
-        return single + sum(self.chain(kind) or 0.0 for kind in ROUNDS) + self._scoring()
+        single = sum(self._ahead(stage) for stage in self.stages if stage.kind not in CHAINS)
+        return single + sum(self.chain(kind) or 0.0 for kind in CHAINS) + self._scoring()
 
     def chain(self, kind: str) -> float | None:
         """Return the seconds that are left of a chain of rounds; None: nobody knows."""
@@ -52,7 +52,7 @@ class Estimate:
             return self.stage(stage) or 0.0
         maybe = stage.kind == "refine" or "improve" in stage.layers
         times = MAYBE * stage.times if maybe else stage.times
-        if stage.kind in ROUNDS:
+        if stage.kind in CHAINS:
             times *= self._support_beside_plan()
         return times * stage.planned * correction(self._telling(), stage.kind, self.now)
 
@@ -62,7 +62,7 @@ class Estimate:
         chain = [stage for stage in begun if stage.kind == kind]
         if not chain or begun[-1].kind != kind:  # it has not begun, or it has ended
             return 0.0
-        planned = [of for name, of in self.plan["stages"].items() if name.startswith(kind)]
+        planned = [of for name, of in self.plan["stages"].items() if StageId(name).kind == kind]
         alone = any(stage.record.get("alone") for stage in begun)
         rounds = rounds_left(chain, 0 if alone else sum(of["times"] for of in planned[1:]))
         took = [stage.seconds(self.now) for stage in chain[1:] if stage.state == DONE][-3:]
@@ -97,7 +97,7 @@ class Estimate:
         """Return the stages that tell how others will go: of rounds the last ones."""
         found, rounds = [], 0
         for stage in reversed(self.stages):
-            rounds += stage.kind in ROUNDS
-            if stage.kind not in ROUNDS or rounds <= LAST_ROUNDS:
+            rounds += stage.kind in CHAINS
+            if stage.kind not in CHAINS or rounds <= LAST_ROUNDS:
                 found.append(stage)
         return found

@@ -19,7 +19,6 @@ from dcsvm_dask.diagnostics.progress.stage import (
 from dcsvm_dask.graphs.graph import COMMIT
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
-    ROUNDS,
     Advanced,
     BlocksBegin,
     BlockSolved,
@@ -34,6 +33,7 @@ from dcsvm_dask.runtime.events import (
     WorkerLost,
 )
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import BALANCE, CHAINS, LEVEL, StageId
 
 __all__ = ["DONE", "RUNNING", "WAITING", "Block", "Progress", "StageProgress"]
 
@@ -134,7 +134,7 @@ class Progress(Callback):
             stage.began, stage.done = event.time, dict(stage.layers)
         if event.record.get("alone"):  # blocks that never meet need no rounds
             for other in self.stages.values():
-                other.times = 0 if other.kind in ROUNDS and other.times > 1 else other.times
+                other.times = 0 if other.kind in CHAINS and other.times > 1 else other.times
             self._forget("refine")
 
     def on_fault(self, event: Fault) -> None:
@@ -204,7 +204,7 @@ class Progress(Callback):
         begun = [stage for stage in self.stages.values() if stage.state != WAITING]
         passed = [IN_TURN.index(stage.kind) for stage in begun if stage.kind in IN_TURN]
         last = max(passed, default=-1)
-        chains = {stage.kind for stage in begun} & {*ROUNDS}
+        chains = {stage.kind for stage in begun} & {*CHAINS}
         names = {stage.name for stage in begun}
         planned = list(self.plan.get("stages", ()))
         latest = max((i for i, name in enumerate(planned) if name in names), default=0)
@@ -235,4 +235,4 @@ class Progress(Callback):
 
 def adds_up(stage: str, node: str) -> bool:
     """Whether a node's kernel values are the sum of those that other nodes counted."""
-    return node == COMMIT and stage.startswith(("level-", "balance"))
+    return node == COMMIT and StageId(stage).kind in (LEVEL, BALANCE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import StageId
 
 WAITING, RUNNING, DONE = "waiting", "running", "done"
 SOLVE = "solve"
@@ -97,7 +98,7 @@ class StageProgress:
     @property
     def kind(self) -> str:
         """Its name without a number: arrange, level, refine, conquer, model, score, ..."""
-        return self.name.split("-")[0]
+        return StageId(self.name).kind
 
     @property
     def tasks(self) -> int:

@@ -12,6 +12,7 @@ from dcsvm_dask.graphs.methods import options_of
 from dcsvm_dask.graphs.search import BLOCK_ROWS, OF_KERNEL, Search
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, usual_set_cap
+from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 NAME_VALUE = ("name", "value")
 # What `train` takes where nothing is said.
@@ -26,7 +27,7 @@ def summary(records: Records) -> Table:
     processes.
     """
     status = records.status
-    accuracy = records.commits.get(f"score-{status['model']}", {}).get("accuracy")
+    accuracy = records.commits.get(StageId.about(SCORE, status["model"]), {}).get("accuracy")
     begins = [e for entries in records.journal for e in entries if e["event"] == "RunBegins"]
     found = {
         "state": status["state"],
@@ -123,7 +124,7 @@ def data_set(records: Records) -> Table:
         found["repeats merged"] = arrange["rows"] - arrange["variables"]
         found["variables"] = arrange["variables"]
     found["held out"] = records.run.header.get("holdout") or "no rows"
-    scored = [c["rows"] for stage, c in records.commits.items() if stage.startswith("score-")]
+    scored = [c["rows"] for stage, c in records.commits.items() if StageId(stage).kind == SCORE]
     if scored:
         found["held-out rows scored"] = scored[-1]
     found["fingerprint"] = records.run.header["data"]["fingerprint"]

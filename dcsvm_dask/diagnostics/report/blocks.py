@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from dcsvm_dask.diagnostics.report.records import LEVEL, Records, level_of
+from dcsvm_dask.diagnostics.report.records import Records, levels_of
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.steps.solve import EACH
+from dcsvm_dask.storage.stage_id import StageId
 
 COLUMNS = ("level", "block", *EACH, "worker")
 
@@ -18,12 +19,12 @@ def blocks(records: Records) -> Table:
     ``objective`` and ``violation`` are those of the block's own problem. Levels that are under way
     are told of as far as their tasks are committed.
     """
-    stages = sorted((s for s in records.nodes if s.startswith(LEVEL)), key=level_of, reverse=True)
+    stages = levels_of(records.nodes)
     rows: list[dict[str, Any]] = []
     for stage in stages:
         of_level = [
             {
-                "level": level_of(stage),
+                "level": StageId(stage).height,
                 "block": block,
                 "worker": record["host"],
                 **{key: values[i] for key, values in record["each"].items()},

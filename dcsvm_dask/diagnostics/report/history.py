@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dcsvm_dask.diagnostics.history import history as measured
-from dcsvm_dask.diagnostics.report.records import LEVEL, Records, level_of, round_of
+from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
 
 COLUMNS = (
@@ -34,10 +34,8 @@ def history(records: Records) -> Table:
     rows = []
     for entry in measured(records.status):
         stage = entry["stage"]
-        record, level = records.commits[stage], stage.startswith(LEVEL)
+        record = records.commits[stage]
         about = {
-            "level": level_of(stage) if level else None,
-            "round": round_of(stage),
             "time": records.committed_at(stage),
             "objective_error": record.get("objective_error"),
             "gap_error": record.get("gap_error"),

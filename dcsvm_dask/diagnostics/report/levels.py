@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from dcsvm_dask.diagnostics.report.records import Records, layer_of, level_of
+from dcsvm_dask.diagnostics.report.records import Records, layer_of
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.diagnostics.status import wall_seconds
 from dcsvm_dask.steps.problem import ARRANGE
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 TRAINING = ("solve", "commit")
 """Layers of a level that are not clustering."""
@@ -52,7 +53,7 @@ def levels(records: Records) -> Table:
 
 
 def _level(records: Records, stage: str) -> dict[str, Any]:
-    commit, nodes, number = records.commits[stage], records.nodes[stage], level_of(stage)
+    commit, nodes, number = records.commits[stage], records.nodes[stage], StageId(stage).height
     table_nodes = nodes if "cluster" in nodes else records.nodes.get(ARRANGE, {})
     choice: Record = table_nodes.get("cluster", {}).get("choice", {})
     clusters = records.settings["clusters"]
@@ -76,7 +77,7 @@ def _level(records: Records, stage: str) -> dict[str, Any]:
         "gap": commit.get("gap_estimate"),
         "gap_error": commit.get("gap_error"),
         "violation": commit["violation"],
-        "accuracy": records.commits.get(f"score-{stage}", {}).get("accuracy"),
+        "accuracy": records.commits.get(StageId.about(SCORE, stage), {}).get("accuracy"),
         "clustering": choice.get("chosen"),
         "rule": choice.get("reason"),
         "clustering_seconds": wall_seconds(clustering),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.diagnostics.report.demand import kept, rows_for
-from dcsvm_dask.diagnostics.report.records import LEVEL, Records, level_of
+from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.kernels import Rows
@@ -20,6 +20,7 @@ from dcsvm_dask.steps.committee import read_committee
 from dcsvm_dask.steps.predict import decide_by, load_any
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
 
 MOST_ROWS = 2000
 WARM_UP_ROWS = 16
@@ -44,9 +45,9 @@ def prediction_modes(records: Records, *, compute: bool = False) -> Table:
         node = records.run.find(stage, "commit")
         if node is None or node.released:
             continue
-        level = level_of(stage) if stage.startswith(LEVEL) else 0
+        level = StageId(stage).height
 
-        calibrated = records.run.find(f"committee-{stage}", "commit")
+        calibrated = records.run.find(StageId.about(COMMITTEE, stage), "commit")
 
         def measured(
             stage: str = stage, level: int = level, calibrated: Committed | None = calibrated

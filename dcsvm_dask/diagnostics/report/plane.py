@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dcsvm_dask.diagnostics.report.demand import kept, rows_for
-from dcsvm_dask.diagnostics.report.records import LEVEL, Records, level_of
+from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.steps.predict import load_model
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.stage_id import StageId
 
 MOST_ROWS = 3000
 GRID = 72
@@ -74,7 +75,7 @@ def _make(records: Records, data: DataSet, stages: list[str]) -> dict[str, Any]:
     models = []
     for stage in stages:
         model = load_model(records.run, stage)
-        level = level_of(stage) if stage.startswith(LEVEL) else 0
+        level = StageId(stage).height
         cost = model.n_support if not level else model.n_support // max(1, model.n_blocks)
         size = int(min(GRID, rows_for(cost, GRID * GRID) ** 0.5))
         ticks = [np.linspace(a, b, size) for a, b in zip(low, high, strict=True)]

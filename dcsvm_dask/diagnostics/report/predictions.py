@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.diagnostics.report.curves import Curve, precision_recall, roc, thinned
-from dcsvm_dask.diagnostics.report.records import LEVEL, Records, level_of
+from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
+from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 Codes = NDArray[np.integer[Any]]
 
@@ -60,14 +61,15 @@ def scored(records: Records) -> list[Scored]:
     """Return what the scores of a run hold, the bottom level first and the exact model last."""
     found = []
     for stage, commit in records.commits.items():
-        node = records.run.find(stage, "commit") if stage.startswith("score-") else None
+        scores = StageId(stage).kind == SCORE
+        node = records.run.find(stage, "commit") if scores else None
         if node is None or node.released:
             continue
         source = commit["source"]
-        level = level_of(source) if source.startswith(LEVEL) else 0
+        level = StageId(source).height
         if not level and source != records.status["model"]:
             continue  # an exact model that a later one has replaced
-        made = stage.removeprefix("score-")
+        made = StageId(stage).subject
         decision = None
         if "decision/zarr.json" in node.keys:
             decision = node.read("decision")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,7 @@ from dcsvm_dask.runtime.journal import read_journal
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
-
-LEVEL = "level-"
+from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,7 @@ class Records:
     @property
     def levels(self) -> list[str]:
         """Stages of the levels that are committed, the bottom one first."""
-        found = [stage for stage in self.commits if stage.startswith(LEVEL)]
-        return sorted(found, key=level_of, reverse=True)
+        return levels_of(self.commits)
 
     @property
     def best(self) -> Record | None:
@@ -83,7 +82,7 @@ class Records:
         Of whatever machine: no feasible one is below the best.
         """
         model = str(self.status["model"])
-        record = self.commits.get(model, {}) if model.startswith("model-") else {}
+        record = self.commits.get(model, {}) if StageId(model).kind == MODEL else {}
         return None if record.get("sampled") else record.get("objective")
 
     def committed_at(self, stage: str) -> float:
@@ -123,15 +122,10 @@ def read_records(run: RunFolder) -> Records:
     return Records(run, found, nodes, journal, plan, data, notes, Clock.of(nodes, journal))
 
 
-def level_of(stage: str) -> int:
-    """Return the number of a level's stage."""
-    return int(stage.removeprefix(LEVEL))
-
-
-def round_of(stage: str) -> int | None:
-    """Return the number of a round's stage; None: it is none."""
-    name, _, number = stage.partition("-")
-    return int(number) if name in ("refine", "conquer", "balance") and number else None
+def levels_of(stages: Iterable[str]) -> list[str]:
+    """Return the levels among some stages, the bottom one first."""
+    levels = (stage for stage in stages if StageId(stage).is_level)
+    return sorted(levels, key=lambda stage: StageId(stage).height, reverse=True)
 
 
 def layer_of(node: str) -> str:

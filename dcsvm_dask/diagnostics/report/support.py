@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.diagnostics.report.records import Records, level_of
+from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.stage_id import StageId
 
 SLICE = 1 << 20
 """Variables in memory at a time."""
@@ -35,7 +36,7 @@ def support(records: Records) -> Table:
         mine, theirs, common = overlap(level, final)
         rows.append(
             {
-                "level": level_of(stage),
+                "level": StageId(stage).height,
                 "time": records.committed_at(stage),
                 "n_support": mine,
                 "common": common,

@@ -11,6 +11,7 @@ from dcsvm_dask.diagnostics.report.comparison import names, problem_of
 from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.support import support
 from dcsvm_dask.diagnostics.report.table import Table, rows_of, table
+from dcsvm_dask.storage.stage_id import StageId
 
 COLUMNS = ("run", "stage", "time", "n_support", "precision", "recall")
 
@@ -33,7 +34,7 @@ def support_compared(runs: list[Records]) -> Table:
     rows: list[dict[str, Any]] = []
     for name, records in zip(names(runs), runs, strict=True):
         rows.extend(
-            {"run": name, "stage": f"level-{level['level']}", **level}
+            {"run": name, "stage": StageId.level(level["level"]), **level}
             for level in rows_of(support(records))
         )
         _, truth = truths.get(problem_of(records), (0.0, None))

@@ -8,6 +8,7 @@ from typing import Any
 from dcsvm_dask.diagnostics.report.records import Records, layer_of
 from dcsvm_dask.diagnostics.report.table import Table, rows_of, table
 from dcsvm_dask.diagnostics.status import phase_of
+from dcsvm_dask.storage.stage_id import BALANCE, LEVEL, StageId
 
 COLUMNS = (
     "stage",
@@ -38,7 +39,7 @@ def tasks(records: Records) -> Table:
             about = {"stage": stage, "step": step_of(stage, node), "task": node}
             began = {"worker": record["host"], "began": records.clock(record["began"])}
             # Commits of levels only add up what their tasks counted.
-            total = node == "commit" and phase_of(stage).startswith(("level-", "balance"))
+            total = node == "commit" and StageId(stage).kind in (LEVEL, BALANCE)
             values = record.get("estimate_kernel_values" if total else "kernel_values")
             rows.append({**record, **about, **began, "kernel_values": values})
     return table(COLUMNS, sorted(rows, key=lambda row: row["began"]))

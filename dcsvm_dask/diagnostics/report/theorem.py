@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dcsvm_dask.diagnostics.report.between import between
-from dcsvm_dask.diagnostics.report.records import Records, level_of
+from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.storage.stage_id import StageId
 
 COLUMNS = (
     "level",
@@ -34,7 +35,7 @@ def theorem(records: Records, *, compute: bool = False) -> Table:
     rows = []
     for stage in records.levels:
         commit = records.commits[stage]
-        row = {"level": level_of(stage)} | {
+        row = {"level": StageId(stage).height} | {
             key: commit.get(key) for key in ("D", "D_error", "D_share")
         }
         if without is None and row["D"] is not None:

@@ -12,6 +12,7 @@ from dcsvm_dask.graphs.methods import approximation
 from dcsvm_dask.models.model import LEVEL_MODES
 from dcsvm_dask.steps.choice import Choice, choose_model, committed_models
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
 
 COLUMNS = (
     "level",
@@ -60,7 +61,7 @@ def _choices(run: RunFolder, modes: Sequence[str]) -> Iterator[tuple[Choice, lis
         for mode in modes if level else (None,):
             made_from = [holdout]
             if mode == "committee":
-                calibrated = run.find(f"committee-{models[level]}", "commit")
+                calibrated = run.find(StageId.about(COMMITTEE, models[level]), "commit")
                 if calibrated is None:
                     continue
                 made_from.append(calibrated.attempt)

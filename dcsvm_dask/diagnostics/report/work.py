@@ -8,6 +8,7 @@ from typing import Any
 from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, rows_of, table
 from dcsvm_dask.diagnostics.report.tasks import tasks
+from dcsvm_dask.storage.stage_id import BALANCE, CHAINS, MODEL, SCORE, StageId
 
 COLUMNS = (
     "stage",
@@ -107,7 +108,5 @@ def _planned(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _group(stage: str) -> str:
-    name, _, number = stage.partition("-")
-    if name in ("refine", "conquer", "balance") and number:
-        return name
-    return "model" if name == "model" else "score" if name == "score" else stage
+    kind = StageId(stage).kind
+    return kind if kind in (*CHAINS, BALANCE, MODEL, SCORE) else stage

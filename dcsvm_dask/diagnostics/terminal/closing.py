@@ -11,6 +11,7 @@ from dcsvm_dask.diagnostics.summary import is_exact, state_of
 from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 REPORT = "report.html"
 
@@ -78,7 +79,7 @@ def _state(status: dict[str, Any]) -> str:
 def _model(status: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the best model's figures."""
     name, exact = status["model"], is_exact(status)
-    record, score = status["stages"][name], status["stages"].get(f"score-{name}")
+    record, score = status["stages"][name], status["stages"].get(StageId.about(SCORE, name))
     kind = "exact" if exact else f"early prediction by {name}"
     if status["approximates"]:
         kind = str(status["method"])

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dcsvm_dask.diagnostics.numbers import aligned, brief, clock, decimals_of
-from dcsvm_dask.runtime.events import ROUNDS
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import CHAINS, LEVEL, LOOK, REFINE, StageId
 
 LEFT = "<"
 RIGHT = ">"
@@ -42,7 +42,7 @@ NEEDLESS = ("error", "time", "violation", "gap", "accuracy")
 
 def is_point(stage: str) -> bool:
     """Whether a stage's commit measures the whole problem."""
-    return stage.split("-")[0] in ("level", "look", "grow", "fit", *ROUNDS)
+    return StageId(stage).kind in (LEVEL, LOOK, "grow", "fit", *CHAINS)
 
 
 def figures(seconds: float, stage: str, record: Record, accuracy: float | None) -> dict[str, str]:
@@ -64,11 +64,11 @@ def figures(seconds: float, stage: str, record: Record, accuracy: float | None) 
     }
     if not exact:
         found["error"] = "+-" + brief(record["objective_error"])
-    if stage.startswith("refine"):
+    if StageId(stage).kind == REFINE:
         gap = None
     if gap is not None:
         found["gap"] = ("" if exact else "~") + brief(gap)
-    if not at_level and "violation" in record and not stage.startswith("refine"):
+    if not at_level and "violation" in record and StageId(stage).kind != REFINE:
         found["violation"] = f"{record['violation']:.1e}"
     if accuracy is not None:
         found["accuracy"] = f"{accuracy:.4f}"

@@ -28,6 +28,7 @@ from dcsvm_dask.runtime.events import (
     StageBegins,
     StageDone,
 )
+from dcsvm_dask.storage.stage_id import COMMITTEE, MODEL, SCORE, StageId, scores_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -104,13 +105,13 @@ class Terminal(Callback):
         if is_point(event.stage):
             self._tell_held()
             self._held = event
-        elif event.stage.startswith("score-") and self._held is not None:
+        elif StageId(event.stage).kind == SCORE and self._held is not None:
             self._tell_held(event.record["accuracy"])
-        elif not event.resumed and not event.stage.startswith("model-"):
-            about = event.stage
-            if "committee" in about:  # of which level, rather than what describes it anyway
-                about = about[about.index("level") :]
-            self._sentence(event, about, describe(event.stage, event.record))
+        elif not event.resumed and StageId(event.stage).kind != MODEL:
+            stage = StageId(event.stage)
+            # Of a committee its level, rather than what describes it anyway.
+            about = stage.origin if COMMITTEE in (stage.kind, stage.subject.kind) else stage
+            self._sentence(event, about, describe(stage, event.record))
 
     def on_fault(self, event: Fault) -> None:
         """Print what went wrong."""
@@ -218,7 +219,7 @@ class Terminal(Callback):
 
 def ending_in_score(stage: str) -> tuple[str, ...]:
     """Return the stages after which a point has its accuracy."""
-    return f"model-{stage}", f"score-{stage}", f"score-model-{stage}"
+    return StageId.about(MODEL, stage), *scores_of(stage)
 
 
 def kernel_text(kernel: dict[str, Any]) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from dcsvm_dask.diagnostics.numbers import brief, counted
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
 from dcsvm_dask.diagnostics.progress.stage import SOLVE
-from dcsvm_dask.runtime.events import ROUNDS, Advanced
+from dcsvm_dask.runtime.events import Advanced
+from dcsvm_dask.storage.stage_id import ABOUT, CHAINS, StageId
 
 STOPPED = "stopped"
 
@@ -35,18 +36,18 @@ def rows(progress: Progress, now: float) -> list[Row]:
 
 def _rows(progress: Progress, now: float) -> Iterator[Row]:
     chains: dict[str, list[StageProgress]] = {}
-    scoring = {scored(s.name) for s in _of(progress, "score") if s.state == RUNNING}
-    calibrated = {
-        s.name.removeprefix("committee-"): s
-        for s in _of(progress, "committee")
-        if s.state == RUNNING
+    scoring: set[str] = {
+        StageId(s.name).origin for s in _of(progress, "score") if s.state == RUNNING
+    }
+    calibrated: dict[str, StageProgress] = {
+        StageId(s.name).subject: s for s in _of(progress, "committee") if s.state == RUNNING
     }
     for stage in progress.stages.values():
-        if stage.kind in ROUNDS:
+        if stage.kind in CHAINS:
             chains.setdefault(stage.kind, []).append(stage)
     shown = set()
     for stage in progress.stages.values():
-        if stage.kind in ("score", "model", "committee"):
+        if stage.kind in ABOUT:
             continue
         if stage.name in calibrated:
             found = _of_stage(progress, calibrated[stage.name], now, scoring=False)
@@ -57,11 +58,6 @@ def _rows(progress: Progress, now: float) -> Iterator[Row]:
             shown.add(stage.kind)
             yield _of_chain(progress, chains[stage.kind], now)
     yield from _of_model(progress, now, scoring)
-
-
-def scored(stage: str) -> str:
-    """Return the stage whose model a stage scores."""
-    return stage.removeprefix("score-").removeprefix("committee-")
 
 
 def _of_stage(progress: Progress, stage: StageProgress, now: float, *, scoring: bool) -> Row:
@@ -83,7 +79,7 @@ def _of_chain(progress: Progress, chain: list[StageProgress], now: float) -> Row
     last = begun[-1]
     mine = [stage for stage in begun if not stage.resumed]
     seconds = sum(stage.seconds(now) for stage in mine) if mine else None
-    number = int(last.name.rpartition("-")[2])
+    number = StageId(last.name).number or 0
     latest = [stage for stage in progress.stages.values() if stage.state != WAITING][-1]
     if last.state == DONE and (last is not latest or progress.ending is not None):
         rounds = counted(number, "round") if number else "checked"
@@ -104,7 +100,7 @@ def _of_model(progress: Progress, now: float, scoring: set[str]) -> Iterator[Row
             yield Row("model", WAITING, 0.0, "", None, None)
         return
     model = models[-1]
-    scores = [s for s in _of(progress, "score") if s.name == f"score-{model.name}"]
+    scores = [s for s in _of(progress, "score") if StageId(s.name).subject == model.name]
     last = scores[-1] if scores else model
     seconds = None if model.resumed else sum(s.seconds(now) for s in (model, *scores))
     count = "scoring" if model.name in scoring else ""
