@@ -30,7 +30,7 @@ from zarr.storage import WrapperStore
 import dcsvm_dask.api as dcsvm
 from benchmarks.runs import write
 from dcsvm_dask.graphs.dcsvm import arrange_stage
-from dcsvm_dask.graphs.graph import Graph, Method
+from dcsvm_dask.graphs.graph import Graph, Stages
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import StopRun
@@ -108,7 +108,7 @@ def arrange(
     run = RunFolder.create(Location.of(place), header) if run is None else run
     stage = arrange_stage(settings, shape, parts)
 
-    def method() -> Method:
+    def method() -> Stages:
         graph: Graph = [stage]
         yield graph
         raise StopRun  # at the end of a run its arranged rows are deleted

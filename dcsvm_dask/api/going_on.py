@@ -87,7 +87,7 @@ def go_on(
             f"{folder.place}: was begun with other data than {dataset.url} holds now "
             "(the fingerprints differ); train a new run"
         )
-    seen = seen_by(dataset, settings.method, settings.options, settings.seed)
+    seen = seen_by(dataset, settings.options, settings.seed)
     if shape != shape_of(seen, folder.header.get("holdout") is not None):
         raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
     say = Announcer(folder.place.url, follow).say

@@ -217,12 +217,14 @@ def plan_on(
         check_room(execution, planned, None, workers.memory)
     except InputError as error:
         said(f"`train` refuses it: {error}")
-    if PROBE not in [stage.name for stage in planned.graph()]:
+    probe = next((stage for stage in planned.graph() if stage.name == PROBE), None)
+    if probe is None:
         return planned
+    how = probe.layers[0].nodes[0].arguments
     warm_up(lambda: said("compiling (about half a minute, once), then kernel values are timed"))
     with threadpool_limits(1):  # as on workers
-        seen = seen_by(dataset, settings.method, settings.options, settings.seed)
-        measured = Measured.of(probe_rows(settings, seen, seen.rows))
+        seen = seen_by(dataset, settings.options, settings.seed)
+        measured = Measured.of(probe_rows(settings, seen, seen.rows, **how))
     measured = replace(measured, process_bytes=TYPICAL.process_bytes)  # this is no worker
     return make_plan(settings, goals, shape, measured)
 

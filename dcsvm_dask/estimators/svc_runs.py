@@ -20,6 +20,7 @@ from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
 from dcsvm_dask.steps.problem import settings_of
+from dcsvm_dask.steps.settings import DEFAULT_METHOD
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array
@@ -117,7 +118,7 @@ def restored(kind: type[Any], run: Any) -> Any:
     """Return the `DCSVC` that a run has trained; see `DCSVC.from_run`."""
     folder = RunFolder.open(Location.of(run))
     settings = settings_of(folder)
-    if settings.method != "dcsvm":
+    if settings.method != DEFAULT_METHOD:
         raise InputError(f"run: {folder.place} is one of method {settings.method}, not dcsvm.")
     data = DataSet.open(folder.header["data"]["url"])
     labels = label_array(data.classes)

@@ -11,7 +11,8 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.graphs.dcsvm import merge_stage, scored
 from dcsvm_dask.graphs.forecast import Forecast, largest
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, many, single
+from dcsvm_dask.graphs.graph import COMMIT, Outcome, Stage, Stages, many, single
+from dcsvm_dask.graphs.method import Method
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.sizes import level_slots
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
@@ -54,12 +55,12 @@ class Bagging(Options):
         check(not alone, "members", self.members, "at least 2 for a committee: one sees all rows")
 
 
-def bagging(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def bagging(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graph of a bag of machines."""
     return (yield from bag_of(Bagging(**settings.options), goals, shape))
 
 
-def bag_of(options: Bagging, goals: Goals, shape: Shape) -> Method:
+def bag_of(options: Bagging, goals: Goals, shape: Shape) -> Stages:
     """Yield the graph of a bag."""
     records = yield [merge_stage(), *scored(bag_stage(options, goals, shape), shape)]
     return Outcome(STAGE, records[STAGE]["members_converged"])
@@ -108,3 +109,12 @@ def lay_out_bag(sizes: Forecast, goals: Goals, options: Bagging) -> list[StagePl
         merging_plan(sizes),
         StagePlan(stage, need, sizes.n * rows, 2 * written),
     ]
+
+
+METHOD = Method(
+    "bagging",
+    "bagging (Breiman 1996): machines of random samples that vote",
+    bagging,
+    lay_out,
+    Bagging,
+)

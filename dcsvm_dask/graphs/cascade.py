@@ -11,7 +11,8 @@ from dcsvm_dask.graphs.conquer import Reached
 from dcsvm_dask.graphs.dcsvm import finish_with, merge_stage
 from dcsvm_dask.graphs.forecast import NEAR_PAIRS, Forecast, largest
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Method, Node, Stage, many, single
+from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Node, Stage, Stages, many, single
+from dcsvm_dask.graphs.method import Method
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.sizes import row_parts
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan, of_loads
@@ -73,7 +74,7 @@ class Cascade(Options):
         return self.leaves
 
 
-def cascade(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def cascade(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield passes until no row violates, or as many as were asked for.
 
     After each pass f of all rows is computed from scratch: what violates is what a leaf would take
@@ -209,3 +210,13 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         scratch = NEAR_PAIRS * n * support
         plans.append(StagePlan(look, sizes.checking(n), scratch, sizes.point_bytes(), times=times))
     return plans
+
+
+METHOD = Method(
+    "cascade",
+    "Cascade SVM (Graf et al. 2005): support vectors go up a tree of random shares, and back",
+    cascade,
+    lay_out,
+    Cascade,
+    whole_problem=True,
+)

@@ -16,7 +16,7 @@ from dcsvm_dask.graphs.dcsvm import (
 from dcsvm_dask.graphs.dcsvm_plan import level_plans
 from dcsvm_dask.graphs.forecast import Forecast, Need, largest
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Layer, Method, Node, Outcome, Stage, single
+from dcsvm_dask.graphs.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.graphs.measured import Measured
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.graphs.timing import Load
@@ -32,7 +32,7 @@ from dcsvm_dask.storage.stage_id import MODEL, StageId
 WORK = 2.0
 
 
-def classes(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graphs of a run of more than two classes.
 
     Rows of all classes are clustered together, once for all machines. The exact model is that of

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
+from typing import Any
 
 from dcsvm_dask.graphs.balance import balanced
 from dcsvm_dask.graphs.committee import committee_stage
 from dcsvm_dask.graphs.conquer import Chain, Reached, conquer
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage, many, single
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Outcome, Stage, Stages, many, single
 from dcsvm_dask.graphs.sizes import (
     PAGES_OF_PIECE,
     arrange_parts,
@@ -43,7 +44,7 @@ REFINE_TOL = 10.0
 FORESEEN_ABOVE = 6000
 
 
-def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graphs of a DC-SVM run."""
     levels = len(settings.clusters)
     if not levels and shape.n_variables <= settings.set_cap:
@@ -99,7 +100,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Method:
     return (yield from finish_with(reached, shape))
 
 
-def few_rows(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def few_rows(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graphs of a run whose rows are one working set: no clusters, few tasks."""
     chain = chain_of("conquer", None, settings, goals, shape, local=False)
     chain = replace(chain, parts=1)
@@ -164,9 +165,9 @@ def score_stage(source: Stage, *, committee: Stage | None = None) -> Stage:
     return Stage(StageId.about(SCORE, scored.name), layers, f"{scored.label}_score")
 
 
-def probe_stage() -> Stage:
-    """Return the stage that tells how local the kernel is."""
-    return Stage(PROBE, (single(COMMIT, probe.probe_kernel),), PROBE)
+def probe_stage(**how: Any) -> Stage:
+    """Return the stage that tells how local the kernel is; see `probe_kernel` for parameters."""
+    return Stage(PROBE, (single(COMMIT, probe.probe_kernel, **how),), PROBE)
 
 
 def merge_stage() -> Stage:

@@ -10,7 +10,8 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.graphs.dcsvm import merge_stage, probe_stage, scored
 from dcsvm_dask.graphs.forecast import Forecast, Need
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, single
+from dcsvm_dask.graphs.graph import COMMIT, Outcome, Stage, Stages, single
+from dcsvm_dask.graphs.method import Method
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.steps import direct
@@ -119,11 +120,11 @@ class Online(OneTask):
 KINDS: dict[str, type[OneTask]] = {"online": Online}
 
 
-def one_task(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def one_task(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graph: rows are merged, the machine is trained."""
     stage = task_stage(settings, goals)
     if KINDS[settings.method](**settings.options).probed:
-        yield [probe_stage()]
+        yield [probe_stage(learning=True)]
     records = yield [merge_stage(), *scored(stage, shape)]
     return Outcome(stage.name, records[stage.name]["solved"])
 
@@ -150,9 +151,20 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     task, first = task_stage(sizes.settings, goals), []
     if options.probed:
         probed = sizes.fixed(PROBED * min(LEARNED_ROWS, sizes.n) ** 2)
-        first = [StagePlan(probe_stage(), probed, 0.0, 0.0)]
+        first = [StagePlan(probe_stage(learning=True), probed, 0.0, 0.0)]
     return [
         *first,
         merging_plan(sizes),
         StagePlan(task, need, takes.kernel_values, written, core_seconds=takes.core_seconds),
     ]
+
+
+METHOD = Method(
+    "online",
+    "LaSVM (Bordes, Ertekin, Weston, Bottou 2005): rows one by one, and a finish",
+    one_task,
+    lay_out,
+    Online,
+    whole_problem=True,
+    compiles=("online",),
+)

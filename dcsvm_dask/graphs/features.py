@@ -11,7 +11,8 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.graphs.dcsvm import merge_stage, scored
 from dcsvm_dask.graphs.forecast import Forecast, largest
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Method, Node, Outcome, Stage, many, single
+from dcsvm_dask.graphs.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, many, single
+from dcsvm_dask.graphs.method import Method
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.steps import features, linear_machine
@@ -36,6 +37,8 @@ PIECES_SLOWER = 16
 class Approximation(Options):
     """What all approximations have: the loss, and how the linear machine reads its features."""
 
+    has_basis: ClassVar[bool] = True
+    """Whether features are kernel values with some rows."""
     loss: str = option("hinge", "hinge or squared_hinge")
     chunks: int = option(0, "pieces in which features are read to solve; 0: as few as fit a worker")
 
@@ -102,6 +105,7 @@ class Nystrom(Approximation):
 class Fourier(Approximation):
     """Random Fourier features, or Fastfood's."""
 
+    has_basis = False
     outputs_word = "outputs"
     outputs: int = option(2000, "features: a cosine and a sine for each frequency")
     structured: bool = option(False, "Fastfood: products of Hadamard matrices for the frequencies")
@@ -135,7 +139,7 @@ class Ltpu(Approximation):
 KINDS: dict[str, type[Approximation]] = {"nystrom": Nystrom, "fourier": Fourier, "ltpu": Ltpu}
 
 
-def approximation(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def approximation(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graph of a map, its features and the machine over them."""
     made = linear_stage(settings, goals, shape)
     records = yield [
@@ -196,9 +200,9 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     outputs = options.outputs_wanted
     every = 4.0 * n * outputs
     parts = feature_parts(settings, shape)
-    values = float(n) * outputs if settings.method != "fourier" else 0.0
+    values = float(n) * outputs if options.has_basis else 0.0
     fitted = sizes.fixed(24.0 * outputs**2 + 60 * outputs * sizes.row)
-    if settings.method == "fourier":
+    if not options.has_basis:
         fitted = sizes.fixed(8.0 * outputs * max(1.0, sizes.row / 4))
     # A piece (one of several is copied, to stand beside rows of the others), and what is being
     # read of it, packed and unpacked, with what was before it.
@@ -226,3 +230,31 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             relief=f"raise -P chunks above {options.pieces}",
         ),
     ]
+
+
+METHODS = (
+    Method(
+        "nystrom",
+        "a linear machine over Nystrom features (LLSVM; Williams, Seeger 2001)",
+        approximation,
+        lay_out,
+        Nystrom,
+        compiles=("linear",),
+    ),
+    Method(
+        "fourier",
+        "a linear machine over random Fourier features (Rahimi, Recht 2007) or Fastfood's",
+        approximation,
+        lay_out,
+        Fourier,
+        compiles=("linear",),
+    ),
+    Method(
+        "ltpu",
+        "locally tuned processing units (Moody, Darken 1989): weights over centres of k-means",
+        approximation,
+        lay_out,
+        Ltpu,
+        compiles=("linear",),
+    ),
+)

@@ -64,8 +64,8 @@ class Stage:
 Graph = list[Stage]
 """Stages that run one after the other, known before the first of them runs."""
 
-Method = Generator[Graph, dict[str, Record], "Outcome"]
-"""Yields graphs and receives the records of their stages."""
+Stages = Generator[Graph, dict[str, Record], "Outcome"]
+"""What a method is while it runs: it yields graphs and receives the records of their stages."""
 
 
 @dataclass(frozen=True, slots=True)

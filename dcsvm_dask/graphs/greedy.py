@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.graphs.dcsvm import merge_stage, scored
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Layer, Method, Outcome, Stage, many, single
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Layer, Outcome, Stage, Stages, many, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.steps import greedy as steps
@@ -76,7 +76,7 @@ class Layout:
         return cls(tuple(sizes), math.ceil(n / rows), tile)
 
 
-def greedy(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def greedy(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield rounds until the basis is large enough, or no candidate brings enough.
 
     The weights of every round but the last are only a start for those of the next.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dcsvm_dask.graphs.forecast import Forecast, largest
 from dcsvm_dask.graphs.goals import Goals
-from dcsvm_dask.graphs.greedy import Greedy, Layout, fit_stage, grow_stage, model_stage
+from dcsvm_dask.graphs.greedy import Greedy, Layout, fit_stage, greedy, grow_stage, model_stage
+from dcsvm_dask.graphs.method import Method
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.solvers.greedy_pool import STOCK
 from dcsvm_dask.steps import greedy as steps
@@ -56,3 +57,12 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     model = sizes.fixed(2.0 * known * sizes.row)
     plans.append(StagePlan(model_stage(before, True), model, 0.0, known * (sizes.row + 8.0)))
     return plans
+
+
+METHOD = Method(
+    "greedy",
+    "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared hinge",
+    greedy,
+    lay_out,
+    Greedy,
+)

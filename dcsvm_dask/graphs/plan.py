@@ -124,7 +124,7 @@ def plan(settings: Settings, goals: Goals, shape: Shape, measured: Measured = TY
     Memory is made of array sizes; kernel values rest on typical shares of support vectors and
     numbers of rounds, which only the run can tell.
     """
-    stages = BEGUN[settings.method].lay_out(Forecast(settings, shape, measured), goals)
+    stages = BEGUN[settings.method].plan(Forecast(settings, shape, measured), goals)
     return Plan(tuple(stages), disk_bytes(stages), shape.n_bytes, measured)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.dcsvm import merge_stage, scored
 from dcsvm_dask.graphs.forecast import Forecast
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Method, Outcome, Stage, single
+from dcsvm_dask.graphs.graph import COMMIT, Outcome, Stage, Stages, single
+from dcsvm_dask.graphs.method import Method
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.kernels.kernel import is_finite
@@ -38,6 +39,9 @@ SVC_COPIES, LINEAR_COPIES = 4.5, 7.0
 class Reference(Options, ABC):
     """A method whose training is one call of scikit-learn."""
 
+    relief: ClassVar[str | None] = None
+    """What to change where its memory does not suffice."""
+
     @property
     def approximates(self) -> bool:
         """Whether nobody measures how exact the model is: it ends by a rule of its own."""
@@ -61,6 +65,7 @@ class Reference(Options, ABC):
 class Libsvm(Reference):
     """scikit-learn's SVC, which is LIBSVM."""
 
+    relief = "lower -P cache"
     cache: float = option(200.0, "megabytes for columns of the kernel matrix")
     shrinking: bool = option(True, "leave out for a while what is likely to stay at a bound")
 
@@ -134,7 +139,7 @@ KINDS: dict[str, type[Reference]] = {"libsvm": Libsvm, "liblinear": Liblinear}
 NAMES = {kind: name for name, kind in KINDS.items()}
 
 
-def reference(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def reference(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graph: rows are merged, scikit-learn trains the machine."""
     stage = reference_stage(settings, goals)
     yield [merge_stage(), *scored(stage, shape)]
@@ -152,7 +157,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take, about."""
     settings = sizes.settings
     held, values, seconds = KINDS[settings.method](**settings.options).takes(sizes)
-    relief = "lower -P cache" if settings.method == "libsvm" else None
+    relief = KINDS[settings.method].relief
     return [
         merging_plan(sizes),
         StagePlan(
@@ -164,3 +169,22 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             relief=relief,
         ),
     ]
+
+
+METHODS = (
+    Method(
+        "libsvm",
+        "scikit-learn's SVC, which is LIBSVM, in one task; to compare with",
+        reference,
+        lay_out,
+        Libsvm,
+        whole_problem=True,
+    ),
+    Method(
+        "liblinear",
+        "scikit-learn's LinearSVC, which is LIBLINEAR, in one task; to compare with",
+        reference,
+        lay_out,
+        Liblinear,
+    ),
+)

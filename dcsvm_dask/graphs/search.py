@@ -14,7 +14,7 @@ from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.graphs.dcsvm import arrange_stage, merge_stage
 from dcsvm_dask.graphs.forecast import VECTOR, Forecast, Need
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT, Layer, Method, Node, Outcome, Stage, single
+from dcsvm_dask.graphs.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.graphs.options import Options, option, whole
 from dcsvm_dask.graphs.stage_plan import StagePlan, merging_plan, of_loads
 from dcsvm_dask.graphs.timing import Load
@@ -112,7 +112,7 @@ class Search(Options):
         return [(kernel, C) for kernel in self.kernels(name) for C in self.C]
 
 
-def search(settings: Settings, goals: Goals, shape: Shape) -> Method:
+def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graphs of a search."""
     options = Search(**settings.options)
     candidates = options.candidates(settings.kernel.name)

@@ -6,6 +6,9 @@ import numbers
 from dataclasses import dataclass
 
 from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.graphs.dcsvm import dcsvm
+from dcsvm_dask.graphs.dcsvm_plan import lay_out
+from dcsvm_dask.graphs.method import Method
 from dcsvm_dask.graphs.options import Options, option
 from dcsvm_dask.kernels.kernel import is_finite
 
@@ -30,3 +33,13 @@ class Subsample(Options):
     def refines(self) -> bool:
         """Whether a run can go on from its answer to that of another tolerance."""
         return True
+
+
+METHOD = Method(
+    "subsample",
+    "the exact model of a random share of the rows, by divide and conquer",
+    dcsvm,
+    lay_out,
+    Subsample,
+    has_levels=True,
+)

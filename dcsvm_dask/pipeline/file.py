@@ -17,6 +17,7 @@ from dcsvm_dask.models.model import LEVEL_MODES
 from dcsvm_dask.pipeline.overrides import override
 from dcsvm_dask.pipeline.toml_lines import line_of
 from dcsvm_dask.pipeline.training import Training, words_of
+from dcsvm_dask.steps.settings import DEFAULT_METHOD
 
 Types = Mapping[str, tuple[type, ...]]
 
@@ -214,7 +215,7 @@ def read_method(
     if isinstance(name, str) and name not in METHODS:
         text = f"name {name!r} is unknown; known: {', '.join(METHODS)}"
         raise file.refuse("method", text, "name", number)
-    types = keys_of(name if isinstance(name, str) else "dcsvm")
+    types = keys_of(name if isinstance(name, str) else DEFAULT_METHOD)
     keys = {"name": (str,), "as": (str,), **{key: (*kinds, list) for key, kinds in types.items()}}
     own = file.checked("method", table, keys, ("name",), number)
     words = {key: value for key, value in every.items() if key in types} | own

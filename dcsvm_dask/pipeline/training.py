@@ -14,14 +14,15 @@ import numpy as np
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.methods import METHODS, Described
+from dcsvm_dask.graphs.method import Method
+from dcsvm_dask.graphs.methods import METHODS
 from dcsvm_dask.graphs.options import NoOptions, Options
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.solvers import SCHEMES, largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.steps.problem import seen_by
-from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
+from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, Settings, usual_set_cap
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
 
@@ -44,7 +45,7 @@ INTEGERS = (
     "set_cap",
     "max_rounds",
 )
-DCSVM = (
+LEVELS = (
     "multiclass",
     "levels",
     "k",
@@ -55,7 +56,7 @@ DCSVM = (
     "max_rounds",
     "committee",
 )
-"""Words that only DC-SVM has."""
+"""Parameters of methods whose levels can be set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Training:
     level_tol: float = LEVEL_TOL
     max_rounds: int = 1000
     committee: bool = False
-    method: str = "dcsvm"
+    method: str = DEFAULT_METHOD
     options: Options = field(default_factory=NoOptions)
     """What the method has beside these; see `dcsvm_dask.graphs.methods`."""
 
@@ -153,7 +154,7 @@ class Training:
         InputError
             If one is unknown or impossible.
         """
-        name = parameters.get("method", "dcsvm")
+        name = parameters.get("method", DEFAULT_METHOD)
         described = described_as(name)
         known = words_of(name)
         for word in parameters:
@@ -192,7 +193,7 @@ class Training:
                 f"{data.url}: its rows have weights, which method {self.method} cannot take into "
                 "account; take another method, or ingest the rows without weights"
             )
-        seen = seen_by(data, self.method, self.options.to_json(), int(self.seed))
+        seen = seen_by(data, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
         clusters, forced = self._clusters(n, largest_machine(data.counts, self.multiclass))
         if clusters and clusters[0] > n:
@@ -264,8 +265,9 @@ class Training:
             raise InputError(f"{data.url}: has one class only ({data.classes}); training needs two")
         if len(data.classes) == 2:
             return
-        if self.method != "dcsvm" or self.committee:
-            what = "committee" if self.method == "dcsvm" else f"method {self.method}"
+        able = METHODS[self.method].many_classes
+        if not able or self.committee:
+            what = "committee" if able else f"method {self.method}"
             raise InputError(
                 f"{data.url}: has {len(data.classes)} classes; {what} is for two. Use method dcsvm "
                 "without committees, or ingest the data with --positive LABEL,... to make two "
@@ -273,7 +275,7 @@ class Training:
             )
 
     def _clusters(self, n: int, largest: int) -> tuple[tuple[int, ...], bool]:
-        if self.method not in ("dcsvm", "subsample"):
+        if not METHODS[self.method].has_levels:
             return (), False
         if self.clusters is not None:
             return tuple(map(int, self.clusters)), True
@@ -286,7 +288,7 @@ class Training:
         return tuple(int(self.k) ** level for level in range(levels, 0, -1)), False
 
 
-def described_as(name: object) -> Described:
+def described_as(name: object) -> Method:
     """Return a method by its name.
 
     Raises
@@ -302,7 +304,7 @@ def described_as(name: object) -> Described:
 def words_of(method: str) -> list[str]:
     """Return the parameters that a method has."""
     every = [one.name for one in fields(Training) if one.name != "options"]
-    common = [name for name in every if method == "dcsvm" or name not in DCSVM]
+    common = [name for name in every if METHODS[method].sets_levels or name not in LEVELS]
     return [*common, *(one.name for one in fields(METHODS[method].options))]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from dcsvm_dask.errors import OutOfTimeError, RunError
-from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Method, Outcome, Stage
+from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Outcome, Stage, Stages
 from dcsvm_dask.runtime.announcer import Message, graph_message
 from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.storage.node import Record
@@ -18,7 +18,7 @@ DELETERS = 8
 
 def carry(
     run: RunFolder,
-    begin: Callable[[], Method],
+    begin: Callable[[], Stages],
     executor: Executor,
     check: Callable[[], None] = lambda: None,
     learn: Callable[[dict[str, Record]], None] = lambda _: None,

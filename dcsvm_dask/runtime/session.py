@@ -13,7 +13,6 @@ from typing import Any
 import dask
 
 from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, Terminated
-from dcsvm_dask.graphs.features import KINDS
 from dcsvm_dask.graphs.graph import Outcome
 from dcsvm_dask.graphs.methods import BEGUN
 from dcsvm_dask.graphs.plan import Plan
@@ -48,6 +47,7 @@ from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
 from dcsvm_dask.runtime.worker import BegunBy
 from dcsvm_dask.steps.choice import SEARCH, reached_model
+from dcsvm_dask.steps.settings import DEFAULT_METHOD
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
@@ -223,7 +223,7 @@ def _carry(
         if deadline is not None and time.time() > deadline:
             raise OutOfTimeError
 
-    begin_method = BEGUN[settings.method].begin
+    begin_method = BEGUN[settings.method].run
     return carry(
         run,
         lambda: begin_method(settings, replace(goals, early=deadline is not None), shape),
@@ -242,7 +242,7 @@ def _carry(
 
 def method_of(run: RunFolder) -> str:
     """Return the name of a run's method."""
-    return str(run.header["settings"].get("method", "dcsvm"))
+    return str(run.header["settings"].get("method", DEFAULT_METHOD))
 
 
 def _log_end(executor: Executor, ending: dict[str, Any]) -> None:
@@ -281,7 +281,7 @@ def open_executor(
     execution: Execution,
     announcer: Announcer,
     *,
-    method: str = "dcsvm",
+    method: str = DEFAULT_METHOD,
     run: BegunBy | None = None,
 ) -> Iterator[Executor]:
     """Open what the execution asks for; what `method` needs is compiled first.
@@ -315,8 +315,7 @@ def _opened(
     compiling = "compiling (about half a minute, once)"
     warm_up(
         lambda: announcer.say(compiling, doing=True),
-        linear=method in KINDS,
-        online=method == "online",
+        **dict.fromkeys(BEGUN[method].compiles, True),
     )
     workers = execution.n_workers()
     if workers:

@@ -28,22 +28,29 @@ PROBE_CLUSTERS = 16
 CLASS_ROWS, CLASS_TOL = 2000, 0.1
 
 
-def probe_kernel(run: RunFolder, attempt: Attempt) -> Record:
+def probe_kernel(run: RunFolder, attempt: Attempt, *, learning: bool = False) -> Record:
     """Estimate how much of the kernel's mass lies between a few clusters of all rows.
 
     A kernel is as local as that is little; between many clusters there is always much. The record
-    also says what the plan is to know of this worker and of these rows. For a method that learns
-    row by row: how many rows it is going to keep.
+    also says what the plan is to know of this worker and of these rows.
+
+    Parameters
+    ----------
+    learning : bool
+        Whether the method learns row by row: then the record says how many rows it is going to
+        keep instead.
     """
     del attempt
     settings, data = settings_of(run), data_of(run)
-    return probe_rows(settings, data, data_rows(run))
+    return probe_rows(settings, data, data_rows(run), learning=learning)
 
 
-def probe_rows(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> Record:
+def probe_rows(
+    settings: Settings, data: Data, rows: RowReader | SelectedRows, *, learning: bool = False
+) -> Record:
     """Return what a sample of a data set's rows tells; see `probe_kernel`."""
     process_bytes = resident_bytes()  # before it keeps rows
-    if settings.method == "online":
+    if learning:
         return _learning(settings, data, rows, process_bytes)
     sample = drawn_rows(settings, rows.n_rows, sample_size(settings, PROBE_CLUSTERS))
     X = rows.take(sample)

@@ -151,12 +151,12 @@ def data_of(run: RunFolder) -> Data:
             "(the fingerprints differ); train a new run"
         )
     settings = settings_of(run)
-    return seen_by(data, settings.method, settings.options, settings.seed)
+    return seen_by(data, settings.options, settings.seed)
 
 
-def seen_by(data: DataSet, method: str, options: Record, seed: int) -> Data:
-    """Return the rows of a data set that a method looks at."""
-    return sampled(data, options["fraction"], seed) if method == "subsample" else data
+def seen_by(data: DataSet, options: Record, seed: int) -> Data:
+    """Return the rows of a data set that a method looks at: a share of them if it says so."""
+    return sampled(data, options["fraction"], seed) if "fraction" in options else data
 
 
 def data_rows(run: RunFolder) -> CachedRows | SelectedRows:

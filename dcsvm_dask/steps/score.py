@@ -38,8 +38,7 @@ def score_model(
     model = read_any(run.node(source, "commit"), settings.kernel)
     if not isinstance(model, Model):
         return _score_classes(model, data, attempt, source)
-    how = settings.method if settings.method != "dcsvm" else "exact"
-    mode, told = ("exact", how) if model.partition is None else ("early", "early")
+    mode, told = ("exact", settings.answers) if model.partition is None else ("early", "early")
     if committee is not None:
         mode = told = "committee"
         model = replace(model, committee=read_committee(run.node(committee, "commit")))

@@ -13,6 +13,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers import SCHEMES
 
+DEFAULT_METHOD = "dcsvm"
 CAPS = ("block_cap", "set_cap")
 """Sizes that need not be given; lower ones are chosen where the workers' memory is too small."""
 BLOCK_CAP = 8192
@@ -57,7 +58,7 @@ class Settings:
     """Seed of every random choice."""
     chunk_rows: int
     """Rows of an assignment or product task."""
-    method: str = "dcsvm"
+    method: str = DEFAULT_METHOD
     """Its name in `dcsvm_dask.graphs.methods`."""
     class_weight: tuple[float, ...] = ()
     """Factors of C by class code; empty: all are one."""
@@ -71,6 +72,11 @@ class Settings:
         if not self.class_weight:
             return np.full(len(codes), self.C)
         return np.asarray(self.C * np.array(self.class_weight)[codes])
+
+    @property
+    def answers(self) -> str:
+        """What the model of the whole problem is called: exact, or by the method that made it."""
+        return "exact" if self.method == DEFAULT_METHOD else self.method
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""

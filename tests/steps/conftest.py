@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from dcsvm_dask.graphs.dcsvm import dcsvm
 from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import Graph, Method, Outcome
+from dcsvm_dask.graphs.graph import Graph, Outcome, Stages
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import StopRun
@@ -157,7 +157,7 @@ def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
 
 
 def _looked_at(
-    method: Method, look: Callable[[Graph, dict[str, Record]], None]
+    method: Stages, look: Callable[[Graph, dict[str, Record]], None]
 ) -> Generator[Graph, dict[str, Record], Outcome]:
     graph = next(method)
     while True:

@@ -8,10 +8,10 @@ from typing import Any
 from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, table
 from dcsvm_dask.graphs.compressed import Compressed
-from dcsvm_dask.graphs.methods import options_of
+from dcsvm_dask.graphs.methods import has_levels, options_of
 from dcsvm_dask.graphs.search import BLOCK_ROWS, OF_KERNEL, Search
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, usual_set_cap
+from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, usual_set_cap
 from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 NAME_VALUE = ("name", "value")
@@ -72,7 +72,7 @@ def parameters(records: Records) -> Table:
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (conquer only)"
-    if name not in ("dcsvm", "subsample"):
+    if not has_levels(name):
         for needless in ("clusters", "n_samples_clustering", "level_tol"):
             del found[needless]
         goals = {"tol": goals["tol"]}
@@ -152,7 +152,7 @@ def command(records: Records) -> str:
         return shlex.join([*made, "--sample", str(options.sample)])
     if isinstance(options, Search):
         return _search_command(records, options)
-    words += ["--method", name] if name != "dcsvm" else []
+    words += ["--method", name] if name != DEFAULT_METHOD else []
     words += [word for key, value in options.to_json().items() for word in ("-P", own(key, value))]
     words += ["--kernel", kernel.name] if kernel.name != "rbf" else []
     if kernel.name != "linear":

@@ -11,9 +11,7 @@ from dcsvm_dask.diagnostics.report.records import Records
 from dcsvm_dask.diagnostics.report.table import Table, rows_of, table
 from dcsvm_dask.diagnostics.report.trials import COLUMNS as TRIALS
 from dcsvm_dask.diagnostics.report.trials import trials
-
-SAME_PROBLEM = ("dcsvm", "cascade", "online", "libsvm")
-"""Methods whose objectives are those of the dual problem of all rows."""
+from dcsvm_dask.graphs.methods import is_whole_problem
 
 PROBLEM = ("kernel", "C", "fit_intercept")
 
@@ -120,7 +118,7 @@ def errors(runs: list[Records]) -> Table:
     rows = []
     for name, records in zip(names(runs), runs, strict=True):
         lowest = best.get(problem_of(records))
-        if not lowest or records.status["method"] not in SAME_PROBLEM:
+        if not lowest or not is_whole_problem(records.status["method"]):
             continue
         for row in rows_of(history(records)):
             if row["objective"] is not None:

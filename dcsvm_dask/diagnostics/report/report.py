@@ -11,7 +11,9 @@ from dcsvm_dask.diagnostics.report.support_compared import support_compared
 from dcsvm_dask.diagnostics.report.table import Table
 from dcsvm_dask.diagnostics.report.tables import tables
 from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.graphs.methods import has_levels
 from dcsvm_dask.graphs.search import METHOD
+from dcsvm_dask.steps.settings import DEFAULT_METHOD
 from dcsvm_dask.storage.run import RunFolder
 
 
@@ -42,7 +44,7 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
 
     if records.status["method"] == METHOD:
         return _search_report(records, found), found
-    climbs = records.status["method"] in ("dcsvm", "subsample")
+    climbs = has_levels(records.status["method"])
     quality = (levels.theory_section(records, found), levels.blocks_section(records, found))
     sections = [
         of_run.summary_section(found),
@@ -109,7 +111,7 @@ def _subtitle(records: Records) -> str:
     rows = records.run.header["shape"].get("n_rows", 0)
     about = f"{rows:,} rows" + (f" of {data.n_features:,} features" if data is not None else "")
     method = records.status["method"]
-    how = f"{'' if method == 'dcsvm' else method + ', '}{kernel['name']} kernel"
+    how = f"{'' if method == DEFAULT_METHOD else method + ', '}{kernel['name']} kernel"
     if method != METHOD and kernel["name"] != "linear":
         how += f", gamma {kernel['gamma']:g}"
     how += "" if method == METHOD else f", C {settings['C']:g}"
