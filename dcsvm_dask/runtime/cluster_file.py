@@ -78,8 +78,8 @@ class ClusterFile:
 
     @property
     def least(self) -> int:
-        """How many workers of a queue are asked for at first."""
-        return self.adapt[0] if self.adapt else self.workers or 1
+        """How many workers of a queue are asked for at first: those of one job at least."""
+        return max(self.adapt[0], self.together) if self.adapt else self.workers or 1
 
 
 def read_cluster(file: str | os.PathLike[str]) -> ClusterFile:
@@ -202,13 +202,15 @@ class _Checked:
             self._fail("memory", f"{size!r} is no size; write 800MB or 4GiB")
         return found
 
-    def _count(self, key: str, within: Mapping[str, Any] | None = None) -> int | None:
+    def _count(
+        self, key: str, within: Mapping[str, Any] | None = None, least: int = 1
+    ) -> int | None:
         found = (self._said if within is None else within).get(key)
         name = key if within is None else f"adapt.{key}"
         if found is None:
             return None
-        if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-            self._fail(name, f"{found!r} is not possible; give a whole number from 1")
+        if not isinstance(found, int) or isinstance(found, bool) or found < least:
+            self._fail(name, f"{found!r} is not possible; give a whole number from {least}")
         return found
 
     def _mapping(self, key: str) -> dict[str, Any]:
@@ -223,7 +225,7 @@ class _Checked:
         if "adapt" not in self._said:
             return None
         found = self._mapping("adapt")
-        minimum, maximum = (self._count(key, found) for key in ("minimum", "maximum"))
+        minimum, maximum = self._count("minimum", found, 0), self._count("maximum", found)
         if minimum is None or maximum is None or len(found) != 2:
             self._fail("adapt", "give minimum and maximum, numbers of workers")
         if minimum > maximum:

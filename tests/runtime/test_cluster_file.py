@@ -45,6 +45,12 @@ def test_a_file_says_how_many_workers_of_what_size(write) -> None:
     assert found.dask == {"distributed.scheduler.worker-ttl": "60s", "temporary-directory": "/t"}
 
 
+def test_a_cluster_may_have_no_worker_where_there_is_no_task(write) -> None:
+    text = "kind: slurm\nmemory: 1GB\nworkers_per_job: 2\nadapt: {minimum: 0, maximum: 4}\n"
+    found = read_cluster(write(text))
+    assert (found.adapt, found.least) == ((0, 4), 2)  # a first job shows whether the queue takes it
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -65,7 +71,7 @@ def test_a_file_says_how_many_workers_of_what_size(write) -> None:
         ("kind: slurm\nmemory: 1GiB\n", ":1: kind: slurm needs either workers or adapt"),
         (GOOD + "adapt: {minimum: 1, maximum: 2}\n", "needs either workers or adapt"),
         (GOOD + "workers_per_job: 3\n", ":2: workers: 2 is no multiple of workers_per_job, 3"),
-        ("kind: lsf\nmemory: 1GB\nadapt: {minimum: 0, maximum: 1}\n", ":3: adapt.minimum: 0 is"),
+        ("kind: lsf\nmemory: 1GB\nadapt: {minimum: -1, maximum: 1}\n", ":3: adapt.minimum: -1 is"),
         ("kind: lsf\nmemory: 1GB\nadapt: {minimum: 3, maximum: 1}\n", "3 is more than maximum 1"),
         ("kind: lsf\nmemory: 1GB\nadapt: 3\n", ":3: adapt: 3 is not possible; give names"),
         ("kind: ssh\nmemory: 1GB\nhosts: [a]\n", ":3: hosts: give a list: the scheduler's host"),

@@ -65,6 +65,25 @@ def test_jobs_of_a_queue_train_and_end_with_the_run(
 
 
 @pytest.mark.long
+def test_a_cluster_that_adapts_from_no_worker_trains(
+    queue: Any,
+    cache: str,
+    command: Callable[..., Any],
+    small: Path,
+    tmp_path: Path,
+    undisturbed: api.Run,
+    look: Any,
+) -> None:
+    file = queue.write("adapt: {minimum: 0, maximum: 2}", cache)
+    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *SMALL)
+    assert train.wait() == 0, train.said
+    np.testing.assert_array_equal(
+        look.alpha(api.open_run(tmp_path / "run")), look.alpha(undisturbed)
+    )
+    assert queue.left() == []
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(("how", "status"), [("interrupt_group", 130), ("terminate", 143)])
 def test_ctrl_c_and_sigterm_end_the_jobs(
     how: str,

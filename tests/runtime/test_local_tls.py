@@ -18,10 +18,14 @@ from dcsvm_dask.runtime.events import Said
 
 
 class Heard(Callback):
-    """Keep what is said."""
+    """Keep what is said, and the client of the cluster."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
+        self.client: Any = None
+
+    def on_client(self, client: Any) -> None:
+        self.client = client
 
     def on_say(self, event: Said) -> None:
         self.said.append(event.text)
@@ -35,10 +39,8 @@ def heard() -> Heard:
 @pytest.fixture
 def client(heard: Heard) -> Iterator[Any]:
     """Give the client of a local cluster of one worker."""
-    from distributed import default_client
-
     with local_cluster(1, 1 << 30, Announcer("run", [heard]), {}):
-        yield default_client()
+        yield heard.client
 
 
 def welcomed(port: int) -> bool:
@@ -87,8 +89,6 @@ def test_all_that_listens_does_so_on_loopback(client: Any) -> None:
 def test_where_there_are_no_certificates_the_user_is_warned(
     heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from distributed import default_client
-
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util,
@@ -96,7 +96,7 @@ def test_where_there_are_no_certificates_the_user_is_warned(
         lambda name, *rest: None if name == "cryptography" else find(name, *rest),
     )
     with local_cluster(1, 1 << 30, Announcer("run", [heard]), {}):
-        address = default_client().scheduler.address
+        address = heard.client.scheduler.address
         assert address.startswith("tcp://127.0.0.1:")
         assert welcomed(int(address.rsplit(":", 1)[1]))
     assert "can run code as you: `pip install cryptography`" in heard.said[0]
