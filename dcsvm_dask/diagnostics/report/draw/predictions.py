@@ -21,7 +21,7 @@ from dcsvm_dask.diagnostics.report.draw.style import (
 )
 from dcsvm_dask.diagnostics.report.table import Table, rows_of
 
-MODES = (("early", ORANGE), ("naive", PURPLE), ("committee", GREEN), ("exact", EXACT))
+MARKERS = (("early", ORANGE), ("naive", PURPLE), ("committee", GREEN), ("exact", EXACT))
 
 
 def accuracy(predictions: Table, modes: Table) -> Any:
@@ -36,7 +36,7 @@ def accuracy(predictions: Table, modes: Table) -> Any:
     found += [row for row in rows_of(modes) if row["mode"] == "naive" or not found]
     made = plot("time (s)", "accuracy on held-out rows", width=WHOLE, height=300)
     items, drawn, ends = [], [], []
-    for mode, colour in MODES:
+    for mode, colour in MARKERS:
         own = sorted((row for row in found if row["mode"] == mode), key=lambda row: row["time"])
         if not own:
             continue
