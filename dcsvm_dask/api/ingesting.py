@@ -54,9 +54,8 @@ def ingest(
         frame of pandas or Polars, of which one column is the label, or arrays or a frame with the
         labels beside. An archive with ``X_test`` and ``y_test`` gives the test part, too.
         Dask arrays (of NumPy arrays or SciPy sparse matrices) and Dask data frames are written by
-        the workers that have their partitions, in two passes (three where a "standard" scaling is
-        learned from partitions of unknown sizes, or sparse rows are scaled); the data set is that
-        of the same rows as one table in memory.
+        the workers that have their partitions, in two passes, some scalings in more (see
+        ``docs/data.md``); the data set is that of the same rows as one table in memory.
     out : str, path or Location
         Where the data set goes, local or an fsspec URL.
     test : like source, optional
@@ -160,15 +159,14 @@ def data_for_run(source: Any, run: Location, client: Any = None, **words: Any) -
         raise
 
 
-def refuse_words(data: Any, words: dict[str, Any]) -> None:
-    """Refuse what is said of rows where a data set is given."""
-    usual = ingest.__kwdefaults__ or {}
-    for word, given in words.items():
-        if given is not None and given != usual.get(word):
-            raise InputError(
-                f"{word}: is for rows; {data} is a data set, which has its own: ingest its source "
-                "otherwise"
-            )
+def refuse_words(data: Any, y: Any, words: dict[str, Any]) -> None:
+    """Refuse what is said of rows, and their labels, where a data set is given."""
+    said = [word for word, given in words.items() if given not in (None, "none", (), [])]
+    for word in said if y is None else ["y", *said]:
+        raise InputError(
+            f"{word}: is for rows; {data} is a data set, which has its own: leave it out, or "
+            "ingest the source otherwise"
+        )
 
 
 def data_place(run: Location) -> Location:

@@ -181,7 +181,7 @@ def train(
     place = Location.of(run, writable=True)
     words = {"label": label, "drop": drop, "scale": scale, "positive": positive}
     if isinstance(data, str | os.PathLike | Location):
-        refuse_words(data, {"y": y, **words})
+        refuse_words(data, y, words)
         dataset, execution = DataSet.open(data), on_client(execution, client)
         return _trained(training, dataset, place, holdout, execution, follow, report)
     rows = data if y is None else (data, y)
