@@ -15,6 +15,7 @@ import pytest
 
 from dcsvm_dask import Execution, api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.storage.dataset import DataSet
 
 RNG = np.random.default_rng(0)
@@ -123,6 +124,14 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
         api.train(-X, Y, tmp_path / "run", **HOW)
     assert DataSet.open(place).attempt == data.attempt
     assert run.status()["state"] == "complete"
+
+
+def test_an_estimator_overwrites_nothing_either(tmp_path: Path) -> None:
+    data = api.ingest((-X, Y), tmp_path / "run.data.zarr")
+    with pytest.raises(InputError, match=r"run\.data\.zarr: a data set exists there that was not"):
+        DCSVC(run=tmp_path / "run").fit(X, Y)
+    assert DataSet.open(tmp_path / "run.data.zarr").fingerprint == data.fingerprint
+    assert names(tmp_path) == ["run.data.zarr"]
 
 
 def test_nothing_is_left_of_a_run_that_is_refused(tmp_path: Path) -> None:
