@@ -1,5 +1,6 @@
 """The doors for Python: `ingest`, `train`, `search`, `resume`, `open_run`."""
 
+from dcsvm_dask.api.ingesting import ingest
 from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.pipelines import forget, run_pipeline
 from dcsvm_dask.api.resuming import resume
@@ -11,7 +12,6 @@ from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.workers import planned_workers
-from dcsvm_dask.storage.ingest import ingest
 
 __all__ = [
     "Callback",

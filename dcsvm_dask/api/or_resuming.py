@@ -51,10 +51,10 @@ def train_or_resume(
         "progress": progress,
         "callbacks": callbacks,
     }
-    place = Location.of(run)
+    place, dataset = Location.of(run), DataSet.open(data)
     if not (place / "run.json").exists():
         return train(data, run, holdout=holdout, **how, **parameters)
-    training, dataset = Training.of(parameters), DataSet.open(data)
+    training = Training.of(parameters)
     header = RunFolder.open(place).header
     differing = differences(training, dataset, header, holdout)
     if differing:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from dcsvm_dask.api.ingesting import data_for_run, data_place, refuse_words
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
@@ -18,9 +20,12 @@ from dcsvm_dask.graphs.measured import TYPICAL, Measured
 from dcsvm_dask.graphs.plan import Plan
 from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
+from dcsvm_dask.runtime.clients import default_client
+from dcsvm_dask.runtime.collections import is_collection
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import (
@@ -37,16 +42,21 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import Preparation, keep_preparation
-from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.storage.run import RunFolder, refuse_existing, refuse_foreign
 from dcsvm_dask.versions import versions
 
 Place = str | os.PathLike[str] | Location
 
 
 def train(
-    data: Place,
-    run: Place,
+    data: Any,
+    y: Any = None,
+    run: Place | None = None,
     *,
+    label: str | int | None = None,
+    drop: Sequence[str] = (),
+    scale: str = "none",
+    positive: Sequence[Label] | None = None,
     holdout: Place | None = None,
     execution: Execution | None = None,
     client: Any = None,
@@ -58,6 +68,8 @@ def train(
 ) -> Run:
     """Train a kernel SVM by divide and conquer, or another method, in a new run folder.
 
+    Call it as ``train(DATA, RUN)``, ``train(FRAME, RUN, label=NAME)`` or ``train(X, y, RUN)``.
+
     The same data, parameters and seed give the same model, whatever the number of workers, bit for
     bit on one kind of processor with one set of versions. Where the workers' memory is too small
     for `block_cap`, `set_cap` or the method's `chunks` and these are not given, others are chosen
@@ -65,16 +77,24 @@ def train(
 
     Parameters
     ----------
-    data : str or path
+    data : str or path, or rows
         A data set, as `ingest` makes it; its train part. Of more than two classes see `multiclass`.
+        Or rows: an array or a data frame, in memory or of Dask, as `ingest` takes them. They
+        become a data set beside the run, ``RUN.data.zarr``, from which it is trained and resumed;
+        Dask's are written by the workers that have them.
+    y : array or series, shape (n,), optional
+        Labels of rows; by default a column of the data frame has them.
     run : str or path
         A folder or fsspec URL that does not exist yet or is empty.
+    label, drop, scale, positive
+        Of rows, as `ingest` has them.
     holdout : str or path, optional
         A data set on which every model is scored as soon as it is committed; dense or sparse,
         whichever the training data are.
     execution : Execution, optional
         Where to run: ``Execution(workers=0)`` inside this process, ``Execution(scheduler=...)``
-        on a cluster; by default on a local process for every core.
+        on a cluster; by default on a local process for every core, and where Dask collections are
+        given on the workers of the client that Dask takes, if there is one.
     client : distributed.Client, optional
         Run on its workers instead: it is used as it is, with its own Security, and stays open.
         Where the event loop of the caller is the client's (``Client(asynchronous=True)``), call in
@@ -154,11 +174,40 @@ def train(
     """
     training = Training.of(parameters)
     follow = followers(callbacks, quiet=quiet, progress=progress)
+    if run is None:
+        y, run = None, y
+    if not isinstance(run, str | os.PathLike | Location):
+        raise InputError("run: name a folder, as in train(DATA, RUN) or train(X, y, RUN)")
     place = Location.of(run, writable=True)
-    dataset = DataSet.open(data)
+    words = {"label": label, "drop": drop, "scale": scale, "positive": positive}
+    if isinstance(data, str | os.PathLike | Location):
+        refuse_words(data, y, words)
+        dataset, execution = DataSet.open(data), on_client(execution, client)
+        return _trained(training, dataset, place, holdout, execution, follow, report)
+    rows = data if y is None else (data, y)
+    if execution is None and client is None and is_collection(rows):
+        client = default_client()
+    execution = on_client(execution, client)
+    refuse_existing(place)
+    say = Announcer(place.url, follow).say
+    available_memory(execution, place.url, data_place(place).url, say=say)
+    where, tell = execution.remote, partial(say, doing=True)
+    with data_for_run(rows, place, where, report=tell, **words) as dataset:
+        return _trained(training, dataset, place, holdout, execution, follow, report)
+
+
+def _trained(
+    training: Training,
+    dataset: DataSet,
+    place: Location,
+    holdout: Place | None,
+    execution: Execution,
+    follow: list[Callback],
+    report: bool,
+) -> Run:
+    """Train from a data set; see `train`."""
     held_out = None if holdout is None else open_holdout(holdout, dataset)
     wanted, goals, shape = training.settle(dataset, holdout=held_out is not None)
-    execution = on_client(execution, client)
     say = Announcer(place.url, follow).say
     memory = available_memory(execution, place.url, dataset.url, say=say)
     settings = fitted(wanted, goals, shape, training, execution, memory)

@@ -22,7 +22,8 @@ from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.readers.frames import is_frame
-from dcsvm_dask.runtime.clients import check_client
+from dcsvm_dask.runtime.clients import check_client, default_client
+from dcsvm_dask.runtime.collections import is_collection
 from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.rounding import RoundingLoss
 
@@ -40,9 +41,12 @@ def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int3
     ValueError
         If X or y cannot be used, or has one class only.
     """
-    client = getattr(estimator, "client", None)
-    if client is not None:
-        check_client(client)
+    clients = [getattr(estimator, "client", None)]
+    if is_collection((X, y)):  # which Dask computes here
+        clients.append(default_client())
+    for client in clients:
+        if client is not None:
+            check_client(client)
     given = X
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", multi_output=False

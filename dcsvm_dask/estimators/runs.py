@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask import api
+from dcsvm_dask.api.ingesting import data_for_run, data_place
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.graphs.methods import approximation
@@ -129,12 +130,11 @@ def trained(
             yield api.train(data.url, Path(folder) / "run", **how, **words)
         return
     target = Location.of(place)
-    data_place = Location.of(f"{target.url}.data.zarr")
     if not (target / "run.json").exists():
-        data = api.ingest(source, data_place, weights=weights, overwrite=True)
-        yield api.train(data.url, target, **how, **words)
+        with data_for_run(source, target, weights=weights) as data:
+            yield api.train(data.url, target, **how, **words)
         return
-    _refuse_others(target, data_place, X, y, weights, words)
+    _refuse_others(target, data_place(target), X, y, weights, words)
     goals = {"tol": words["tol"]} | {key: words[key] for key in ("stop_at",) if key in words}
     yield api.resume(target, **how, **goals)
 

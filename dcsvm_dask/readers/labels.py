@@ -97,6 +97,20 @@ class LabelTable:
         self.n_rows += labels.size
         return out
 
+    def merge(self, other: LabelTable) -> None:
+        """Take in what the table of other rows, which come later, has found.
+
+        Raises
+        ------
+        InputError
+            If there are too many distinct labels.
+        """
+        for label, count, row in zip(other.labels, other.counts, other.first_rows, strict=True):
+            self.counts[self._code(label, self.n_rows + row)] += count
+        self.n_rows += other.n_rows
+        if len(self.labels) > MAX_CLASSES:
+            self._refuse(len(self.labels))
+
     def check_classes(self) -> None:
         """Refuse a training part whose labels are one class, or no classes.
 

@@ -6,7 +6,7 @@ scaling that is not learned.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -19,6 +19,8 @@ from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import KINDS, LEARNED, Scaling
 
 Vector = NDArray[np.float64]
+Moments: TypeAlias = "tuple[Vector | float, Vector, Vector]"
+"""Of each feature of a block of rows: count, mean, and sum of squared differences from it."""
 
 FEATURE_MEMORY = 160
 """Bytes of memory for each feature, at most."""
@@ -45,6 +47,15 @@ class Ranges:
         else:
             self._count[:width] += rows.shape[0]
             _range_dense(rows, self._low, self._high)
+
+    def merge(self, other: Ranges) -> None:
+        """Take in what was collected of other rows."""
+        other._grow(self._low.size)
+        self._grow(other._low.size)
+        self._n_rows += other._n_rows
+        self._count = self._count + other._count
+        self._low = np.minimum(self._low, other._low)
+        self._high = np.maximum(self._high, other._high)
 
     def limits(self, n_features: int, first: int = 0) -> tuple[Vector, Vector]:
         """Return the limits of the features that are the columns from ``first`` on."""
@@ -99,8 +110,25 @@ class ScalingStatistics:
         self._check_bound(rows.shape[1])
         self._ranges.update(rows)
         if self.kind == "standard":
-            self._grow(rows.shape[1])
-            self._update_moments(rows)
+            self.add_moments(moments(rows))
+
+    def add_ranges(self, n_rows: int, ranges: Ranges) -> None:
+        """Take in how many rows there are elsewhere, and their ranges; see `add_moments`."""
+        self.n_rows += n_rows
+        self._ranges.merge(ranges)
+
+    def add_moments(self, found: Moments) -> None:
+        """Take in the moments of a block whose rows are counted otherwise."""
+        count, mean, squares = found
+        width = mean.size
+        self._grow(width)
+        old = self._count[:width].copy()
+        total = old + count
+        safe = np.maximum(total, 1)
+        step = mean - self._mean[:width]
+        self._squares[:width] += squares + step**2 * old * count / safe
+        self._mean[:width] += step * count / safe
+        self._count[:width] = total
 
     def finish(self, n_features: int, is_sparse: bool, first: int = 0) -> Scaling | None:
         """Return the scaling for rows stored dense or sparse; None for "none".
@@ -141,27 +169,20 @@ class ScalingStatistics:
         what = f"scaling {n_features:,} features by {self.kind}"
         check_bound(FEATURE_MEMORY * n_features, self.name, what)
 
-    def _update_moments(self, rows: Rows) -> None:
-        width = rows.shape[1]
-        if not sparse.issparse(rows):
-            count: Vector | float = float(rows.shape[0])
-            mean = rows.mean(axis=0, dtype=np.float64)
-            centred = rows - mean
-            squares = np.einsum("ij,ij->j", centred, centred)
-        else:
-            count = np.bincount(rows.indices, minlength=width).astype(np.float64)
-            data = rows.data.astype(np.float64)
-            sums = np.bincount(rows.indices, weights=data, minlength=width)
-            mean = sums / np.maximum(count, 1)
-            centred = data - mean[rows.indices]
-            squares = np.bincount(rows.indices, weights=centred**2, minlength=width)
-        old = self._count[:width].copy()
-        total = old + count
-        safe = np.maximum(total, 1)
-        step = mean - self._mean[:width]
-        self._squares[:width] += squares + step**2 * old * count / safe
-        self._mean[:width] += step * count / safe
-        self._count[:width] = total
+
+def moments(rows: Rows) -> Moments:
+    """Return how many values of each feature a block stores, their means and squared spreads."""
+    if not sparse.issparse(rows):
+        mean = rows.mean(axis=0, dtype=np.float64)
+        centred = rows - mean
+        return float(rows.shape[0]), mean, np.einsum("ij,ij->j", centred, centred)
+    width = rows.shape[1]
+    count = np.bincount(rows.indices, minlength=width).astype(np.float64)
+    data = rows.data.astype(np.float64)
+    mean = np.bincount(rows.indices, weights=data, minlength=width) / np.maximum(count, 1)
+    centred = data - mean[rows.indices]
+    squares = np.bincount(rows.indices, weights=centred**2, minlength=width)
+    return count, mean, np.asarray(squares, np.float64)
 
 
 def _inverse(width: Vector) -> Vector:

@@ -51,6 +51,20 @@ class Survey:
         if self._possible.size:
             self._sums += rows[:, self._possible].sum(axis=0, dtype=np.float64)
 
+    def merge(self, other: Survey) -> None:
+        """Take in what was seen of other rows."""
+        self._ranges.merge(other._ranges)
+        self._n_rows += other._n_rows
+        if other._possible is None:
+            return
+        if self._possible is None:
+            self._possible, self._sums = other._possible, other._sums
+            return
+        both, mine, theirs = np.intersect1d(
+            self._possible, other._possible, assume_unique=True, return_indices=True
+        )
+        self._possible, self._sums = both, self._sums[mine] + other._sums[theirs]
+
     def ranges(self, n_features: int, first: int) -> list[list[float]]:
         """Return the least and the greatest value of features, the columns from ``first`` on."""
         low, high = self._ranges.limits(n_features, first)

@@ -131,6 +131,11 @@ class DataSet:
         InputError
             If there is no such data set or part, or it is damaged or foreign.
         """
+        if not isinstance(place, str | os.PathLike | Location):
+            raise InputError(
+                f"{type(place).__module__}.{type(place).__name__}: is no path of a data set; make "
+                "one of rows by `dcsvm_dask.ingest`"
+            )
         root, part, meta = _find(Location.of(place))
         try:
             if meta["version"] != VERSION:

@@ -73,73 +73,16 @@ def ingest(
     weights: Any = None,
     overwrite: bool = False,
     report: Report | None = None,
+    of_run: str | None = None,
 ) -> DataSet:
-    """Take a source into a data set and return its training part.
-
-    Readers take no more than the memory bound, whatever the size of the source; see
-    `dcsvm_dask.memory_bound`. Weights and the order of shuffled rows are in memory beside that,
-    8 bytes a row. Text is copied in binary form to the folder for temporary files (``TMPDIR``)
-    between the two passes.
+    """Take a source into a data set and return its training part; see `dcsvm_dask.ingest`.
 
     Parameters
     ----------
-    source : str, path, Source, data frame or tuple (X, y)
-        A file (svmlight, CSV, NumPy, Parquet, Zarr; plain or compressed; local or a URL), a data
-        frame of pandas or Polars, of which one column is the label, or arrays or a frame with the
-        labels beside. An archive with ``X_test`` and ``y_test`` gives the test part, too.
-    out : str, path or Location
-        Where the data set goes, local or an fsspec URL.
-    test : like source, optional
-        Rows of the test part. Where both have names its features are found by name.
-    label : str or int, optional
-        Name or position of the label: a column of a table, an array of an archive. By default
-        the last column, unless it has no usual name of a label and another column has one
-        (label, target, class, y): that is refused.
-    header : bool, optional
-        Whether the first line of a CSV file holds names; found out by default.
-    encoding : str, optional
-        Of text that does not begin with a byte order mark, such as "cp1252"; UTF-8 by default.
-        Files that are predicted later are read so, too.
-    drop : sequence of str
-        Names of columns that are left out.
-    scale : {"none", "minmax", "standard", "unit"}, default "none"
-        Learned on the training part and applied to both; see `Scaling`.
-    test_fraction : float, optional
-        Share in (0, 1) of the rows that become the test part: the rows are put in the order
-        ``numpy.random.default_rng(seed).permutation(n)`` and the last of them taken off.
-    shuffle : bool, default False
-        Put the training rows in that order even without a test fraction.
-    train_rows : int, optional
-        Keep so many of the training rows in that order, the first ones.
-    seed : int, default 0
-        Seed >= 0 of that order.
-    positive : sequence of labels, optional
-        Make two classes: these are +1, all others -1.
-    chunk_rows : int, optional
-        Rows a chunk; by default about 4 MB and at most 8,192.
-    sparse : bool, optional
-        Store CSR parts or dense rows. By default as the source is; svmlight is stored sparse
-        when less than a quarter of its cells are non-zero.
-    rows : tuple (start, stop), optional
-        Take these rows of the source only.
-    weights : array, str or path, optional
-        Factors of C, 0 or more, for all rows of the source; or a file of one number in a line,
-        as LIBSVM has them. Rows of weight 0 are left out. They are held in memory; the test part
-        has none. Those of a data set that is the source are kept.
-    overwrite : bool, default False
-        Replace a data set that is there, once the new one is whole.
-    report : callable, optional
-        Is told about progress, a line at a time.
-
-    Returns
-    -------
-    DataSet
-
-    Raises
-    ------
-    InputError
-        If the source cannot be taken, with the file and the place in it; nothing that opens as
-        a data set is left then.
+    source, test : like those of `dcsvm_dask.ingest`
+        Or an object with ``open_part``, whose rows are elsewhere, as those of a Dask collection.
+    of_run : str, optional
+        The name of the run that the data set is for, which keeps it.
     """
     words = dict(locals())  # the parameters alone: nothing else has a name yet
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
@@ -180,7 +123,7 @@ def ingest(
         loss = RoundingLoss()
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet: statistics wait for them.
-        train = Scan(
+        train = _scan(
             train_source,
             rows,
             copy=split,
@@ -194,7 +137,7 @@ def ingest(
         classes, code_of = choose_classes(train.labels, positive)
         held_out = train
         if test_source is not None:
-            held_out = Scan(test_source, (None, None), copy=False, statistics=None, report=tell)
+            held_out = _scan(test_source, (None, None), copy=False, statistics=None, report=tell)
             stack.callback(held_out.close)
         order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed, train_rows)
         if order is not None and scale in LEARNED:
@@ -204,7 +147,7 @@ def ingest(
         try:
             translate = np.array([code_of[v] for v in train.labels.labels], np.int32)
             parts = {
-                "train": write_part(
+                "train": _write(
                     held / "train",
                     train,
                     order,
@@ -219,9 +162,7 @@ def ingest(
                 raise InputError(f"{train_source.name}: the split leaves one class to train on")
             if test_source is not None or test_fraction is not None:
                 translate = test_codes(held_out.labels, train.labels, code_of, positive)
-                parts["test"] = write_part(
-                    held / "test", held_out, test_order, translate, form, tell
-                )
+                parts["test"] = _write(held / "test", held_out, test_order, translate, form, tell)
             about = {
                 "positive": None,
                 "feature_names": train_source.feature_names,
@@ -239,6 +180,7 @@ def ingest(
                 # A data set as the source hands on what it knows of its own source.
                 **getattr(train_source, "about", {}),
                 "made_with": made,
+                **({} if of_run is None else {"of_run": of_run}),
             }
             if positive is not None:
                 about["positive"] = [canonical(p) for p in positive]
@@ -254,6 +196,21 @@ def ingest(
             if re.fullmatch(ATTEMPT, name) and name != attempt:
                 (place / name).delete()
     return DataSet.open(place)
+
+
+def _scan(source: Any, rows: tuple[int | None, int | None], **how: Any) -> Any:
+    """Look through a source; one whose rows are elsewhere does it there."""
+    elsewhere = getattr(source, "scan", None)
+    return Scan(source, rows, **how) if elsewhere is None else elsewhere(rows, **how)
+
+
+def _write(place: RecordedPlace, scan: Any, *how: Any) -> dict[str, Any]:
+    """Write a part, or have it written where its rows are; see `write_part`."""
+    elsewhere = getattr(scan, "write_part", None)
+    entry: dict[str, Any] = (
+        write_part(place, scan, *how) if elsewhere is None else elsewhere(place, *how)
+    )
+    return entry
 
 
 def _left_over(n: int, order: Any, test_order: Any) -> int:

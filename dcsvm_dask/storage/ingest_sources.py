@@ -138,6 +138,9 @@ def _open(
     drop: list[str],
 ) -> Source:
     named = {"label": None, "drop": ()} if expected else {"label": label, "drop": drop}
+    if hasattr(source, "open_part"):  # a Dask collection
+        own: Source = source.open_part(part, expected, **named)
+        return own
     if isinstance(source, tuple):
         if len(source) != 2:
             raise InputError("a tuple (X, y) was expected")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,8 @@ def write_part(
     kept = Column(np.uint64, 2)
     done = 0
     try:
-        blocks = _stored_blocks(scan, order, codes_of, form, scaling, loss)
+        coded = ((rows, codes_of[raw]) for rows, raw in scan.blocks(order))
+        blocks = stored_blocks(coded, scan.source.name, form, scaling, loss, form.shift(scan))
         for stored, codes, hashes in ahead(blocks):
             rows_out.append(stored)
             codes_out.append(codes)
@@ -86,21 +87,45 @@ def write_part(
         codes_out.close()
         hashes_out.close()
         nnz = rows_out.close().nnz
-        heading, about = [form.n_features, form.classes], {}
-        if weights is not None and (weights != 1.0).any():
-            about["weights"] = _write_weights(place / "weights", weights, small)
-            heading.append(fingerprint([weights.view(np.uint64)], ""))
         return {
             "n_rows": done,
             "nnz": nnz,
             "counts": counts.tolist(),
-            "n_distinct": count_distinct(kept.read, done),
-            "fingerprint": fingerprint(_pieces(kept), json.dumps(heading)),
-            "source": masked(scan.source.name),
-            **about,
+            **end_part(place, scan.source.name, form, kept.read, done, weights),
         }
     finally:
         kept.close()
+
+
+def end_part(
+    place: Location,
+    source: str,
+    form: Form,
+    hashes: Callable[[int, int], NDArray[np.uint64]],
+    n_rows: int,
+    weights: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
+    """Write the weights of a part whose rows are written; return what all rows together say.
+
+    Parameters
+    ----------
+    hashes : callable
+        ``hashes(start, stop)`` gives those of rows.
+    """
+    heading, about = [form.n_features, form.classes], {}
+    if weights is not None and (weights != 1.0).any():
+        small = max(form.chunk_rows, SMALL_CHUNK)
+        about["weights"] = _write_weights(place / "weights", weights, small)
+        heading.append(fingerprint([weights.view(np.uint64)], ""))
+    pieces = (
+        hashes(start, min(n_rows, start + SMALL_CHUNK)) for start in range(0, n_rows, SMALL_CHUNK)
+    )
+    return {
+        "n_distinct": count_distinct(hashes, n_rows),
+        "fingerprint": fingerprint(pieces, json.dumps(heading)),
+        "source": masked(source),
+        **about,
+    }
 
 
 def _write_weights(
@@ -118,20 +143,35 @@ def _write_weights(
     }
 
 
-def _stored_blocks(
-    scan: Scan,
-    order: NDArray[np.int64] | None,
-    codes_of: NDArray[np.int32],
+def stored_blocks(
+    blocks: Iterable[tuple[Rows, NDArray[np.int32]]],
+    name: str,
     form: Form,
     scaling: Scaling | None,
     loss: RoundingLoss | None,
+    shift: int = 0,
 ) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.uint64]]]:
-    """Return rows as they are stored, their codes and their hashes."""
+    """Return rows as they are stored, their codes and their hashes.
+
+    Parameters
+    ----------
+    blocks : iterable
+        Rows and their codes.
+    name : str
+        Their source, for messages.
+    form : Form
+    scaling : Scaling or None
+        What is still to be done to them.
+    loss : RoundingLoss, optional
+        Is shown rows before and after rounding to float32.
+    shift : int, default 0
+        The column of the blocks that is feature 0.
+    """
+    name += "" if scaling is None else " after scaling"
     done = 0
-    for rows, raw in scan.blocks(order):
-        codes = codes_of[raw]
+    for rows, codes in blocks:
         for start, stop, part in parts_to_fill(rows, dense=not form.is_sparse):
-            stored = _store_form(part, scan, form, scaling, loss, done + start)
+            stored = _store_form(part, name, form, scaling, loss, done + start, shift)
             yield stored, codes[start:stop], row_hashes(stored, codes[start:stop])
         done += codes.size
 
@@ -149,16 +189,17 @@ def _scaling_left(scan: Scan, form: Form) -> Scaling | None:
 
 def _store_form(
     rows: Rows,
-    scan: Scan,
+    name: str,
     form: Form,
     scaling: Scaling | None,
     loss: RoundingLoss | None,
     first_row: int,
+    shift: int,
 ) -> Rows:
     """Return a block with the stored features, form and scaling, and last of all rounded."""
     if sparse.issparse(rows):
         rows = sparse.csr_array(
-            (rows.data, rows.indices - np.int32(form.shift(scan)), rows.indptr),
+            (rows.data, rows.indices - np.int32(shift), rows.indptr),
             (rows.shape[0], form.n_features),
         )
         if not form.is_sparse:
@@ -169,13 +210,7 @@ def _store_form(
         rows = scaling.apply(rows)
     if rows.dtype == np.float32:
         return rows
-    name = scan.source.name + ("" if scaling is None else " after scaling")
     rounded = round_block(rows, name, first_row)
     if loss is not None:
         loss.update(rows, rounded)
     return rounded
-
-
-def _pieces(kept: Column) -> Iterator[NDArray[np.uint64]]:
-    for start in range(0, kept.length, SMALL_CHUNK):
-        yield kept.read(start, min(kept.length, start + SMALL_CHUNK))

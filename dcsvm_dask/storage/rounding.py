@@ -45,15 +45,24 @@ class RoundingLoss:
         if rows.shape[1] > MOST_FEATURES:
             return
         error, low, high = _compared(rows, rounded)
+        self._widen(error, low, high)
+        if (_shares(error, low, high) > LEAST_SHARE).any():
+            distinct = _count_distinct(rounded)
+            if distinct < rows.shape[0]:
+                self.merged += _count_distinct(_as_halves(rows)) - distinct
+
+    def merge(self, other: RoundingLoss) -> None:
+        """Take in what was found of other rows."""
+        self.merged += other.merged
+        if other._error.size:
+            self._widen(other._error, other._low, other._high)
+
+    def _widen(self, error: Vector, low: Vector, high: Vector) -> None:
         if self._error.size:
             self._error = np.maximum(self._error, error)
             self._low, self._high = np.minimum(self._low, low), np.maximum(self._high, high)
         else:
             self._error, self._low, self._high = error, low, high
-        if (_shares(error, low, high) > LEAST_SHARE).any():
-            distinct = _count_distinct(rounded)
-            if distinct < rows.shape[0]:
-                self.merged += _count_distinct(_as_halves(rows)) - distinct
 
     def warning(self, names: Sequence[str] | None, advice: str = SCALE) -> str | None:
         """Return what a user is to be warned of, None if there is nothing."""

@@ -109,14 +109,10 @@ class RowWriter:
         self._n_rows = 0
         self._nnz = 0
         if sparse:
-            longest = CHUNK_BYTES // 4
-            values = longest if nnz_per_row is None else int(nnz_per_row * chunk_rows)
-            # Chunks under a megabyte cost more in calls than in bytes.
-            chunk = min(max(values, longest // 4), longest)
+            chunk = value_chunk(chunk_rows, nnz_per_row)
             self._data = ArrayWriter(place / "data", (), np.float32, chunk)
             self._indices = ArrayWriter(place / "indices", (), np.int32, chunk)
-            rows = max(chunk_rows, 1 << 16)
-            self._indptr = ArrayWriter(place / "indptr", (), np.int64, rows)
+            self._indptr = ArrayWriter(place / "indptr", (), np.int64, border_chunk(chunk_rows))
             self._indptr.append(np.zeros(1, np.int64))
         else:
             self._data = ArrayWriter(place / "X", (n_features,), np.float32, chunk_rows)
@@ -148,17 +144,40 @@ class RowWriter:
         if self._sparse:
             self._indices.close()
             self._indptr.close()
-        meta = {
-            "format": FORMAT,
-            "version": VERSION,
-            "n_rows": self._n_rows,
-            "n_features": self._n_features,
-            "sparse": self._sparse,
-            "chunk_rows": self._chunk_rows,
-            "nnz": self._nnz,
-        }
-        zarr.create_group(self._place.store(), attributes=meta)
+        end_rows(
+            self._place,
+            n_rows=self._n_rows,
+            n_features=self._n_features,
+            sparse=self._sparse,
+            chunk_rows=self._chunk_rows,
+            nnz=self._nnz,
+        )
         return open_rows(self._place)
+
+
+def value_chunk(chunk_rows: int, nnz_per_row: float | None) -> int:
+    """Return the number of values in a chunk of CSR parts."""
+    longest = CHUNK_BYTES // 4
+    values = longest if nnz_per_row is None else int(nnz_per_row * chunk_rows)
+    # Chunks under a megabyte cost more in calls than in bytes.
+    return min(max(values, longest // 4), longest)
+
+
+def border_chunk(chunk_rows: int) -> int:
+    """Return the number of borders between rows in a chunk of CSR parts."""
+    return max(chunk_rows, 1 << 16)
+
+
+def end_rows(place: Location, **about: Any) -> None:
+    """Make rows open whose arrays are written.
+
+    Parameters
+    ----------
+    place : Location
+    **about
+        ``n_rows``, ``n_features``, ``sparse``, ``chunk_rows`` and ``nnz``.
+    """
+    zarr.create_group(place.store(), attributes={"format": FORMAT, "version": VERSION, **about})
 
 
 def write_rows(

@@ -77,12 +77,7 @@ class RunFolder:
         InputError
             If there is a run already, or a folder with other things in it.
         """
-        if (place / "run.json").exists():
-            raise InputError(
-                f"{place}: a run lives there already: go on with it by `dcsvm resume {place}`, "
-                "or name another folder"
-            )
-        refuse_foreign(place)
+        refuse_existing(place)
         run = cls.draft(place, header, owner)
         run.begin()
         return run
@@ -322,6 +317,21 @@ class RunFolder:
         for name in names:
             if not name.endswith(".json") and name not in committed:
                 (home / name).delete()
+
+
+def refuse_existing(place: Location) -> None:
+    """Refuse a place for a new run where a run is, or a folder with other things in it.
+
+    Raises
+    ------
+    InputError
+    """
+    if (place / "run.json").exists():
+        raise InputError(
+            f"{place}: a run lives there already: go on with it by `dcsvm resume {place}`, "
+            "or name another folder"
+        )
+    refuse_foreign(place)
 
 
 def refuse_foreign(place: Location) -> None:

@@ -1,0 +1,278 @@
+"""The two passes of an ingest over the partitions of a Dask collection."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dask._task_spec import Task, TaskRef
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.labels import LabelTable
+from dcsvm_dask.readers.scaling import LEARNED
+from dcsvm_dask.readers.source import spans
+from dcsvm_dask.readers.statistics import Moments, ScalingStatistics
+from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.runtime.computing import Computing, Key, Tasks, tasks_of
+from dcsvm_dask.storage.arrays import open_array, read_rows
+from dcsvm_dask.storage.ingest_form import Form
+from dcsvm_dask.storage.ingest_partitions import (
+    Counts,
+    Found,
+    Grid,
+    Storing,
+    below,
+    count_values,
+    cut,
+    grids,
+    look,
+    moments_of,
+    pieces_between,
+    rows_of,
+    same,
+    store,
+    wanted,
+    write,
+)
+from dcsvm_dask.storage.ingest_scan import Report
+from dcsvm_dask.storage.ingest_write import SMALL_CHUNK, end_part
+from dcsvm_dask.storage.recorded import RecordedPlace
+from dcsvm_dask.storage.rounding import RoundingLoss
+from dcsvm_dask.storage.rows_write import end_rows
+from dcsvm_dask.storage.spool import Column
+
+if TYPE_CHECKING:
+    from dcsvm_dask.runtime.collections import CollectionSource
+
+
+class CollectionScan:
+    """What a pass over the partitions of a collection found, as `Scan` says it of other sources.
+
+    What is found in each comes back and is put together here; rows do not.
+
+    Parameters
+    ----------
+    source : CollectionSource
+    computing : Computing
+    statistics : ScalingStatistics, optional
+        Is told of every row.
+    survey : Survey, optional
+        Is told of every row.
+    report : callable
+        Is told about progress, a line at a time.
+    """
+
+    is_raw = False
+    first_feature = 0
+    left_out = 0
+
+    def __init__(
+        self,
+        source: CollectionSource,
+        computing: Computing,
+        statistics: ScalingStatistics | None,
+        survey: Survey | None,
+        report: Report,
+    ) -> None:
+        self.source, self._computing = source, computing
+        self.n_features = source.n_features
+        self.labels = LabelTable(source.name)
+        self._statistics = statistics or ScalingStatistics("none", source.name)
+        self._survey = survey or Survey()
+        self._counts: list[Counts] = []
+        self._read(report)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(one.n_rows for one in self._counts)
+
+    @property
+    def nnz(self) -> int:
+        """Number of values."""
+        return sum(one.nnz for one in self._counts)
+
+    def weights(self, order: None) -> None:
+        """Return None: rows have no weights."""
+
+    def close(self) -> None:
+        """Do nothing: there is no copy."""
+
+    def _read(self, report: Report) -> None:
+        source, statistics = self.source, self._statistics
+        learns = statistics.kind in LEARNED
+        sizes = source.sizes or [None] * len(source.keys)
+        looks = tasks_of(
+            "look",
+            look,
+            [(*refs, k, source.reader, sizes[k], learns) for k, refs in self._partitions()],
+        )
+        sums, keys = dict[Key, Task](), list[Key]()
+        standard = statistics.kind == "standard"
+        at_once = source.sizes is not None and not source.is_sparse
+        if standard and at_once:
+            assert source.sizes is not None
+            sums, keys = self._moments(source.sizes, list(map(TaskRef, looks)))
+        with closing(self._results({**looks, **sums}, [*looks, *keys])) as results:
+            for k, found in enumerate(islice(results, len(looks)), 1):
+                self._take(found, learns)
+                report(f"{source.name}: {k:,} of {len(looks):,} partitions read")
+            self._add(results)
+        if self.n_rows == 0:
+            raise InputError(f"{source.name}: no rows")
+        if standard and not at_once:
+            sums, keys = self._moments([one.n_rows for one in self._counts])
+            with closing(self._results(sums, keys)) as results:
+                self._add(results)
+
+    def _add(self, results: Iterator[Moments]) -> None:
+        for moments in results:
+            self._statistics.add_moments(moments)
+
+    def _take(self, found: Found, learns: bool) -> None:
+        """Take in what was found in the next partition."""
+        self._counts.append(found.counts)
+        self.labels.merge(found.labels)
+        self._survey.merge(found.survey)
+        if learns:
+            self._statistics.add_ranges(found.counts.n_rows, found.ranges)
+
+    def _moments(
+        self, sizes: Sequence[int], looks: Sequence[TaskRef | None] = ()
+    ) -> tuple[Tasks, list[Key]]:
+        """Return tasks that sum up the rows of blocks, and which of them give the sums.
+
+        The blocks are those in which one table in memory would be read, wherever partitions end:
+        sums of other blocks would be rounded otherwise.
+        """
+        n, source = sum(sizes), self.source
+        row = 8 + 8 * int(self.nnz / n) if source.is_sparse else 4 * self.n_features
+        borders = np.cumsum([0, *sizes])
+        blocks = [list(pieces_between(borders, *block)) for block in spans(n, row)]
+        refs = dict(self._partitions())
+        rows = tasks_of(
+            "rows",
+            rows_of,
+            [
+                (refs[k][0], span, k, source.reader, looks[k] if looks else None)
+                for block in blocks
+                for k, span in block
+            ],
+        )
+        taken = map(TaskRef, rows)
+        sums = tasks_of("moments", moments_of, [tuple(islice(taken, len(b))) for b in blocks])
+        return {**rows, **sums}, list(sums)
+
+    def write_part(
+        self,
+        place: RecordedPlace,
+        order: None,
+        codes_of: NDArray[np.int32],
+        form: Form,
+        report: Report,
+        weights: None = None,
+        loss: RoundingLoss | None = None,
+    ) -> dict[str, Any]:
+        """Have one part written where its rows are; see `dcsvm_dask.storage.ingest_write`."""
+        del order, weights
+        code_of = dict(zip(self.labels.labels, codes_of.tolist(), strict=True))
+        kept = [k for k, one in enumerate(self._counts) if one.n_rows]
+        refs, how = dict(self._partitions()), Storing(form, code_of, loss is not None)
+        shared = tasks_of("form", same, [(how,)])  # one task, so that no other one holds it
+        (form_ref,) = map(TaskRef, shared)
+        stores = tasks_of(
+            "store", store, [(*refs[k], k, self.source.reader, form_ref) for k in kept]
+        )
+        tasks = {**shared, **stores}
+        values = [self._counts[k].values for k in kept]
+        if form.is_sparse and form.scaling is not None:
+            # Scaling may take values to 0, which are not stored then.
+            counts = tasks_of("values", count_values, [(TaskRef(key),) for key in stores])
+            with closing(self._results({**tasks, **counts}, list(counts), kept)) as results:
+                values = list(results)
+        arrays = grids(form, [self._counts[k].n_rows for k in kept], values, self.nnz)
+        for name, grid in arrays.items():
+            grid.create(below(place, name))
+        writes, keys = _writes(place, arrays, list(stores), values)
+        with closing(self._results({**tasks, **writes}, keys, kept)) as results:
+            for done, (written, rounded) in enumerate(results, 1):
+                place.written.update(written)
+                if loss is not None:
+                    loss.merge(rounded)
+                report(f"{place.name}: {done:,} of {len(kept):,} partitions written")
+        n_rows, nnz = self.n_rows, sum(values) if form.is_sparse else self.n_rows * form.n_features
+        end_rows(
+            place / "rows",
+            n_rows=n_rows,
+            n_features=form.n_features,
+            sparse=form.is_sparse,
+            chunk_rows=form.chunk_rows,
+            nnz=nnz,
+        )
+        counts_of = np.bincount(codes_of, self.labels.counts, len(form.classes)).astype(np.int64)
+        with closing(Column(np.uint64, 2)) as hashes:
+            _copy(place / "hashes", n_rows, hashes)
+            return {
+                "n_rows": n_rows,
+                "nnz": nnz,
+                "counts": counts_of.tolist(),
+                **end_part(place, self.source.name, form, hashes.read, n_rows),
+            }
+
+    def _partitions(self) -> Iterator[tuple[int, tuple[TaskRef, TaskRef | None]]]:
+        """Return the number of each partition, and its rows and labels."""
+        for k, (rows, labels) in enumerate(self.source.keys):
+            yield k, (TaskRef(rows), None if labels is None else TaskRef(labels))
+
+    def _results(
+        self, tasks: Tasks, keys: Sequence[Key], numbers: Sequence[int] | None = None
+    ) -> Generator[Any]:
+        """Return results in order; `numbers` are those of their partitions."""
+        known = range(len(self.source.keys)) if numbers is None else numbers
+
+        def named(k: int) -> str:
+            return self.source.reader.name_of(known[k]) if k < len(known) else self.source.name
+
+        return self._computing.results(tasks, keys, self.source.collections, named)
+
+
+def _writes(
+    place: RecordedPlace, arrays: dict[str, Grid], stores: list[Key], values: list[int]
+) -> tuple[Tasks, list[Key]]:
+    """Return the tasks that write, and which of them say what was written.
+
+    Parameters
+    ----------
+    place : RecordedPlace
+        The part, in which the arrays are created.
+    arrays : dict
+    stores : list
+        The tasks that return partitions as they are stored.
+    values : list of int
+        Values in CSR parts of each partition.
+    """
+    metadata = {key: one for key, one in place.written.items() if key.startswith(f"{place.name}/")}
+    part = RecordedPlace(place.url, place.root, metadata)
+    before = np.cumsum([0, *values]).tolist()
+    cuts, calls = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+    for k, own in enumerate(stores):
+        held = wanted(arrays, k)
+        cuts += [(TaskRef(stores[j]), span, before[j], j == 0) for j, span in held.items()]
+        begun = {name for spans_of in held.values() for name in spans_of}
+        starts = {name: arrays[name].begun_in(k)[0] for name in arrays if name in begun}
+        calls.append((part, starts, TaskRef(own), len(held)))
+    pieces = tasks_of("cut", cut, cuts)
+    refs = map(TaskRef, pieces)
+    writes = tasks_of("write", write, [(*call, *islice(refs, n)) for *call, n in calls])
+    return {**pieces, **writes}, list(writes)
+
+
+def _copy(place: RecordedPlace, n_rows: int, out: Column) -> None:
+    """Copy the hashes of all rows, in order, to a file without a name."""
+    array = open_array(place)
+    for start in range(0, n_rows, SMALL_CHUNK):
+        out.append(read_rows(array, place, start, min(n_rows, start + SMALL_CHUNK)))

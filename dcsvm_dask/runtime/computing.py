@@ -1,0 +1,180 @@
+"""Where tasks on the partitions of a Dask collection run, and how their results come back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from dask._task_spec import Task
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+from dcsvm_dask.errors import DcsvmError, InputError, RunError
+from dcsvm_dask.runtime.arrival import WAIT_SECONDS
+from dcsvm_dask.runtime.clients import default_client
+from dcsvm_dask.runtime.clusters import connected
+from dcsvm_dask.runtime.failures import tasks_failed
+from dcsvm_dask.runtime.placement import workers_of
+from dcsvm_dask.runtime.tasks import RETRIES
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import claim_names
+
+Key = tuple[str, int]
+Tasks = dict[Key, Task]
+
+
+class Computing(Protocol):
+    """Runs tasks on what collections hold."""
+
+    def refuse_blind(self, place: Location) -> None:
+        """Raise an `InputError` where a worker does not see a folder that this process owns."""
+
+    def results(
+        self,
+        tasks: Tasks,
+        keys: Sequence[Key],
+        collections: Sequence[Any],
+        named: Callable[[int], str],
+    ) -> Generator[Any]:
+        """Yield the results of some of the tasks, in order.
+
+        Parameters
+        ----------
+        tasks : mapping
+        keys : sequence
+            Those whose results are wanted.
+        collections : sequence
+            On which tasks depend.
+        named : callable
+            Returns what messages call the rows of a result, by its number.
+        """
+
+
+class InThreads:
+    """Runs tasks on threads of this process, as Dask does where there is no client."""
+
+    def refuse_blind(self, place: Location) -> None:
+        """Do nothing: this process owns the folder."""
+
+    def results(
+        self,
+        tasks: Tasks,
+        keys: Sequence[Key],
+        collections: Sequence[Any],
+        named: Callable[[int], str],
+    ) -> Generator[Any]:
+        """Yield results once all are there; see `Computing`."""
+        del named  # Dask does not say here which task has failed
+        import dask.threaded
+
+        try:
+            yield from dask.threaded.get(_graph(tasks, collections), list(keys))
+        except DcsvmError:
+            raise
+        except Exception as error:
+            raise tasks_failed(error) from error
+
+
+class OnWorkers:
+    """Runs tasks on the workers of a client."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def refuse_blind(self, place: Location) -> None:
+        """Ask every worker that there is now."""
+        own = set(claim_names(place))
+        workers = list(workers_of(self._client))
+        for worker, seen in sorted(self._client.run(_claims, place.url, workers=workers).items()):
+            if not own <= set(seen):
+                raise InputError(
+                    f"worker {worker}: does not see {place}; put the data set where every worker "
+                    "sees it, as in a shared folder or an object store"
+                )
+
+    def results(
+        self,
+        tasks: Tasks,
+        keys: Sequence[Key],
+        collections: Sequence[Any],
+        named: Callable[[int], str],
+    ) -> Generator[Any]:
+        """Yield results as they come; see `Computing`."""
+        import dask
+
+        futures = self._client.get(
+            _graph(tasks, collections),
+            list(keys),
+            sync=False,
+            retries=None if "retries" in dask.get_annotations() else RETRIES,
+        )
+        try:
+            for k, future in enumerate(futures):
+                try:
+                    yield future.result()
+                except CancelledError as lost:
+                    raise RunError(
+                        f"{named(k)}: the Dask scheduler is gone or has dropped the tasks"
+                    ) from lost
+                except DcsvmError:
+                    raise
+                except Exception as error:
+                    raise RunError(f"{named(k)}: {tasks_failed(error)}") from error
+                future.release()
+        finally:
+            self._client.cancel([future for future in futures if not future.done()], force=True)
+
+
+@contextmanager
+def computing(where: Any, place: Location, say: Callable[[str], None]) -> Iterator[Computing]:
+    """Open where Dask collections are computed.
+
+    Parameters
+    ----------
+    where : distributed.Client, str or None
+        A client or the address of a scheduler; None: the client that Dask takes where none is
+        named, or threads of this process where there is none.
+    place : Location
+        What is to be written from there.
+    say : callable
+        Told that workers are waited for.
+
+    Raises
+    ------
+    InputError
+        If the client cannot be used, or only this process sees the place.
+    """
+    where = default_client() if where is None else where
+    if where is None:
+        yield InThreads()
+        return
+    if place.is_process_local:
+        raise InputError(
+            f"{place}: only this process sees memory://; name a folder or an object store"
+        )
+    with connected(where, WAIT_SECONDS, say) as (client, _):
+        yield OnWorkers(client)
+
+
+def tasks_of(
+    name: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+) -> Tasks:
+    """Return a task for each of some calls of a function; the dashboard calls them by the name.
+
+    Their keys are new: files that a collection reads may have changed.
+    """
+    group = f"dcsvm_{name}-{uuid.uuid4().hex[:12]}"
+    return {(group, k): Task((group, k), function, *args) for k, args in enumerate(arguments)}
+
+
+def _graph(tasks: Tasks, collections: Sequence[Any]) -> HighLevelGraph:
+    layer = MaterializedLayer(tasks)
+    name = f"dcsvm_ingest-{uuid.uuid4().hex[:12]}"
+    return HighLevelGraph.from_collections(name, layer, dependencies=list(collections))
+
+
+def _claims(place: str) -> list[str]:
+    """Return the claims on a folder that this worker sees."""
+    return claim_names(Location(place))
