@@ -16,7 +16,9 @@ from dcsvm_dask.graphs.graph import COMMIT
 from dcsvm_dask.graphs.measured import Measured
 from dcsvm_dask.graphs.sizes import arrange_parts, bottom_clusters, shuffle_shares
 from dcsvm_dask.graphs.timing import Load
+from dcsvm_dask.solvers.decomposition import GROW
 from dcsvm_dask.solvers.subsets import subset_sizes
+from dcsvm_dask.solvers.working_sets import SMALL_SET
 from dcsvm_dask.steps.estimate import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.steps.partition import (
     MEASURED_ROWS,
@@ -33,8 +35,8 @@ NEAR_PAIRS = 0.1
 """Pairs of rows that matter where the kernel is local; the others are provably negligible."""
 COPIED, MOST_COPIED = 0.1, 0.57
 """What the solver copies of a kernel matrix: the share that is usual, and the largest possible."""
-WORKING_SHARE = 0.5
-"""Of the rows of a block above the cap: what a working set of its decomposition holds."""
+VIOLATORS = 0.15
+"""Of the rows of a block above the cap: those that violate, to which its working sets belong."""
 VIOLATING = 0.25
 """Of the support vectors: what the largest block of a round holds."""
 READ_PER_SECOND = 200e6
@@ -107,7 +109,7 @@ class Forecast:
     @property
     def set_rows(self) -> float:
         """Rows of the largest working set."""
-        return min(self.n * self.measured.set_share, self.n, self.settings.set_cap)
+        return self._set_of(self.n)
 
     def fixed(self, n_bytes: float) -> Need:
         """Return the need of a task whose arrays are known."""
@@ -117,8 +119,12 @@ class Forecast:
         """Return the need of solving a block, given its likely and its largest number of rows."""
         cap = self.settings.block_cap
         usual, most = (3 * many * self.row + beside for many in (rows, most_rows))
-        held = rows if rows <= cap else min(cap, WORKING_SHARE * rows)
-        return self._matrix(held, min(most_rows, cap), usual, most)
+        if rows <= cap:
+            return self._matrix(rows, min(most_rows, cap), usual, most)
+        # Rows of a working set lie near their margin. How many stay active hangs on the data:
+        # the middle of what is possible is copied.
+        held = min(cap, GROW * VIOLATORS * rows)
+        return self._matrix(held, min(most_rows, cap), usual, most, MOST_COPIED / 2)
 
     def working_set(self) -> Need:
         """Return the need of solving the largest working set."""
@@ -129,13 +135,23 @@ class Forecast:
     def subset(self) -> Need:
         """Return the need of the subset that foresees the support vectors."""
         size = subset_sizes(self.n, self.settings.set_cap)[-1]
-        share = self.set_rows / max(1.0, self.n)
-        cap = self.settings.set_cap
         beside = 3 * size * self.row
-        return self._matrix(min(share * size, cap), min(size, cap), beside, beside)
+        most = min(size, self.settings.set_cap)
+        return self._matrix(self._set_of(size), most, beside, beside)
 
-    def _matrix(self, rows: float, most_rows: float, beside: float, most_beside: float) -> Need:
-        usual = 4 * (1 + COPIED) * rows**2 + beside
+    def _set_of(self, rows: float) -> float:
+        """Return the size of the largest working set of some rows; small ones are filled up."""
+        return min(rows, self.settings.set_cap, max(SMALL_SET, rows * self.measured.set_share))
+
+    def _matrix(
+        self,
+        rows: float,
+        most_rows: float,
+        beside: float,
+        most_beside: float,
+        copied: float = COPIED,
+    ) -> Need:
+        usual = 4 * (1 + copied) * rows**2 + beside
         return Need(int(usual), int(4 * (1 + MOST_COPIED) * most_rows**2 + most_beside))
 
     def choosing(self, n_clusters: int) -> Need:

@@ -43,6 +43,7 @@ def counted_kernel_matrix(
     tile_dtype: Any = None,
     least: float = 0.0,
     threads: int = 1,
+    memory: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], int]:
     """Return K(x_i, z_j) for all pairs of rows, and the number of kernel values computed.
 
@@ -66,10 +67,14 @@ def counted_kernel_matrix(
         at zero. For dense rows and kernels that decay (rbf, laplacian), best in `kd_order`.
     threads : int, default 1
         Threads that share the tiles; the result is the same. Give BLAS one.
+    memory : ndarray, shape (n m or more,), `dtype`, optional
+        What K is written into, from its start on: callers that make one matrix after the other
+        need the memory of one.
 
     Returns
     -------
     K : ndarray, shape (n, m), `dtype`
+        With `memory` a view of it.
     computed : int
 
     Raises
@@ -84,7 +89,12 @@ def counted_kernel_matrix(
     far = None
     if least > 0 and kernel.is_shift_invariant and not is_sparse(X):
         far = segments(X, everything, np.ones(n))
-    out = np.empty((n, m), dtype=dtype) if far is None else np.zeros((n, m), dtype=dtype)
+    if memory is not None:
+        out = memory[: n * m].reshape(n, m)
+        if far is not None:
+            out.fill(0)
+    else:
+        out = np.empty((n, m), dtype=dtype) if far is None else np.zeros((n, m), dtype=dtype)
     nowhere = np.empty((0, 0))
     none = np.empty(0, np.int64)
     computed: list[int] = []

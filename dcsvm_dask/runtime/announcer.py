@@ -221,6 +221,7 @@ class Announcer:
             self._tell(event)
 
     def _said(self, message: Message) -> None:
+        message.pop("worker", None)  # whose name, where it matters, is in the text
         self._tell(Said(**message))
 
     def _end(self, message: Message) -> None:

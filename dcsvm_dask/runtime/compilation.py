@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def warm_up(
@@ -16,7 +20,8 @@ def warm_up(
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
-    What this process has compiled or loaded before costs nothing.
+    What this process has compiled or loaded before costs nothing. See `is_compiled` for what is
+    left in the cache.
 
     Parameters
     ----------
@@ -33,6 +38,7 @@ def warm_up(
         _once(kernels.warm_up)
         _once(solvers.warm_up)
         _once(clustering.warm_up)
+        _once(_mark)
         if linear:
             _once(features.warm_up)
             _once(solvers.warm_up_linear)
@@ -43,6 +49,51 @@ def warm_up(
 @cache
 def _once(warm_up_room: Callable[[], None]) -> None:
     warm_up_room()
+
+
+def cache_folder() -> Path | None:
+    """Return a folder of Numba's cache for this package; None where nothing is compiled."""
+    from dcsvm_dask.kernels import far
+
+    stats = getattr(far._gaps, "stats", None)  # absent with NUMBA_DISABLE_JIT
+    return None if stats is None else Path(stats.cache_path)
+
+
+def is_compiled() -> bool:
+    """Whether Numba's cache or this process has all but the linear and online parts compiled."""
+    folder = cache_folder()
+    return folder is None or is_loaded() or (folder / _mark_name()).exists()
+
+
+def is_loaded() -> bool:
+    """Whether `warm_up` has come to its end in this process."""
+    return bool(_loaded)
+
+
+_loaded: list[bool] = []
+
+
+def _mark() -> None:
+    """Leave word in the cache that it has all."""
+    _loaded.append(True)
+    folder = cache_folder()
+    if folder is not None:
+        with contextlib.suppress(OSError):  # then others look for themselves
+            (folder / _mark_name()).touch()
+
+
+@cache
+def _mark_name() -> str:
+    """Return a name that changes with all that makes Numba compile anew."""
+    import numba
+    from numba.core.registry import cpu_target
+
+    digest = hashlib.sha256(repr((numba.__version__, sys.version)).encode())
+    digest.update(repr(cpu_target.target_context.codegen().magic_tuple()).encode())
+    for path in _sources():
+        about = path.stat()
+        digest.update(repr((str(path), about.st_mtime, about.st_size)).encode())
+    return f"dcsvm-compiled-{digest.hexdigest()[:16]}"
 
 
 @contextmanager
@@ -81,9 +132,12 @@ def use_own_cache() -> None:
 
 def sources_digest() -> str:
     """Return a short hash of the package's sources."""
-    root = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
+    for path in _sources():
+        digest.update(path.relative_to(ROOT).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _sources() -> list[Path]:
+    return sorted(ROOT.rglob("*.py"))

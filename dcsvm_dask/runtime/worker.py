@@ -6,13 +6,16 @@ import contextlib
 import signal
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from distributed import WorkerPlugin
 
 from dcsvm_dask import __version__
+from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime.caretaker import plugin_name
 from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.compile_once import compile_once
 from dcsvm_dask.runtime.placement import Placement
 from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.steps import resources
@@ -59,7 +62,8 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
     Parameters
     ----------
     shield : bool
-        Whether workers ignore SIGINT: those of a local cluster share the terminal of the client.
+        Whether they are those of a local cluster: they share the terminal of the client, so they
+        ignore SIGINT, and its Numba cache, into which it has compiled before.
     threads : int, default 0
         Threads of a task that runs while no other does; 0: those of the worker.
     run : BegunBy, optional
@@ -78,7 +82,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         self._package = installed()
         self._limited: set[str] = set()  # workers that this plugin prepared
 
-    def setup(self, worker: Any) -> None:
+    async def setup(self, worker: Any) -> None:
         """Prepare the process that has just started, or send it away before its first task."""
         if not self._placement.allows(worker.address, worker.name, worker.state.total_resources):
             return
@@ -88,7 +92,6 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
             return
         if self._run is not None:
             self._tell(worker, differing(self._run.versions, versions()))
-        warm_up()
         resources.use(
             worker.memory_manager.memory_limit or None, self._threads or worker.state.nthreads
         )
@@ -97,6 +100,18 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         if self._shield:
             with contextlib.suppress(ValueError):  # not the main thread: nothing to shield
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
+            warm_up()
+            return
+        try:
+            await compile_once(lambda text: self._say(worker, text), partial(_beat, worker))
+        except RunError as error:  # Dask raises it where the run begins, and logs it later on
+            self._say(worker, f"warning: {error}")
+            raise
+
+    def _say(self, worker: Any, text: str) -> None:
+        if self._run is not None:
+            about = {"kind": "said", "run": self._run.url, "worker": worker.address}
+            log_event(worker, {**about, "time": time.time(), "text": text, "doing": False})
 
     def _tell(self, worker: Any, found: dict[str, list[str]], *, refused: bool = False) -> None:
         if found and self._run is not None:
@@ -115,6 +130,12 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         if worker.address in self._limited:
             self._limited.discard(worker.address)
             _one_blas_thread.give_back()
+
+
+async def _beat(worker: Any) -> None:
+    """Let the scheduler know that a worker lives whose own heartbeat begins when it has joined."""
+    if not worker.periodic_callbacks["heartbeat"].is_running():
+        await worker.heartbeat()
 
 
 class _OneBlasThread:

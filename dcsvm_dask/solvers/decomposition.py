@@ -25,8 +25,10 @@ _SHARE, _SHARE_UNVERIFIED = 0.1, 5.0
 _FAR = 0.01
 # Violators by which free rows are told apart.
 _SEEN = 512
-# A working set holds at most so many times its violators, or so many rows.
-_GROW, _LEAST = 4, 1024
+GROW = 4
+"""A working set holds at most so many times its violators, ..."""
+# ... or so many rows.
+_LEAST = 1024
 # Rounds in a row that may end no nearer to the answer.
 _STALLS = 20
 
@@ -119,6 +121,8 @@ class _Decomposition:
         self.values = 0
         self.beta = problem.start.copy()
         self.F = self.linear = problem.linear
+        # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
+        self.memory = np.empty(min(size, len(self.beta)) ** 2, np.float32)
 
     def start(self, *, known: bool) -> None:
         """Find the gradient at the start; `known`: one that was given needs no linear term."""
@@ -176,7 +180,11 @@ class _Decomposition:
         problem, beta = self.problem, self.beta
         rows = self._choose(active, shift, target)
         K, values = counted_kernel_matrix(
-            self.kernel, self.X[rows], least=1e-3 * self.budget, threads=self.threads
+            self.kernel,
+            self.X[rows],
+            least=1e-3 * self.budget,
+            threads=self.threads,
+            memory=self.memory,
         )
         self.values += values
         y = problem.labels[rows]
@@ -214,7 +222,7 @@ class _Decomposition:
             ranks = np.argsort(-reach, kind="stable")
         worst = ranks[: max(2, self.size // 2)]
         worst = worst[reach[worst] > 0.5 * target]
-        size = min(self.size, max(_LEAST, _GROW * len(worst)))
+        size = min(self.size, max(_LEAST, GROW * len(worst)))
         if len(active) <= size:
             return active
         beta = self.beta[active]

@@ -99,6 +99,8 @@ def solve_working_sets(
     resting = np.zeros(len(y), dtype=np.bool_)
     sets = steps = values = 0
     start, going = 0.0, True
+    # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
+    memory = np.empty(min(max(cap, len(first)), len(y)) ** 2, np.float32)
     while True:
         gradient = y * f - 1.0
         violation = (
@@ -121,7 +123,7 @@ def solve_working_sets(
             chosen = select_set(
                 alpha, C, margin, tol, cap, y=y if equality else None, resting=resting
             )
-        K, values_of_set = counted_kernel_matrix(kernel, X[chosen], threads=threads)
+        K, values_of_set = counted_kernel_matrix(kernel, X[chosen], threads=threads, memory=memory)
         found = solve_smo(
             K,
             y[chosen],
@@ -132,7 +134,6 @@ def solve_working_sets(
             tol=inner_tol(violation, tol, whole=len(chosen) == len(y)),
             max_iter=left,
         )
-        del K
         step = y[chosen] * (found.alpha - alpha[chosen])
         moved = np.flatnonzero(step)
         others = ~resting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dcsvm_dask import api
+from dcsvm_dask import api, kernels, solvers
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.graphs.dcsvm import arrange_stage
 from dcsvm_dask.graphs.forecast import Forecast
@@ -21,6 +22,7 @@ from dcsvm_dask.graphs.plan import disk_bytes, plan
 from dcsvm_dask.graphs.sizes import arrange_parts, level_slots, shuffle_shares
 from dcsvm_dask.graphs.stage_plan import StagePlan
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.solvers.working_sets import SMALL_SET
 from dcsvm_dask.steps.select import MOST_BLOCKS
 from dcsvm_dask.steps.settings import Settings
 from tests.typical import COVTYPE, GOALS, SETTINGS
@@ -98,6 +100,35 @@ def test_the_memory_of_a_worker_is_the_process_and_its_largest_task() -> None:
     # A kernel matrix at the cap must be in it, and all of it must fit a small machine.
     assert 4 * SETTINGS.block_cap**2 < largest < 2 << 30
     assert all(stage.task_bytes <= stage.need.most for stage in found.stages)
+
+
+def test_a_block_above_the_cap_is_planned_as_large_as_its_arrays(
+    shared_data: Callable[[str], Any],
+) -> None:
+    cap, n = 2048, 3300
+    X = shared_data("covtype")["X_train"].astype(np.float32)
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:n])
+    y = np.where(shared_data("covtype")["y_train"][rows] == 1, 1.0, -1.0)
+    X = ((X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1))[rows]
+    for warm_up in (kernels.warm_up, solvers.warm_up):  # whose memory is the process's
+        warm_up()
+    tracemalloc.start()
+    solvers.solve_decomposition(
+        kernels.Kernel("rbf", 32.0), X, y, 32.0, tol=0.1, working_size=cap, verify=False
+    )
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    sizes = Forecast(replace(SETTINGS, block_cap=cap), COVTYPE, TYPICAL)
+    assert sizes.solving(n, n).n_bytes == pytest.approx(taken, rel=0.2)
+
+
+def test_sets_are_planned_as_large_as_small_ones_are_filled_up() -> None:
+    smooth = Measured(smooth=True, set_share=0.01)
+    sizes = Forecast(replace(SETTINGS, clusters=()), COVTYPE, smooth)
+    assert sizes.set_rows == SMALL_SET
+    assert sizes.working_set().n_bytes > 4 * SMALL_SET**2
+    few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
+    assert Forecast(SETTINGS, few, smooth).set_rows == 2000
 
 
 def test_a_smaller_cap_needs_less_memory_and_small_data_less_than_the_cap() -> None:

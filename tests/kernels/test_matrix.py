@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, columns, kernel_matrix
+from dcsvm_dask.kernels import Kernel, columns, counted_kernel_matrix, kernel_matrix
 
 
 def test_values_in_float64(kernel: Kernel, rows: Any, exact: Any) -> None:
@@ -86,6 +86,17 @@ def test_far_pairs_may_be_left_at_zero(covtype: Any, name: str, dtype: Any) -> N
         assert whole[zero].max() < 1e-7
         tolerance = 1e-5 if dtype is np.float32 else 1e-12
         np.testing.assert_allclose(near[~zero], whole[~zero], rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("least", [0.0, 1e-7])
+def test_memory_that_was_used_before_gives_the_same_matrix(covtype: Any, least: float) -> None:
+    kernel, X = Kernel("rbf", 32.0), covtype[:1500]
+    memory = np.full(1500**2 + 7, 9.0, np.float32)
+    found, computed = counted_kernel_matrix(kernel, X, least=least, memory=memory)
+    assert np.shares_memory(found, memory)
+    fresh, fresh_computed = counted_kernel_matrix(kernel, X, least=least)
+    np.testing.assert_array_equal(found, fresh)
+    assert computed == fresh_computed
 
 
 def test_exponents_never_rise_above_zero(covtype: Any) -> None:

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers import (
+    decomposition,
     solve_decomposition,
     solve_smo,
     violation_box,
@@ -100,6 +101,24 @@ def test_smallest_working_sets(make_svc: ModuleType, problem: Callable[[str], An
         )
         assert found.converged
         assert found.objective == pytest.approx(whole.objective, rel=1e-5)
+
+
+def test_the_matrices_of_all_sets_lie_in_the_memory_of_one(
+    problem: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = problem("a9a")
+    matrices: list[Any] = []  # those that are kept cannot lie where others did by chance
+
+    def solved(K: Any, *arguments: Any, **how: Any) -> Any:
+        matrices.append(K)
+        return solve_smo(K, *arguments, **how)
+
+    monkeypatch.setattr(decomposition, "solve_smo", solved)
+    solve_decomposition(
+        Kernel("rbf", gamma=2.0**-5), X[:1500], y[:1500], 4.0, tol=1e-3, working_size=300
+    )
+    assert len(matrices) > 2
+    assert len({K.ctypes.data for K in matrices}) == 1
 
 
 def test_callback_can_stop(problem: Callable[[str], Any]) -> None:

@@ -24,6 +24,7 @@ from dcsvm_dask.solvers import (
     solve_working_sets,
     violation_box,
     violation_pair,
+    working_sets,
 )
 
 GAMMA = 2.0**-5
@@ -98,6 +99,24 @@ def test_threads_change_nothing(problem: Callable[[str], Any]) -> None:
     np.testing.assert_array_equal(one.alpha, three.alpha)
     np.testing.assert_array_equal(one.f, three.f)
     assert one.kernel_values == three.kernel_values
+
+
+def test_the_matrices_of_all_sets_lie_in_the_memory_of_one(
+    problem: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a matrix for each set, the memory of those before may be lost to what lies above them.
+    X, y = problem("a9a")
+    seen: list[tuple[int, int]] = []
+
+    def solved(K: Any, *arguments: Any, **how: Any) -> Any:
+        seen.append((K.shape[0], K.ctypes.data))
+        return solve_smo(K, *arguments, **how)
+
+    monkeypatch.setattr(working_sets, "solve_smo", solved)
+    found = solve(X[:1500], y[:1500], 4.0, cap=400, tol=1e-3)
+    assert found.sets == len(seen) > 2
+    assert len({size for size, _ in seen}) > 1
+    assert len({address for _, address in seen}) == 1
 
 
 def test_a_start_at_the_answer_is_left_as_it_is(problem: Callable[[str], Any]) -> None:
