@@ -130,7 +130,7 @@ def counting_server() -> Iterator[CountingServer]:
     os.environ.update(own)
     s3fs.S3FileSystem.clear_instance_cache()
     try:
-        fsspec.filesystem("s3").mkdir(f"s3://{BUCKET}")
+        fsspec.filesystem("s3").makedirs(f"s3://{BUCKET}", exist_ok=True)
         server.counts.clear()
         yield server
     finally:

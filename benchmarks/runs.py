@@ -17,6 +17,7 @@ import dcsvm_dask.api as dcsvm
 from benchmarks.datasets import Task
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.storage.run import RunFolder
 
 Figures = dict[str, Any]
 
@@ -57,17 +58,18 @@ def figures(run: Path, data: Path) -> Figures:
         "ns_per_kernel_value": status["ns_per_kernel_value"],
         "phases": status["seconds"],
         "peak_bytes": sum(status["peak_bytes"].values()),
-        "computing_seconds": computing_seconds(Path(opened.url)),
+        "computing_seconds": computing_seconds(opened.folder),
     }
 
 
-def computing_seconds(run: Path) -> float:
+def computing_seconds(run: RunFolder) -> float:
     """Return how long at least one node was at work that computes kernel values."""
-    spans = []
-    for file in run.glob("stages/*/*.json"):
-        record = json.loads(file.read_text())["record"]
-        if "kernel_values" in record or "estimate_kernel_values" in record:
-            spans.append((record["began"], record["began"] + record["seconds"]))
+    nodes = [node.record for stage in run.read_all().values() for node in stage.values()]
+    spans = [
+        (record["began"], record["began"] + record["seconds"])
+        for record in nodes
+        if "kernel_values" in record or "estimate_kernel_values" in record
+    ]
     total, until = 0.0, 0.0
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, until))

@@ -55,22 +55,18 @@ def recorded(run: Any) -> Layers:
     """Return the seconds of a run's tasks, by stage and layer in the order in which they ran."""
     row_bytes = 4 * DataSet.open(run.folder.header["data"]["url"]).n_features
     layers: Layers = {}
+    nodes = run.folder.read_all()
     for stage in run.status()["stages"]:
         tasks: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        for file in files(run, stage):
-            record = json.loads(file.read_text())["record"]
-            layer = file.stem.rsplit("-", 1)[0] if "-" in file.stem else file.stem
+        for node, found in nodes[stage].items():
+            record = found.record
+            layer = node.rsplit("-", 1)[0] if "-" in node else node
             busy = max(record["seconds"], record["cpu_seconds"])
             moved = record.get("rows", 0) * row_bytes / LINK_BYTES
             tasks[layer].append((record["began"], busy + moved + TASK_SECONDS))
         ordered = sorted(tasks.values(), key=min)
         layers[stage] = [[seconds for _, seconds in sorted(layer)] for layer in ordered]
     return layers
-
-
-def files(run: Any, stage: str) -> list[Path]:
-    """Return the commit objects of a stage's nodes."""
-    return list((Path(run.url) / "stages" / stage).glob("*.json"))
 
 
 def lay_out(layers: Layers, workers: int) -> dict[str, float]:

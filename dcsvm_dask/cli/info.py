@@ -1,4 +1,4 @@
-"""dcsvm info: what a data set holds."""
+"""dcsvm info: what a data set holds; of a run see `info_run`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ DROPPED = {"weight_0": "of weight 0", "train_rows": "beyond --train-rows"}
 
 
 @click.command()
-@click.argument("data", metavar="DATA.zarr")
+@click.argument("place", metavar="DATA.zarr|RUN")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @quiet_option
-def command(data: str, as_json: bool, quiet: bool) -> None:
-    """Show what the data set DATA.zarr, or one part of it, holds."""
+def command(place: str, as_json: bool, quiet: bool) -> None:
+    """Show what the data set DATA.zarr, one part of it, or the folder RUN holds."""
     del quiet  # what is printed is the result
-    found = describe(data)
+    from dcsvm_dask.cli import info_run
+
+    is_run = info_run.is_run(place)
+    found = info_run.describe(place) if is_run else describe(place)
     if as_json:
         echo(json.dumps(found, indent=1))
+    elif is_run:
+        info_run.show(found)
     else:
         show(found)
 

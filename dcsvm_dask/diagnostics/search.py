@@ -123,9 +123,8 @@ def _early(run: RunFolder, candidates: list[tuple[Kernel, float]]) -> Scores | N
         if commit is not None:
             found = {name: commit.read(name) for name in SCORES}
             continue
-        for name in run.nodes(stage):
-            node = run.find(stage, name)
-            if node is None or not name.startswith(SOLVE):
+        for name, node in run.read(stage).items():
+            if not name.startswith(SOLVE):
                 continue
             right = node.read("right")
             if found is None:
@@ -147,10 +146,7 @@ def _exact(run: RunFolder, n: int) -> Scores | None:
         return {name: commit.read(name) for name in (*SCORES, "support")}
     folds = max(1, run.node(SPLIT, "commit").record["folds"])
     found = {**no_scores(n, folds), "support": np.zeros(n)}
-    for name in run.nodes(EXACT):
-        node = run.find(EXACT, name)
-        if node is None:
-            continue
+    for node in run.read(EXACT).values():
         record = node.record
         place = record["candidate"]
         found["right"][place, record["fold"]] = record["right"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -19,8 +18,6 @@ from dcsvm_dask.storage.state import read_state
 
 # Seconds without a node at work that still belong to a stage; the scheduler needs less.
 LONGEST_PAUSE = 5.0
-# Records of an object store that are read at a time.
-READERS = 16
 # Nodes that compute f from scratch.
 FROM_SCRATCH = ("recompute-", "close-")
 
@@ -168,17 +165,13 @@ def phase_of(stage: str) -> str:
 
 def read_nodes(run: RunFolder) -> dict[str, dict[str, Record]]:
     """Return the records of all committed nodes by stage and name, with ``written_bytes``."""
-    names = [(stage, node) for stage in run.stages() for node in run.nodes(stage)]
-    found: dict[str, dict[str, Record]] = {stage: {} for stage in run.stages()}
-    # An object store answers many questions in little more time than one.
-    with ThreadPoolExecutor(READERS if run.place.is_remote else 1) as pool:
-        for (stage, node), one in zip(
-            names, pool.map(lambda at: run.find(*at), names), strict=True
-        ):
-            if one is not None:
-                written = sum(size for size, _ in one.keys.values())
-                found[stage][node] = one.record | {"written_bytes": written}
-    return found
+    return {
+        stage: {
+            name: node.record | {"written_bytes": sum(size for size, _ in node.keys.values())}
+            for name, node in found.items()
+        }
+        for stage, found in run.read_all().items()
+    }
 
 
 def _level(order: list[str]) -> int | None:

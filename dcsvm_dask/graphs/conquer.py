@@ -152,8 +152,8 @@ def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
 
 def rounds_done(run: RunFolder) -> int:
     """Return how many rounds the longest chain of a run has committed."""
-    rounds = (StageId(stage).round for stage in run.stages() if run.find(stage, COMMIT))
-    return max((number for number in rounds if number is not None), default=0)
+    found = [(n, stage) for stage in run.stages() if (n := StageId(stage).round) is not None]
+    return next((n for n, stage in sorted(found, reverse=True) if run.find(stage, COMMIT)), 0)
 
 
 def stage_name(chain: Chain, number: int) -> StageId:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from dcsvm_dask.errors import OutOfTimeError, RunError
 from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Outcome, Stage, Stages
 from dcsvm_dask.runtime.announcer import Message, graph_message
 from dcsvm_dask.runtime.executors import Executor
+from dcsvm_dask.storage.lock import HEARTBEAT_SECONDS
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 
-# Nodes whose arrays are deleted at a time.
-DELETERS = 8
+# Superseded stages whose records may lie in the stage's folder; then they are moved.
+MOST_SUPERSEDED = 16
 
 
 def carry(
@@ -31,26 +31,38 @@ def carry(
     its beginning once more where stages are gone that only their chain can make. `learn` is told
     the records of every graph that is committed.
     """
-    method, seen = begin(), list[Stage]()
+    method, seen, superseded = begin(), list[Stage](), list[str]()
+    run = run.carried()
     try:
         graph = next(method)
         while True:
             seen += graph
-            run.check_owner()
-            lost = lost_chain(run, seen, graph)
+            run.check_owner(HEARTBEAT_SECONDS)
+            absent = [stage for stage in graph if run.find(stage.name, COMMIT) is None]
+            lost = lost_chain(run, seen, absent)
             if lost:
-                for name in lost:
-                    run.discard(name)
-                method, seen = begin(), []
+                run.discard(*lost)
+                run = run.taken_back()
+                method, seen, superseded = begin(), [], []
                 graph = next(method)
                 continue
-            missing = to_run(run, seen, graph)
+            missing = to_run(run, seen, absent)
+            if len(missing) > len(absent):
+                run = run.taken_back()
             if missing:
                 executor.tell(announced(run, missing, graph))
                 executor.run(run, missing, check)
-                run.check_owner()
+                run.check_owner(HEARTBEAT_SECONDS)
             for stage in [*(s for s in missing if s not in graph), *graph]:
                 tidy(run, stage)
+                superseded += [
+                    one.name
+                    for one in seen
+                    if one.name == stage.supersedes and not keeps(one, Keep.RUN, Keep.ALWAYS)
+                ]
+            if len(superseded) >= MOST_SUPERSEDED:
+                run.fold(superseded)
+                superseded = []
             records = committed(run, graph)
             if missing:
                 executor.tell({"kind": "graph_done", "commits": records})
@@ -59,8 +71,15 @@ def carry(
             learn(records)
             graph = method.send(records)
     except StopIteration as end:
-        for name, node in kept_for_the_run(seen):
-            run.release(name, node)
+        for name, nodes in kept_for_the_run(seen).items():
+            run.release(name, *nodes)
+        gone = {stage.supersedes for stage in seen}
+        until_now = [
+            one.name
+            for one in seen
+            if one.name in gone and keeps(one, Keep.RUN) and not keeps(one, Keep.ALWAYS)
+        ]
+        run.fold([*superseded, *until_now])
         outcome: Outcome = end.value
         return outcome
     except OutOfTimeError:
@@ -82,45 +101,44 @@ def announced(run: RunFolder, missing: Graph, graph: Graph) -> Message:
 
 def tidy(run: RunFolder, stage: Stage) -> None:
     """Delete what a committed stage leaves behind that nobody needs."""
-    run.sweep(stage.name)
     kept = {
         node.name for layer in stage.layers if layer.keep is not Keep.STAGE for node in layer.nodes
     }
-    gone = [name for name in run.nodes(stage.name) if name not in kept]
-    with ThreadPoolExecutor(DELETERS) as pool:  # the next stage waits for it
-        list(pool.map(lambda name: run.release(stage.name, name), gone))
+    run.settle(stage.name, kept)
     if stage.supersedes is not None:
         run.release(stage.supersedes, COMMIT)
 
 
-def kept_for_the_run(stages: Graph) -> list[tuple[str, str]]:
-    """Return the (stage, node) whose arrays stay until the run is complete."""
-    return [
-        (stage.name, node.name)
-        for stage in stages
-        for layer in stage.layers
-        if layer.keep is Keep.RUN
-        for node in layer.nodes
-    ]
+def keeps(stage: Stage, *kept: Keep) -> bool:
+    """Return whether arrays stay for so long, beside those of the commit."""
+    nodes = (node for layer in stage.layers if layer.keep in kept for node in layer.nodes)
+    return any(node.name != COMMIT for node in nodes)
 
 
-def to_run(run: RunFolder, seen: Graph, graph: Graph) -> Graph:
+def kept_for_the_run(stages: Graph) -> dict[str, list[str]]:
+    """Return the nodes whose arrays stay until the run is complete, by stage."""
+    kept: dict[str, list[str]] = {}
+    for stage in stages:
+        for layer in stage.layers:
+            if layer.keep is Keep.RUN:
+                kept.setdefault(stage.name, []).extend(node.name for node in layer.nodes)
+    return kept
+
+
+def to_run(run: RunFolder, seen: Graph, missing: Graph) -> Graph:
     """Return the stages of a graph that are not committed, after those that they need again.
 
     Where all are committed nothing is needed, so a run that was killed while it deleted what it
     had kept does nothing again. Otherwise what was kept for the run may be gone, because the run
     was complete once: it gives the same arrays again.
     """
-    missing = [stage for stage in graph if run.find(stage.name, COMMIT) is None]
     if not missing:
         return []
     by_name = {stage.name: stage for stage in seen}
     again = [
         by_name[name]
-        for name in dict.fromkeys(
-            name for name, node in kept_for_the_run(seen) if released(run, name, node)
-        )
-        if by_name[name] not in missing
+        for name, nodes in kept_for_the_run(seen).items()
+        if by_name[name] not in missing and run.released(name).intersection(nodes)
     ]
     stages = [*again, *missing]
     for stage in stages:
@@ -128,14 +146,14 @@ def to_run(run: RunFolder, seen: Graph, graph: Graph) -> Graph:
     return stages
 
 
-def lost_chain(run: RunFolder, seen: Graph, graph: Graph) -> list[str]:
+def lost_chain(run: RunFolder, seen: Graph, absent: Graph) -> list[str]:
     """Return the stages of a chain to do again, the first one first; empty where none is lost.
 
     Where a commit was taken back (it was damaged, and its stage deleted), those before it have
     been released. How a chain went on from one to the next may have rested on other goals than
     there are now, so it begins again.
     """
-    missing = next((stage for stage in graph if run.find(stage.name, COMMIT) is None), None)
+    missing = next(iter(absent), None)
     if missing is None or missing.supersedes is None:
         return []
     if not released(run, missing.supersedes, COMMIT, absent=True):

@@ -29,7 +29,7 @@ def refuse_damage(run: RunFolder, executor: Executor, check: Callable[[], None])
     InputError
         With the first damaged place, and with what to delete so that it is made again.
     """
-    names = [(stage, node) for stage in run.stages() for node in run.nodes(stage)]
+    names = [(stage, node) for stage in run.stages() for node in run.unreleased(stage)]
     size = max(1, -(-len(names) // MOST_TASKS))
     groups = [names[first : first + size] for first in range(0, len(names), size)]
     calls = (((check_nodes, (run.place.url, group)), len(group)) for group in groups)

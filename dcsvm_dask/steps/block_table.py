@@ -99,7 +99,7 @@ class BlockTable:
 
 def read_table(run: RunFolder, stage: str) -> BlockTable:
     """Open the blocks of a level; kept for the next block that the same process solves."""
-    own = run.find(stage, "order")
+    own = run.find(stage, "order", released=False)
     if own is None:
         return _read_table(run.place.url, ARRANGE, run.node(ARRANGE, "commit").attempt)
     return _read_table(run.place.url, stage, own.attempt)

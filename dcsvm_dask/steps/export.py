@@ -68,7 +68,7 @@ def read_expansion(run: RunFolder) -> Expansion:
     model = load_model(run, choice.stage, compact=False)
     _check_sum(run, model)
     node, arranged = run.find(choice.stage, "commit"), run.find(ARRANGE, "commit")
-    if node is not None and "alpha/zarr.json" not in node.keys:
+    if node is not None and not node.has("alpha"):
         coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
         return Expansion(model.kernel, model.support, np.empty(0, np.int64), coef, bias)
     if node is None or arranged is None:

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import psutil
 
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.steps import resources
-from dcsvm_dask.storage.lock import Ownership
+from dcsvm_dask.storage.lock import HEARTBEAT_SECONDS, Ownership
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -45,15 +46,16 @@ def run_node(
         ``host`` (name:process), ``peak_bytes`` (the largest resident memory of the process so
         far) and ``resident_bytes`` (that at the end).
     """
-    run = replace(open_run(run_url), owner=owner)
+    run = replace(open_run(run_url), known={}) if owner is None else _open_owned(run_url, owner)
     run.check_result_version()  # a worker may have another version than who began the run
-    done = run.find(stage, node)
+    done = run.find(stage, node, released=False)
     if done is not None:
         return done.record
-    run.check_owner()  # before the work, not only after it
+    run.check_owner(HEARTBEAT_SECONDS)  # before the work, not only after it
     clock = time.process_time if resources.runs_alone() else time.thread_time
     begin, busy, began = time.perf_counter(), clock(), time.time()
     attempt: Attempt = run.attempt(stage, node)
+    assert run.known is not None
     try:
         record = step(run, attempt, **arguments)
         record = {
@@ -68,6 +70,7 @@ def run_node(
         if attempt.commit(record):
             return record
     except Exception:
+        run.known.clear()  # if it rests on what is gone, the next try may not
         # A commit may stand although its answer was lost; where that cannot be seen, the arrays
         # stay until the stage is swept.
         with contextlib.suppress(Exception):
@@ -76,6 +79,7 @@ def run_node(
                 attempt.place.delete()
         raise
     attempt.place.delete()
+    run.known.clear()
     done = run.find(stage, node)
     if done is None:
         raise RunError(f"{run.place}: stage {stage}: the commit of {node} was taken back")
@@ -85,6 +89,12 @@ def run_node(
 def open_run(run_url: str) -> RunFolder:
     """Open a run by its URL."""
     return RunFolder.open(run_url)
+
+
+@lru_cache(maxsize=4)
+def _open_owned(run_url: str, owner: Ownership) -> RunFolder:
+    """Open a run for its owner, once: parameters and commits stay while steps of one turn run."""
+    return replace(open_run(run_url), owner=owner, known={})
 
 
 def peak_bytes() -> int:

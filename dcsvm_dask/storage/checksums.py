@@ -9,6 +9,7 @@ object is compared at its first use in a process; later reads of it compare its 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import zlib
 from collections.abc import Mapping
@@ -31,6 +32,10 @@ SMALL_BYTES = 64 << 10
 MOST_COMPARED = 1 << 20
 """Objects that a process remembers to have compared."""
 _compared: set[int] = set()
+KEPT_BYTES = 16 << 10
+"""Objects of a store behind a network up to this size are kept: nobody writes them again."""
+MOST_KEPT = 256
+_kept: dict[tuple[str, int, int], bytes] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +78,15 @@ class Checksums:
         """
         if self.prefix + key not in self.keys:
             raise FileNotFoundError(f"{self.place}/{key}")
+        kept = self.kept(key)
+        if kept is not None:
+            return kept
         try:
             data = (self.place / key).read_bytes()
         except FileNotFoundError as error:
             raise InputError(f"{self.place}/{key}: damaged: it is missing") from error
         self.compare(key, data, anew=True)
+        self.keep(key, data)
         return data
 
     def read_json(self, key: str = "zarr.json") -> dict[str, Any]:
@@ -85,6 +94,19 @@ class Checksums:
         read = partial(self.read, key)
         text = read_intact(read) if self.place.is_remote else read()
         return parse_object(text, f"{self.place}/{key}")
+
+    def kept(self, key: str) -> bytes | None:
+        """Return what `keep` has kept of an object, None: nothing."""
+        return _kept.get((f"{self.place}/{key}", *self.keys[self.prefix + key]))
+
+    def keep(self, key: str, data: Any) -> None:
+        """Keep the content of a small object that was compared, if it came over a network."""
+        size, crc = self.keys[self.prefix + key]
+        if self.place.is_remote and size <= KEPT_BYTES:
+            while len(_kept) >= MOST_KEPT:
+                with contextlib.suppress(StopIteration, RuntimeError):  # other threads do so, too
+                    _kept.pop(next(iter(_kept)), None)
+            _kept[f"{self.place}/{key}", size, crc] = bytes(data)
 
     def compare(self, key: str, data: Any, *, anew: bool = False) -> None:
         """Compare the bytes of an object, `anew` also where this process has done so before.
@@ -122,6 +144,9 @@ class _CheckedStore(WrapperStore[Store]):
             if key.rsplit("/", 1)[-1] == "zarr.json":
                 return None
             raise InputError(f"{self._checksums.place}/{key}: damaged: it was not committed")
+        kept = self._checksums.kept(key)
+        if kept is not None:
+            return prototype.buffer.from_bytes(kept)
         data = await self._store.get(key, prototype)
         if data is None:
             raise InputError(f"{self._checksums.place}/{key}: damaged: it is missing")
@@ -130,6 +155,7 @@ class _CheckedStore(WrapperStore[Store]):
             self._checksums.compare(key, content)
         else:
             await asyncio.to_thread(self._checksums.compare, key, content)
+        self._checksums.keep(key, content)
         return data
 
 

@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import zlib
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ JSON_VALUE = 80
 _LONGEST_NAME = 255
 UPLOADS = 10
 """Parts of a large file that are uploaded at a time, where a client has such a setting."""
+DELETERS = 8
+"""Files of a local disk that are deleted at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +205,7 @@ class Location:
         return self._read_json(sealed)
 
     def _read_json(self, sealed: bool) -> dict[str, Any]:
-        value = parse_object(self.json_text(), self.url)
-        if sealed or SEAL in value:
-            found = value.pop(SEAL, None)
-            if found != _checksum(value):
-                raise InputError(f"{self}: damaged: it is not what was written")
-        return value
+        return unsealed(self.json_text(), self.url, needed=sealed)
 
     def json_text(self) -> bytes:
         """Return the text of a JSON object; `InputError` above the memory bound."""
@@ -279,6 +277,24 @@ class Location:
 
         on_store(self.url, remove)
 
+    def delete_objects(self, keys: Iterable[str]) -> None:
+        """Delete objects below this folder, by many a request, and folders that are empty then."""
+        keys = list(keys)
+        if not keys:
+            return
+        if not self.is_local:
+            # What was deleted by a call whose answer was lost is not there any more.
+            with contextlib.suppress(FileNotFoundError):
+                on_store(self.url, lambda fs, path: fs.rm([f"{path}/{key}" for key in keys]))
+            return
+        root = Path(self.url)
+        with ThreadPoolExecutor(DELETERS) as pool:
+            list(pool.map(lambda key: (root / key).unlink(missing_ok=True), keys))
+        above = {parent for key in keys for parent in Path(key).parents if parent.name}
+        for folder in sorted(above, key=lambda path: len(path.parts), reverse=True):
+            with contextlib.suppress(OSError):
+                (root / folder).rmdir()
+
     def delete_if_empty(self) -> None:
         """Delete this folder if nothing is in it; object stores have no empty folders."""
         if self.is_local:
@@ -314,6 +330,27 @@ def _fresh(fs: Any, path: str) -> Any:
 def seal(value: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON object with a checksum of itself, which `Location.read_json` compares."""
     return {**value, SEAL: _checksum(value)}
+
+
+def unsealed(text: bytes, url: str, *, needed: bool = True) -> dict[str, Any]:
+    """Return the JSON object that a text read from a URL holds, without its checksum.
+
+    Parameters
+    ----------
+    needed : bool, default True
+        Whether it has to have one; one that is there is compared in any case.
+
+    Raises
+    ------
+    InputError
+        If it is not a JSON object, or not the one that was sealed.
+    """
+    value = parse_object(text, url)
+    if needed or SEAL in value:
+        found = value.pop(SEAL, None)
+        if found != _checksum(value):
+            raise InputError(f"{url}: damaged: it is not what was written")
+    return value
 
 
 def _checksum(value: dict[str, Any]) -> int:

@@ -30,6 +30,7 @@ from __future__ import annotations
 import contextlib
 import getpass
 import json
+import math
 import os
 import random
 import re
@@ -49,8 +50,8 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.processes import is_running, this_process
 
 LOCK = "lock"
-NAMED_BY_CLAIM = ("state", "journal")
-"""Folders in which each owner keeps an object under the name of its claim; the last one counts."""
+NAMED_BY_CLAIM = ("state", "journal", "superseded")
+"""Folders in which each owner keeps an object under the name of its claim; later ones count."""
 HEARTBEAT_SECONDS = 10.0
 STALE_SECONDS = 60.0
 WATCH_SECONDS = 2 * HEARTBEAT_SECONDS
@@ -315,10 +316,26 @@ class Ownership:
 
     place: Location
     name: str
+    turn: int = 0
+    """How often its process has taken back what was committed."""
 
-    def check(self) -> None:
-        """Make sure that the claim still owns the folder; see `check_claim`."""
+    def check(self, seen: float = 0.0) -> None:
+        """Make sure that the claim still owns the folder; see `check_claim`.
+
+        Parameters
+        ----------
+        seen : float, default 0
+            Seconds for which it is enough that this process has seen so before.
+        """
+        key = self.place.url, self.name
+        if seen and time.monotonic() - _seen.get(key, -math.inf) < seen:
+            return
         check_claim(self.place, self.name)
+        _seen[key] = time.monotonic()
+
+
+_seen: dict[tuple[str, str], float] = {}
+"""When this process has last seen that a claim owned its folder."""
 
 
 def check_claim(place: Location, name: str, what: str = "run") -> None:

@@ -25,6 +25,7 @@ from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.rows import write_rows
+from dcsvm_dask.storage.small import SMALL
 
 MODEL = "model"
 
@@ -123,7 +124,7 @@ def check_model(node: Committed) -> None:
     InputError
     """
     described = [key for key in node.keys if re.fullmatch(rf"{MODEL}/.*zarr\.json", key)]
-    total = 0
+    total = node.keys.get(SMALL, (0, 0))[0]
     for key in described:
         if node.checksums.read_json(key).get("node_type") == "array":
             total += node.open_array(key.removesuffix("/zarr.json")).nbytes

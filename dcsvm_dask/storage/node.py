@@ -20,6 +20,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rows_read import RowArray, open_rows
+from dcsvm_dask.storage.small import ARRAY_BYTES, NODE_BYTES, SMALL, read_small, to_bytes
 
 Record = dict[str, Any]
 
@@ -34,13 +35,22 @@ class Committed:
     keys: dict[str, tuple[int, int]] = field(repr=False)
     released: bool = False
     """Whether the arrays were deleted because nobody needs them any more."""
+    small: tuple[str, ...] = ()
+    """The names of the arrays that lie in one object."""
+
+    def has(self, name: str) -> bool:
+        """Return whether an array was committed."""
+        return name in self.small or f"{name}/zarr.json" in self.keys
 
     def read(self, name: str, rows: slice | None = None) -> np.ndarray:
         """Return one array, or some of its rows."""
+        if name in self.small:
+            values = read_small(self.checksums)[name]
+            return values[... if rows is None or not values.ndim else rows].copy()
         return read_array(self.place / name, rows, checksums=self.checksums.below(name))
 
     def open_array(self, name: str) -> zarr.Array[Any]:
-        """Return one array, for reading."""
+        """Return one array that is not small, for reading."""
         return open_array(self.place / name, checksums=self.checksums.below(name))
 
     def open_rows(self, name: str) -> RowArray:
@@ -66,9 +76,15 @@ class Attempt:
     digest: str
     owner: Ownership | None = None
     _written: list[str] = field(default_factory=list, repr=False)
+    _small: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def write(self, name: str, array: np.ndarray, chunk: int | None = None) -> None:
-        """Write one array, in chunks of so many rows or of about 4 MB."""
+        """Write one array, in chunks of so many rows or of about 4 MB; a small one at the end."""
+        values = np.asarray(array)
+        before = sum(one.nbytes for one in self._small.values())
+        if values.nbytes <= min(ARRAY_BYTES, NODE_BYTES - before):
+            self._small[name] = values.copy()
+            return
         write_array(self.place / name, array, chunk)
         self._written.append(name)
 
@@ -85,6 +101,7 @@ class Attempt:
             "attempt": self.place.name,
             "parameters": self.digest,
             "keys": self._keys(),
+            "small": list(self._small),
             "record": record,
         }
         if self.owner is not None:
@@ -96,6 +113,10 @@ class Attempt:
 
     def _keys(self) -> dict[str, tuple[int, int]]:
         """Return what is stored, durable, with checksums."""
+        if self._small:
+            (self.place / SMALL).write_bytes(to_bytes(self._small))
+        if self.place.is_remote and set(self.place.written) <= {SMALL}:
+            return dict(self.place.written)  # written just now, durable
         try:
             self.place.sync()
             keys = _checksums(self.place)

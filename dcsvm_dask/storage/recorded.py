@@ -48,7 +48,10 @@ class RecordedPlace(Location):
 
     def delete(self) -> None:
         """Delete this object or everything below this folder; nothing happens if it is absent."""
-        Location.delete(self)
+        if self._key in self.written:
+            self.parent.delete_objects([self.name])
+        else:
+            Location.delete(self)
         gone = [key for key in self.written if f"{key}/".startswith(f"{self._key}/".lstrip("/"))]
         for key in gone:
             del self.written[key]

@@ -20,6 +20,7 @@ from dcsvm_dask.runtime import clusters, session, tasks
 from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.run import RunFolder
 from tests.left import latest
 
 TRAIN = ["--gamma", "1", "-C", "8", "--clusters", "4", "--workers", "0"]
@@ -126,7 +127,27 @@ def test_status_as_json_is_one_object_alone(home: Path) -> None:
     assert found["seconds"].keys() == phases
     assert all(value > 1 << 20 for value in found["peak_bytes"].values())
     nodes = [n for by_host in found["tasks"].values() for n in by_host.values()]
-    assert sum(nodes) == len(list((home / "run/stages").glob("*/*.json")))
+    run = RunFolder.open(home / "run")
+    assert sum(nodes) == sum(len(run.nodes(stage)) for stage in run.stages())
+
+
+def test_info_counts_the_files_of_a_run(home: Path) -> None:
+    files = [path for path in (home / "run").rglob("*") if path.is_file()]
+    found = json.loads(invoke("info", home / "run", "--json").stdout)
+    assert found["files"] == len(files)
+    assert found["bytes"] == sum(path.stat().st_size for path in files)
+    assert found["stages"] == len(RunFolder.open(home / "run").stages())
+    assert (found["method"], found["state"]) == ("dcsvm", "complete")
+    shown = invoke("info", home / "run").stdout
+    assert f"\n  {len(files)} files, " in shown
+    assert f"a run of dcsvm on {home / 'd.zarr'}/train" in shown
+
+
+def test_info_of_a_damaged_run_says_so(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{")
+    done = invoke("info", tmp_path)
+    assert done.exit_code == 2
+    assert "run.json: damaged" in done.stderr
 
 
 def test_status_of_an_early_model(home: Path) -> None:
@@ -142,6 +163,7 @@ def test_status_of_an_early_model(home: Path) -> None:
     [
         (("plan", "d.zarr", "--clusters", "8,2", "--json"), "stages"),
         (("info", "d.zarr", "--json"), "parts"),
+        (("info", "run", "--json"), "files"),
         (("evaluate", "run", "d.zarr/test", "--json", "--quiet"), "accuracy"),
     ],
 )
@@ -187,6 +209,7 @@ def test_quiet_commands_print_results_and_nothing_else(home: Path, tmp_path: Pat
         assert (done.exit_code, done.stdout, done.stderr) == (0, "", ""), words
     telling = (
         ("info", data),
+        ("info", place),
         ("plan", home / "d.zarr"),
         ("status", place),
         ("evaluate", place, home / "d.zarr/test", "--workers", 0),

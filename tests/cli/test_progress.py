@@ -22,6 +22,7 @@ from dcsvm_dask.diagnostics.terminal.live import Terminal
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import RunEnds, Said
+from dcsvm_dask.storage.run import RunFolder
 
 WORDS = ["--gamma", "8", "-C", "8", "--clusters", "3", "--workers", "0"]
 
@@ -56,7 +57,8 @@ def test_log_json_is_objects_alone_and_ends_with_the_status(data: Path, tmp_path
     assert names[-2:] == ["RunEnds", "Status"]
     assert {"RunBegins", "Planned", "StageBegins", "BlocksBegin", "BlockSolved"} < set(names)
     tasks = [one["node"] for one in said if one["event"] == "TaskDone"]
-    assert len(tasks) == len(list(run.glob("stages/*/*.json")))
+    folder = RunFolder.open(run)
+    assert len(tasks) == sum(len(folder.nodes(stage)) for stage in folder.stages())
     assert not keys(said) & set(OF_BLOCKS)
     assert said[-1]["status"]["state"] == "complete"
     # On to the exact model.

@@ -51,8 +51,8 @@ def answers(place: Path) -> Any:
 @pytest.mark.parametrize(
     "pattern",
     [
-        *map(long, ("run.json", "plan.json", "preparation.json")),
-        *("state/*.json", "stages/*/*.json", "zarr.json"),
+        *map(long, ("run.json", "plan.json", "preparation.json", "superseded/*.json")),
+        *("state/*.json", "stages/*/*.json", "small", "zarr.json"),
     ],
 )
 def test_runs(count: int, pattern: str, whole: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from dcsvm_dask.runtime import carry
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt
@@ -20,33 +22,52 @@ from tests.marks import long
 IN_PROCESS = Execution(workers=0)
 
 
+WHERE: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "deletion": (Location, ("delete", "delete_objects")),
+    "move": (RunFolder, ("_change_superseded",)),
+}
+
+
 class KilledError(BaseException):
     """Ends a process in the middle of anything, as kill -9 does: nothing may catch it."""
 
 
+@pytest.fixture(autouse=True)
+def _records_move_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the records of a superseded round move at once."""
+    monkeypatch.setattr(carry, "MOST_SUPERSEDED", 1)
+
+
 @pytest.fixture
 def die_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that lets the process die at its n-th commit or deletion."""
+    """Return a function that lets the process die at its n-th commit, deletion or move.
+
+    What is deleted is half gone then, and of what is moved there is a copy already.
+    """
 
     def arm(what: str, number: int) -> None:
-        owner, name = (Location, "delete") if what == "deletion" else (Attempt, "commit")
-        whole = getattr(owner, name)
+        owner, names = WHERE.get(what, (Attempt, ("commit",)))
+        whole = {name: getattr(owner, name) for name in names}
         count = 0
 
-        def call(self: Any, *arguments: Any) -> Any:
+        def call(name: str, self: Any, *arguments: Any) -> Any:
             nonlocal count
             # The lock of a process that is gone is stale; this one only plays dead.
             count += not (what == "deletion" and self.parent.name == "lock")
             if count < number:
-                return whole(self, *arguments)
-            monkeypatch.setattr(owner, name, whole)
-            if what == "after":
-                whole(self, *arguments)
+                return whole[name](self, *arguments)
+            for other in names:
+                monkeypatch.setattr(owner, other, whole[other])
+            if what in ("after", "move"):
+                whole[name](self, *arguments)
+            elif name == "delete_objects":
+                self.delete_objects(arguments[0][: len(arguments[0]) // 2])
             elif what == "deletion" and self.keys():
                 (self / next(iter(self.keys()))).delete()
             raise KilledError
 
-        monkeypatch.setattr(owner, name, call)
+        for name in names:
+            monkeypatch.setattr(owner, name, partialmethod(partial(call, name)))
 
     return arm
 
@@ -112,6 +133,20 @@ def test_death_in_the_middle_of_a_deletion(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     die_at("deletion", 9)
+    check_resume(train, tmp_path / "run", look, undisturbed, monkeypatch)
+
+
+@pytest.mark.parametrize("number", [1, long(2)])
+def test_death_while_records_move(
+    number: int,
+    die_at: Callable[..., None],
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    look: Any,
+    undisturbed: api.Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    die_at("move", number)
     check_resume(train, tmp_path / "run", look, undisturbed, monkeypatch)
 
 

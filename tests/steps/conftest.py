@@ -172,6 +172,7 @@ def _looked_at(
 def _arrays(folder: RunFolder, stage: str, node: str) -> dict[str, np.ndarray]:
     """Return the arrays directly below a node's attempt."""
     found = folder.node(stage, node)
-    names = {key.split("/")[0] for key in found.keys if "/" in key}
-    folders = {"X", "rule", "model"}
-    return {name: found.read(name) for name in names - folders}
+    names = {key.removesuffix("/zarr.json") for key in found.keys if key.endswith("/zarr.json")}
+    folders = ("X", "rule", "model")
+    own = (name for name in {*names, *found.small} if name.split("/")[0] not in folders)
+    return {name: found.read(name) for name in own if "/" not in name}

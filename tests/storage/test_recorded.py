@@ -17,7 +17,8 @@ from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import damaged
 
-X = np.random.default_rng(0).random((3000, 40), dtype=np.float32)
+X = np.random.default_rng(0).random((3400, 40), dtype=np.float32)
+"""Too large to lie in one object with other arrays."""
 HEADER = {
     "settings": {},
     "goals": {"tol": 1e-3},
@@ -60,6 +61,7 @@ def test_nothing_is_read_to_commit_it(
         assert attempt.commit({})
     found = run.node("s", "n")
     assert found.verify()
+    assert found.small == ("scalar", "none")
     assert set(found.keys) == set(found.place.keys())
     assert found.keys == node_module._checksums(Location(found.place.url))
     assert found.read("a")[:8].tolist() == [-1] * 7 + [7]

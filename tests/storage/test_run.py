@@ -52,6 +52,20 @@ def run(place: Location) -> RunFolder:
     return RunFolder.create(place, HEADER)
 
 
+@pytest.fixture
+def zarr(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no array be small: each is one of Zarr."""
+    monkeypatch.setattr(node_module, "ARRAY_BYTES", -1)
+
+
+@pytest.fixture(params=["one object", "zarr"])
+def form(request: pytest.FixtureRequest) -> str:
+    """Give either form in which arrays are stored."""
+    if request.param == "zarr":
+        request.getfixturevalue("zarr")
+    return str(request.param)
+
+
 def commit(run: RunFolder, stage: str, node: str, record: dict[str, Any] | None = None) -> str:
     attempt = run.attempt(stage, node)
     attempt.write("values", VALUES)
@@ -61,7 +75,7 @@ def commit(run: RunFolder, stage: str, node: str, record: dict[str, Any] | None 
 
 def test_a_new_run_is_what_was_written(place: Location, run: RunFolder) -> None:
     found = RunFolder.open(place)
-    own = {"format": "dcsvm-run-3", "result_version": RESULT_VERSION, "digest": run.digest}
+    own = {"format": "dcsvm-run-4", "result_version": RESULT_VERSION, "digest": run.digest}
     assert found.header == {**HEADER, **own}
     assert found.digest == run.digest
     assert found.stages() == []
@@ -141,6 +155,7 @@ def test_a_store_without_conditional_writes_keeps_the_last_attempt_whole(
     run.place.delete()
 
 
+@pytest.mark.usefixtures("zarr")
 def test_an_attempt_that_was_swept_does_not_commit_what_is_left(run: RunFolder) -> None:
     attempt = run.attempt("s", "n")
     attempt.write("alpha", VALUES)
@@ -212,25 +227,38 @@ def test_a_node_without_arrays_is_never_released(run: RunFolder) -> None:
     assert not found.released
 
 
+@pytest.mark.parametrize("call", [1, 2])
+@pytest.mark.parametrize("deleted", [0, 1])
+@pytest.mark.usefixtures("form")
 def test_a_release_that_was_killed_is_no_damage_and_is_swept(
-    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+    call: int, deleted: int, run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Commit objects are deleted by the first call, arrays by the second one."""
     commit(run, "s", "n")
+    commit(run, "s", "m")
+    left = call
+    whole = Location.delete_objects
 
-    whole = Location.delete
+    def stop_midway(place: Location, keys: list[str]) -> None:
+        nonlocal left
+        left -= 1
+        whole(place, keys if left else keys[:deleted])
+        if not left:
+            raise KeyboardInterrupt
 
-    def stop_midway(place: Location) -> None:
-        monkeypatch.setattr(Location, "delete", whole)
-        (place / next(iter(place.keys()))).delete()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Location, "delete", stop_midway)
-    with pytest.raises(KeyboardInterrupt):
-        run.release("s", "n")
-    assert run.stage("s").list() != ["n.json"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Location, "delete_objects", stop_midway)
+        with pytest.raises(KeyboardInterrupt):
+            run.release("s", "m", "n")
+    assert run.nodes("s") == ["m", "n"]
     assert damaged(run) == []
-    run.sweep("s")
-    assert run.stage("s").list() == ["n.json"]
+    run.settle("s", [])
+    assert run.stage("s").list() == ["released.json"]
+    assert {name: found.record for name, found in run.read("s").items()} == {
+        "m": {"rows": 3},
+        "n": {"rows": 3},
+    }
+    assert run.released("s") == {"m", "n"}
 
 
 def test_arrays_that_are_gone_without_a_release_are_damage(run: RunFolder) -> None:
@@ -254,6 +282,7 @@ def test_reopening_forgets_the_commit_and_what_was_released(run: RunFolder) -> N
     assert run.find("other", "commit") is not None
 
 
+@pytest.mark.usefixtures("form")
 def test_every_flipped_byte_is_found(run: RunFolder) -> None:
     commit(run, "s", "n")
     commit(run, "s", "m")
@@ -269,7 +298,8 @@ def test_every_flipped_byte_is_found(run: RunFolder) -> None:
     assert damaged(run) == []
 
 
-def test_a_flipped_byte_never_reaches_who_reads(run: RunFolder) -> None:
+def test_a_flipped_byte_never_reaches_who_reads(run: RunFolder, form: str) -> None:
+    named = "values" if form == "zarr" else "small"
     commit(run, "s", "whole")
     keys = run.node("s", "whole").place.keys()
     for number, (key, size) in enumerate(keys.items()):
@@ -281,15 +311,16 @@ def test_a_flipped_byte_never_reaches_who_reads(run: RunFolder) -> None:
             flipped = bytearray((found.place / key).read_bytes())
             flipped[position] ^= 0x01
             (found.place / key).write_bytes(bytes(flipped))
-            with pytest.raises((RunError, InputError), match=rf"{found.attempt}/values.*damaged"):
+            with pytest.raises((RunError, InputError), match=rf"{found.attempt}/{named}.*damaged"):
                 run.node("s", node).read("values")
     np.testing.assert_array_equal(run.node("s", "whole").read("values"), VALUES)
 
 
-def test_a_chunk_cut_short_or_missing_is_refused_before_it_is_read(run: RunFolder) -> None:
+@pytest.mark.usefixtures("form")
+def test_an_object_cut_short_or_missing_is_refused_before_it_is_read(run: RunFolder) -> None:
     commit(run, "s", "n")
     place = run.node("s", "n").place
-    key = next(key for key in list(place.keys()) if "/c/" in f"/{key}")
+    key = next(key for key in list(place.keys()) if "/c/" in f"/{key}" or key == "small")
     (place / key).write_bytes((place / key).read_bytes()[:-1])
     with pytest.raises(RunError, match="is missing or cut short"):
         run.node("s", "n")
@@ -381,8 +412,18 @@ CHANGES = {
     "reopen": lambda run: run.reopen("s"),
     "sweep": lambda run: run.sweep("s"),
     "discard": lambda run: run.discard("s"),
+    "settle": lambda run: run.settle("s", []),
+    "fold": lambda run: run.fold(["s"]),
     "commit": lambda run: run_node(run.place.url, "s", uuid.uuid4().hex, nothing, {}, run.owner),
 }
+
+
+def prepare(run: RunFolder, change: str) -> None:
+    """Make a stage that a change finds something to do in."""
+    run.discard("s")
+    commit(run, "s", "n")
+    if change in ("reopen", "fold"):
+        run.release("s", "n")
 
 
 def nothing(run: RunFolder, attempt: Attempt) -> dict[str, Any]:
@@ -396,11 +437,9 @@ def test_who_lost_a_run_changes_nothing(
     monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.01)
     with FolderLock(place) as held:
         run = RunFolder.create(place, HEADER, held.ownership)
-        commit(run, "s", "n")
+        prepare(run, change)
         CHANGES[change](run)  # while it is owned
-        if change in ("release", "reopen", "discard"):
-            run.discard("s")
-            commit(run, "s", "n")
+        prepare(run, change)
         run.attempt("s", "left").write("values", VALUES)
         take_over(place)
         before = {key: (place / key).read_bytes() for key in list(place.keys())}
@@ -443,12 +482,16 @@ def test_what_a_process_killed_at_its_start_left_is_no_obstacle(place: Location)
         (b"{}", "has the format None"),
         (b'{"format": "dcsvm-run-0"}', "has the format 'dcsvm-run-0'"),
         (b'{"format": "dcsvm-run-2", "settings": {}}', "format 'dcsvm-run-2'.*train a new run"),
-        (b'{"format": "dcsvm-run-3", "settings": {}}', "it is not what was written"),
         (
             json.dumps(seal({"format": "dcsvm-run-3", "settings": {}})).encode(),
+            "format 'dcsvm-run-3'.*train a new run",
+        ),
+        (b'{"format": "dcsvm-run-4", "settings": {}}', "it is not what was written"),
+        (
+            json.dumps(seal({"format": "dcsvm-run-4", "settings": {}})).encode(),
             "'goals' is missing",
         ),
-        (json.dumps(seal({"format": "dcsvm-run-3", "settings": 1})).encode(), "'settings' is miss"),
+        (json.dumps(seal({"format": "dcsvm-run-4", "settings": 1})).encode(), "'settings' is miss"),
     ],
 )
 def test_what_is_no_run_is_not_opened(place: Location, content: bytes | None, message: str) -> None:
@@ -481,12 +524,16 @@ def test_a_file_where_a_run_should_be_is_not_opened(tmp_path: Path) -> None:
         RunFolder.open(Location.of(file))
 
 
-def test_a_commit_names_every_key_with_its_checksum(run: RunFolder) -> None:
+def test_a_commit_names_every_key_with_its_checksum(run: RunFolder, form: str) -> None:
     attempt = run.attempt("s", "n")
     attempt.write("a", VALUES)
     attempt.write("deep/b", np.array([], dtype=np.int64))
     attempt.commit({})
     stored = json.loads((run.stage("s") / "n.json").read_bytes())
     assert set(stored["keys"]) == set(attempt.place.keys())
-    assert any(key.startswith("deep/b/") for key in stored["keys"])
+    if form == "zarr":
+        assert any(key.startswith("deep/b/") for key in stored["keys"])
+    else:
+        assert list(stored["keys"]) == ["small"]
+        assert stored["small"] == ["a", "deep/b"]
     assert run.node("s", "n").read("deep/b").shape == (0,)

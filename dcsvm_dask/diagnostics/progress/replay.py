@@ -161,10 +161,11 @@ class Replay:
             return
         run, stage = self._run, self._stage
         whole = self._with_tasks or run.find(stage, COMMIT) is None
-        for node in run.nodes(stage) if whole else [COMMIT]:
-            found = None if node in self._told else run.find(stage, node)
-            if found is not None:
+        if whole:
+            for node, found in run.read(stage, but=self._told).items():
                 yield node, found.record
+        elif (commit := run.find(stage, COMMIT)) is not None:
+            yield COMMIT, commit.record
 
     def _send(self, message: dict[str, Any]) -> None:
         self._announcer.send(message)

@@ -71,7 +71,7 @@ def scored(records: Records) -> list[Scored]:
             continue  # an exact model that a later one has replaced
         made = StageId(stage).subject
         decision = None
-        if "decision/zarr.json" in node.keys:
+        if node.has("decision"):
             decision = node.read("decision")
             true, predicted = (
                 node.read("positive").astype(np.int32),

@@ -59,6 +59,9 @@ def overlap(level: Committed, final: Committed) -> tuple[int, int, int]:
 
 def positive(node: Committed) -> Iterator[NDArray[np.bool_]]:
     """Yield which variables have an alpha above zero, some of them at a time."""
+    if "alpha" in node.small:
+        yield node.read("alpha")[0] > 0.0
+        return
     alpha = node.open_array("alpha")
     for start in range(0, alpha.shape[1], SLICE):
         values = np.asarray(alpha[0, start : start + SLICE])

@@ -64,6 +64,6 @@ def support_mask(records: Records) -> NDArray[np.bool_] | None:
     if stage is None or stage in records.levels:
         return None
     node = records.run.find(stage, "commit")
-    if node is None or node.released or "alpha/zarr.json" not in node.keys:
+    if node is None or node.released or not node.has("alpha"):
         return None
     return np.asarray(node.read("alpha")[0] > 0.0)
