@@ -29,14 +29,14 @@ from zarr.storage import WrapperStore
 
 import dcsvm_dask.api as dcsvm
 from benchmarks.runs import write
-from dcsvm_dask.graphs.dcsvm import arrange_stage
-from dcsvm_dask.graphs.graph import Graph, Stages
+from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.dcsvm.graph import arrange_stage
+from dcsvm_dask.methods.graph import Graph, Stages
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import StopRun
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.executors import in_process
-from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.runs import write
-from dcsvm_dask.runtime import clusters
 from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.cluster import connect as clusters
 
 TASKS = 200
 

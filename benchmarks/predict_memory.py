@@ -19,8 +19,8 @@ import numpy as np
 
 import dcsvm_dask.api as dcsvm
 from benchmarks.peaks import report
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.storage.ingest import ingest
 
 FEATURES = 22
 BLOCK = 50_000

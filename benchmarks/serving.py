@@ -29,8 +29,8 @@ from benchmarks.datasets import Task, covtype
 from benchmarks.runs import compiling_seconds, ingest, train, write
 from dcsvm_dask import api
 from dcsvm_dask.estimators import DCSVC
+from dcsvm_dask.methods.predict import load_any
 from dcsvm_dask.models.model import decide
-from dcsvm_dask.steps.predict import load_any
 
 Figures = dict[str, Any]
 LEVEL = "level-"

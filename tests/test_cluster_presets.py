@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import dcsvm_dask
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
-from dcsvm_dask.runtime.cluster_file import KINDS, QUEUES, read_cluster
+from dcsvm_dask.runtime.cluster.file import KINDS, QUEUES, read_cluster
 
 FOLDER = Path(__file__).parents[1] / "cluster"
 DOCKERFILE = FOLDER / "Dockerfile"

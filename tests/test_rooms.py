@@ -23,9 +23,10 @@ ROOMS = (
     "models",
     "readers",
     "storage",
-    "steps",
-    "graphs",
+    "data",
+    "methods",
     "runtime",
+    "prediction",
     "diagnostics",
     "pipeline",
 )
@@ -75,7 +76,7 @@ def test_a_step_knows_no_dask() -> None:
     wrong = [
         f"{path.relative_to(PACKAGE)}:{line} imports {name}"
         for path in FILES
-        if _room(path) in ("steps", "storage", "graphs")
+        if _room(path) in ("methods", "data", "storage")
         for line, name in _imports(path)
         if name.split(".")[0] in ("dask", "distributed")
     ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.graphs.goals import Goals, Shape
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.settings import Settings
 
 SETTINGS = Settings(
     kernel=Kernel("rbf", 32.0),

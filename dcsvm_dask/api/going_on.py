@@ -11,12 +11,13 @@ from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.api.training import reported
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.conquer import rounds_done
-from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.graph import COMMIT
-from dcsvm_dask.graphs.methods import MADE, options_of
-from dcsvm_dask.graphs.plan import plan as make_plan
-from dcsvm_dask.graphs.search import METHOD
+from dcsvm_dask.methods.conquer.graph import rounds_done
+from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.plan import plan as make_plan
+from dcsvm_dask.methods.problem import ARRANGE, seen_by
+from dcsvm_dask.methods.registry import MADE, options_of
+from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.pipeline.training import check_goals, shape_of
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
@@ -25,7 +26,6 @@ from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.runtime.header import read_header
 from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
 from dcsvm_dask.runtime.verification import refuse_damage
-from dcsvm_dask.steps.problem import ARRANGE, seen_by
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock

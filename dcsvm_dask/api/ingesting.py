@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from dcsvm_dask.data.ingest import ingest as ingest_sources
+from dcsvm_dask.data.scan import Report
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.collections import Collection, is_collection
 from dcsvm_dask.runtime.computing import computing
 from dcsvm_dask.storage.dataset import DataSet, read_commit
-from dcsvm_dask.storage.ingest import ingest as ingest_sources
-from dcsvm_dask.storage.ingest_scan import Report
 from dcsvm_dask.storage.location import Location
 
 

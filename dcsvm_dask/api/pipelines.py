@@ -11,19 +11,19 @@ from typing import Any
 from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.api.training import train
-from dcsvm_dask.diagnostics.report.trials import trials
+from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.data.made_with import differing, made_with
+from dcsvm_dask.diagnostics.report.tables.trials import trials
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
+from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.pipeline.file import DATA_KEYS, Pipeline, Planned, read_pipeline
+from dcsvm_dask.prediction import run_prediction as predicting
 from dcsvm_dask.readers.weights import Weights
-from dcsvm_dask.runtime import predict as predicting
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps.choice import Choice
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.made_with import differing, made_with
 from dcsvm_dask.storage.run import RunFolder
 
 

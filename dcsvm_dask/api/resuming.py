@@ -9,7 +9,7 @@ from typing import Any
 from dcsvm_dask.api.going_on import go_on
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.api.searching import refitted
-from dcsvm_dask.graphs.search import METHOD
+from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import method_of

@@ -11,9 +11,9 @@ from dcsvm_dask.diagnostics.history import history
 from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.notebook import links, run_html
 from dcsvm_dask.diagnostics.status import status
+from dcsvm_dask.methods.choice import BEST
+from dcsvm_dask.prediction.predictor import Predictor
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.predictor import Predictor
-from dcsvm_dask.steps.choice import BEST
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 

@@ -13,15 +13,15 @@ from dcsvm_dask.api.training import open_holdout, reported, train
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.search import results
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.plan import plan as make_plan
-from dcsvm_dask.graphs.search import BLOCK_ROWS
+from dcsvm_dask.methods.choice import BEST
+from dcsvm_dask.methods.plan import plan as make_plan
+from dcsvm_dask.methods.search.graph import BLOCK_ROWS
 from dcsvm_dask.pipeline.searching import SEARCHED, TRAINED, best_of, settle
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import LEAST_BLOCK_CAP, fits, memory_of_core
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
-from dcsvm_dask.steps.choice import BEST
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock

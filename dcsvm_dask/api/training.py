@@ -15,10 +15,13 @@ from dcsvm_dask.api.run import Run
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.measured import TYPICAL, Measured
-from dcsvm_dask.graphs.plan import Plan
-from dcsvm_dask.graphs.plan import plan as make_plan
+from dcsvm_dask.methods.forecast import TYPICAL, Measured
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.plan import Plan
+from dcsvm_dask.methods.plan import plan as make_plan
+from dcsvm_dask.methods.probe import probe_rows
+from dcsvm_dask.methods.problem import PROBE, seen_by
+from dcsvm_dask.methods.settings import CAPS, Settings
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.announcer import Announcer
@@ -35,9 +38,6 @@ from dcsvm_dask.runtime.session import (
     check_room,
 )
 from dcsvm_dask.runtime.workers import Workers, planned_workers
-from dcsvm_dask.steps.probe import probe_rows
-from dcsvm_dask.steps.problem import PROBE, seen_by
-from dcsvm_dask.steps.settings import CAPS, Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock

@@ -13,6 +13,6 @@ from dcsvm_dask.cli.options import quiet_option
 def command(file: str, quiet: bool) -> None:
     """Show what the cluster file FILE would start or submit, without doing it."""
     del quiet  # what is printed is the result
-    from dcsvm_dask.runtime.cluster_outline import outline
+    from dcsvm_dask.runtime.cluster.outline import outline
 
     click.echo(outline(file))

@@ -17,7 +17,7 @@ def is_run(place: str) -> bool:
 def describe(place: str) -> dict[str, Any]:
     """Return what a run's folder holds, JSON-able."""
     from dcsvm_dask.diagnostics.status import state_now
-    from dcsvm_dask.graphs.methods import options_of
+    from dcsvm_dask.methods.registry import options_of
     from dcsvm_dask.storage.run import RunFolder
 
     run = RunFolder.open(place)

@@ -71,7 +71,7 @@ def command(
     unit      every row to Euclidean length 1
     """
     from dcsvm_dask.cli.info import describe, show
-    from dcsvm_dask.storage.ingest import ingest
+    from dcsvm_dask.data.ingest import ingest
 
     with Progress(quiet) as progress:
         data = ingest(

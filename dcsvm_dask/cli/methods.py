@@ -16,7 +16,7 @@ from dcsvm_dask.errors import InputError
 def command(name: str | None, quiet: bool) -> None:
     """List the methods of training; of one, NAME, its own parameters."""
     del quiet  # what is printed is the result
-    from dcsvm_dask.graphs.methods import METHODS
+    from dcsvm_dask.methods.registry import METHODS
 
     if name is not None and name not in METHODS:
         raise InputError(f"method: {name!r:.80} is unknown; known: {', '.join(METHODS)}")

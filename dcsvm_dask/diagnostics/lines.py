@@ -8,6 +8,7 @@ from typing import TextIO
 from dcsvm_dask.diagnostics.numbers import counted
 from dcsvm_dask.diagnostics.outline import in_brief
 from dcsvm_dask.masking import printable
+from dcsvm_dask.methods.regime import is_smooth, is_sparse_in_support
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     THIS_PROCESS,
@@ -22,7 +23,6 @@ from dcsvm_dask.runtime.events import (
     WorkerLost,
     WorkerSilent,
 )
-from dcsvm_dask.steps.regime import is_smooth, is_sparse_in_support
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import COMMITTEE, LEVEL, MODEL, PASS, SCORE, StageId
 

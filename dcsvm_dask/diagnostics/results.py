@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dcsvm_dask.diagnostics.numbers import duration
-from dcsvm_dask.diagnostics.report.table import rows_of
-from dcsvm_dask.diagnostics.report.trials import trials
+from dcsvm_dask.diagnostics.report.tables.table import rows_of
+from dcsvm_dask.diagnostics.report.tables.trials import trials
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.diagnostics.summary import state_of
 from dcsvm_dask.storage.run import RunFolder

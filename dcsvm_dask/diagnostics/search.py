@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.methods import options_of
-from dcsvm_dask.graphs.search import EARLY, EXACT, METHOD, OF_KERNEL, Search
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.steps.held_out import SPLIT
-from dcsvm_dask.steps.search_blocks import SOLVE
-from dcsvm_dask.steps.search_scores import SCORES, Scores, accuracies, no_scores
+from dcsvm_dask.methods.registry import options_of
+from dcsvm_dask.methods.search.blocks import SOLVE
+from dcsvm_dask.methods.search.graph import EARLY, EXACT, METHOD, OF_KERNEL, Search
+from dcsvm_dask.methods.search.held_out import SPLIT
+from dcsvm_dask.methods.search.scores import SCORES, Scores, accuracies, no_scores
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import read_state

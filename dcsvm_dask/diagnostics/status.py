@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.methods import options_of
+from dcsvm_dask.methods.choice import reached_model
+from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.runtime.foretelling import PLAN
-from dcsvm_dask.steps.choice import reached_model
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder

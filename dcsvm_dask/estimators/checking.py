@@ -21,10 +21,10 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.methods import resources
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.runtime.clients import check_client, default_client
 from dcsvm_dask.runtime.collections import is_collection
-from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 FEW_VALUES = 1 << 24

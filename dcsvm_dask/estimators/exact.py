@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.estimators.runs import reached
 from dcsvm_dask.estimators.variables import Variables
+from dcsvm_dask.methods.dcsvm.classes.machines import NAMES
 from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import SolvedMachine, coefficient_rows, scheme_of
-from dcsvm_dask.steps.class_machines import NAMES
 from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]

@@ -15,13 +15,13 @@ from dcsvm_dask import api
 from dcsvm_dask.api.ingesting import data_for_run, data_place
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
-from dcsvm_dask.graphs.methods import approximation
 from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.methods.choice import Choice, choose_model
+from dcsvm_dask.methods.predict import load_any
+from dcsvm_dask.methods.registry import approximation
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers import ArraySource
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.steps.choice import Choice, choose_model
-from dcsvm_dask.steps.predict import load_any
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.model import AnyModel

@@ -16,11 +16,11 @@ from dcsvm_dask.estimators.exact import of_run
 from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
 from dcsvm_dask.estimators.runs import reached, rows_of_weight, trained, words_of
 from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.methods.settings import DEFAULT_METHOD
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
-from dcsvm_dask.steps.problem import settings_of
-from dcsvm_dask.steps.settings import DEFAULT_METHOD
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array

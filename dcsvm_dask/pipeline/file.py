@@ -1,4 +1,9 @@
-"""A pipeline file: data, preparation, methods and output in TOML, checked before anything runs."""
+"""A pipeline file: data, preparation, methods and output in TOML, checked before anything runs.
+
+What a command says instead of what the pipeline file says.
+
+Where in a TOML file a key stands, for messages: parsers do not say.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,96 @@ from pathlib import Path
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.methods.settings import DEFAULT_METHOD
 from dcsvm_dask.models.model import LEVEL_MODES
-from dcsvm_dask.pipeline.overrides import override
-from dcsvm_dask.pipeline.toml_lines import line_of
 from dcsvm_dask.pipeline.training import Training, words_of
-from dcsvm_dask.steps.settings import DEFAULT_METHOD
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\"'-]+)\s*\]\]?")
+
+
+def line_of(text: str, table: str, key: str | None = None, number: int = 0) -> int | None:
+    """Return the line of a key, from 1; of the table's header where no key is asked for.
+
+    Parameters
+    ----------
+    text : str
+    table : str
+        Its name, as ``[table]`` or ``[[table]]`` has it.
+    key : str, optional
+    number : int, default 0
+        Of several tables of that name, which one.
+
+    Returns
+    -------
+    int or None
+        None where it stands otherwise, for example as a dotted key.
+    """
+    seen, inside = -1, False
+    for place, line in enumerate(text.splitlines(), start=1):
+        header = _HEADER.match(line)
+        if header:
+            inside = header[2].strip("\"'") == table
+            seen += inside
+            if inside and seen == number and key is None:
+                return place
+        elif inside and seen == number and key is not None and _begins(line, key):
+            return place
+    return None
+
+
+def _begins(line: str, key: str) -> bool:
+    return re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line) is not None
+
+
+def override(content: dict[str, Any], changes: Sequence[str]) -> None:
+    """Put ``TABLE.KEY=VALUE`` into what a file says, in place.
+
+    Parameters
+    ----------
+    content : dict
+        The file's tables.
+    changes : sequence of str
+        TABLE is ``data``, ``every``, ``test``, ``output``, ``method`` (all methods), or the name
+        of one (its ``as``, else its ``name``); VALUE is TOML, or a word.
+
+    Raises
+    ------
+    InputError
+        If one is of another form, or there is no such table.
+    """
+    for change in changes:
+        place, equals, text = change.partition("=")
+        table, dot, key = place.strip().partition(".")
+        if not (equals and dot and key):
+            raise InputError(f"set: {change!r:.80} is not possible; write TABLE.KEY=VALUE")
+        value = value_of(text)
+        methods = content.get("method")
+        listed = methods if isinstance(methods, list) else [methods]
+        tables = [one for one in listed if isinstance(one, dict)]
+        named = [one for one in tables if one.get("as", one.get("name")) == table]
+        if table in ("data", "every", "test", "output"):
+            chosen = [content.setdefault(table, {})]
+        else:
+            chosen = tables if table == "method" else named
+        if not chosen:
+            known = [str(one.get("as", one.get("name"))) for one in tables]
+            raise InputError(
+                f"set: {table!r:.80} is no table; there are data, every, test, output, method, "
+                f"{', '.join(known)}"
+            )
+        for one in chosen:
+            if isinstance(one, dict):
+                one[key] = value
+
+
+def value_of(text: str) -> Any:
+    """Return a value as TOML has it; what is none is a word."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
 
 Types = Mapping[str, tuple[type, ...]]
 

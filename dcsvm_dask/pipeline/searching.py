@@ -12,11 +12,11 @@ import numpy as np
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.search import BLOCK_ROWS, METHOD, OF_KERNEL, Search
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, OF_KERNEL, Search
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.pipeline.training import Training
-from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 
 LEAST_BLOCK_ROWS = 64

@@ -13,16 +13,14 @@ import numpy as np
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.method import Method
-from dcsvm_dask.graphs.methods import METHODS
-from dcsvm_dask.graphs.options import NoOptions, Options
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.methods.method import Goals, Method, NoOptions, Options, Shape
+from dcsvm_dask.methods.problem import seen_by
+from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, Settings, usual_set_cap
 from dcsvm_dask.solvers import SCHEMES, largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
-from dcsvm_dask.steps.problem import seen_by
-from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, Settings, usual_set_cap
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
 
@@ -85,7 +83,7 @@ class Training:
     committee: bool = False
     method: str = DEFAULT_METHOD
     options: Options = field(default_factory=NoOptions)
-    """What the method has beside these; see `dcsvm_dask.graphs.methods`."""
+    """What the method has beside these; see `dcsvm_dask.methods.registry`."""
 
     def __post_init__(self) -> None:
         for name in REALS:

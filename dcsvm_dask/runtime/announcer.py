@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dcsvm_dask.graphs.graph import COMMIT, Graph, Stage
 from dcsvm_dask.masking import masked
+from dcsvm_dask.methods.graph import COMMIT, Graph, Stage
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Advanced,

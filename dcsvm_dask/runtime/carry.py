@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dcsvm_dask.errors import OutOfTimeError, RunError
-from dcsvm_dask.graphs.graph import COMMIT, Graph, Keep, Outcome, Stage, Stages
+from dcsvm_dask.methods.graph import COMMIT, Graph, Keep, Outcome, Stage, Stages
 from dcsvm_dask.runtime.announcer import Message, graph_message
 from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.storage.lock import HEARTBEAT_SECONDS

@@ -11,16 +11,8 @@ import numpy as np
 from dask._task_spec import Task, TaskRef
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.labels import LabelTable
-from dcsvm_dask.readers.scaling import LEARNED
-from dcsvm_dask.readers.source import spans
-from dcsvm_dask.readers.statistics import Moments, ScalingStatistics
-from dcsvm_dask.readers.survey import Survey
-from dcsvm_dask.runtime.computing import Computing, Key, Tasks, tasks_of
-from dcsvm_dask.storage.arrays import open_array, read_rows
-from dcsvm_dask.storage.ingest_form import Form
-from dcsvm_dask.storage.ingest_partitions import (
+from dcsvm_dask.data.form import Form
+from dcsvm_dask.data.partitions import (
     Counts,
     Found,
     Grid,
@@ -38,11 +30,19 @@ from dcsvm_dask.storage.ingest_partitions import (
     wanted,
     write,
 )
-from dcsvm_dask.storage.ingest_scan import Report
-from dcsvm_dask.storage.ingest_write import SMALL_CHUNK, end_part
+from dcsvm_dask.data.scan import Report
+from dcsvm_dask.data.write import SMALL_CHUNK, end_part
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.labels import LabelTable
+from dcsvm_dask.readers.scaling import LEARNED
+from dcsvm_dask.readers.source import spans
+from dcsvm_dask.readers.statistics import Moments, ScalingStatistics
+from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.runtime.computing import Computing, Key, Tasks, tasks_of
+from dcsvm_dask.storage.arrays import open_array, read_rows
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rounding import RoundingLoss
-from dcsvm_dask.storage.rows_write import end_rows
+from dcsvm_dask.storage.rows.write import end_rows
 from dcsvm_dask.storage.spool import Column
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class CollectionScan:
         weights: None = None,
         loss: RoundingLoss | None = None,
     ) -> dict[str, Any]:
-        """Have one part written where its rows are; see `dcsvm_dask.storage.ingest_write`."""
+        """Have one part written where its rows are; see `dcsvm_dask.data.write`."""
         del order, weights
         code_of = dict(zip(self.labels.labels, codes_of.tolist(), strict=True))
         kept = [k for k, one in enumerate(self._counts) if one.n_rows]

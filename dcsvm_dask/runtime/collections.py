@@ -13,6 +13,8 @@ from dask._task_spec import TaskRef
 from dask.core import flatten
 from scipy import sparse
 
+from dcsvm_dask.data.partitions import Reader
+from dcsvm_dask.data.scan import Report
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.frames import is_frame, memory_source
@@ -21,8 +23,6 @@ from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
 from dcsvm_dask.runtime.collection_scan import CollectionScan
 from dcsvm_dask.runtime.computing import Computing, tasks_of
-from dcsvm_dask.storage.ingest_partitions import Reader
-from dcsvm_dask.storage.ingest_scan import Report
 from dcsvm_dask.storage.location import Location
 
 

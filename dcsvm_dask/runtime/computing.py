@@ -14,7 +14,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.runtime.arrival import WAIT_SECONDS
 from dcsvm_dask.runtime.clients import default_client
-from dcsvm_dask.runtime.clusters import connected
+from dcsvm_dask.runtime.cluster.connect import connected
 from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.tasks import RETRIES

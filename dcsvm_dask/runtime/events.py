@@ -45,7 +45,7 @@ class Planned(Event):
     """It is known what the run is likely to take, anew once the probe has measured."""
 
     plan: Record
-    """See `dcsvm_dask.graphs.plan.Plan.to_json`; with ``workers``."""
+    """See `dcsvm_dask.methods.plan.Plan.to_json`; with ``workers``."""
 
 
 @dataclass(frozen=True, slots=True)

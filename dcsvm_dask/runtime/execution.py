@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods import resources
 from dcsvm_dask.runtime.arrival import WAIT_SECONDS
 from dcsvm_dask.runtime.capacity import memory_of_workers
-from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile, read_cluster
-from dcsvm_dask.runtime.clusters import address_in
-from dcsvm_dask.steps import resources
+from dcsvm_dask.runtime.cluster.connect import address_in
+from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile, read_cluster
 
 
 @dataclass(frozen=True, slots=True)

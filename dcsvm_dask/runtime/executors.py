@@ -12,7 +12,8 @@ from typing import Any, Protocol, cast
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
-from dcsvm_dask.graphs.graph import Graph
+from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.graph import Graph
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
 from dcsvm_dask.runtime.capacity import Share, memory_of_slots
@@ -21,7 +22,6 @@ from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.tasks import listen, perform, submit, to_dask
 from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.runtime.watching import WorkerWatch
-from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 

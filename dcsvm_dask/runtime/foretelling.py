@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.measured import TYPICAL, Measured
-from dcsvm_dask.graphs.plan import plan
+from dcsvm_dask.methods.forecast import TYPICAL, Measured
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.plan import plan
+from dcsvm_dask.methods.problem import PROBE
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.capacity import kept_bytes
-from dcsvm_dask.steps.problem import PROBE
-from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 

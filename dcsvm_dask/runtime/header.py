@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.methods import options_of
-from dcsvm_dask.graphs.search import METHOD, Search
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.registry import options_of
+from dcsvm_dask.methods.search.graph import METHOD, Search
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.executors import Executor
-from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.run import RunFolder
 
 

@@ -13,11 +13,13 @@ from typing import Any
 import dask
 
 from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, Terminated
-from dcsvm_dask.graphs.graph import Outcome
-from dcsvm_dask.graphs.methods import BEGUN
-from dcsvm_dask.graphs.plan import Plan
-from dcsvm_dask.graphs.plan import plan as make_plan
 from dcsvm_dask.masking import masked
+from dcsvm_dask.methods.choice import SEARCH, reached_model
+from dcsvm_dask.methods.graph import Outcome
+from dcsvm_dask.methods.plan import Plan
+from dcsvm_dask.methods.plan import plan as make_plan
+from dcsvm_dask.methods.registry import BEGUN
+from dcsvm_dask.methods.settings import DEFAULT_METHOD
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.capacity import (
@@ -28,15 +30,15 @@ from dcsvm_dask.runtime.capacity import (
     memory_of_slots,
 )
 from dcsvm_dask.runtime.carry import carry
-from dcsvm_dask.runtime.cluster_file import LOCAL, ClusterFile
-from dcsvm_dask.runtime.cluster_kinds import check, settings
-from dcsvm_dask.runtime.cluster_start import started_cluster
-from dcsvm_dask.runtime.clusters import (
+from dcsvm_dask.runtime.cluster.connect import (
     connected,
     local_cluster,
     refuse_in_child,
     remote_cluster,
 )
+from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile
+from dcsvm_dask.runtime.cluster.kinds import check, settings
+from dcsvm_dask.runtime.cluster.start import started_cluster
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.events import THIS_PROCESS
 from dcsvm_dask.runtime.execution import Execution
@@ -46,8 +48,6 @@ from dcsvm_dask.runtime.foretelling import Foretelling
 from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
 from dcsvm_dask.runtime.worker import BegunBy
-from dcsvm_dask.steps.choice import SEARCH, reached_model
-from dcsvm_dask.steps.settings import DEFAULT_METHOD
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder

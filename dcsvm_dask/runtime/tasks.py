@@ -13,11 +13,11 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from dcsvm_dask.errors import DcsvmError, OutOfTimeError, OwnershipLostError
-from dcsvm_dask.graphs.graph import Graph, Node
+from dcsvm_dask.methods.graph import Graph, Node
+from dcsvm_dask.methods.node import Step, run_node
+from dcsvm_dask.methods.progress import telling
 from dcsvm_dask.runtime.failures import step_failed
 from dcsvm_dask.runtime.topic import log_event
-from dcsvm_dask.steps.node import Step, run_node
-from dcsvm_dask.steps.telling import telling
 from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.node import Record
 

@@ -13,12 +13,12 @@ from distributed import WorkerPlugin
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import RunError
+from dcsvm_dask.methods import resources
 from dcsvm_dask.runtime.caretaker import plugin_name
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.compile_once import compile_once
 from dcsvm_dask.runtime.placement import Placement
 from dcsvm_dask.runtime.topic import log_event
-from dcsvm_dask.steps import resources
 from dcsvm_dask.versions import RESULT_VERSION, differing, versions
 
 LEAVE_SECONDS = 0.5

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dcsvm_dask.runtime.capacity import memory_of_slots
-from dcsvm_dask.runtime.cluster_file import SSH
-from dcsvm_dask.runtime.cluster_kinds import settings
-from dcsvm_dask.runtime.clusters import connected
+from dcsvm_dask.runtime.cluster.connect import connected
+from dcsvm_dask.runtime.cluster.file import SSH
+from dcsvm_dask.runtime.cluster.kinds import settings
 from dcsvm_dask.runtime.execution import Execution
 
 

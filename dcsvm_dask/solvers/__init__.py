@@ -6,12 +6,12 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
-from dcsvm_dask.solvers.greedy import Expansion, grow_basis, solve_greedy
-from dcsvm_dask.solvers.greedy_newton import Newton, RowSums
-from dcsvm_dask.solvers.greedy_rows import BasisRows
-from dcsvm_dask.solvers.linear import solve_linear, solve_linear_chunks
-from dcsvm_dask.solvers.linear_descent import Chunks
-from dcsvm_dask.solvers.linear_problem import LinearSolution
+from dcsvm_dask.solvers.greedy.newton import Newton, RowSums
+from dcsvm_dask.solvers.greedy.rows import BasisRows
+from dcsvm_dask.solvers.greedy.solve import Expansion, grow_basis, solve_greedy
+from dcsvm_dask.solvers.linear.descent import Chunks
+from dcsvm_dask.solvers.linear.problem import LinearSolution
+from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks
 from dcsvm_dask.solvers.machines import (
     SCHEMES,
     Machine,
@@ -23,7 +23,7 @@ from dcsvm_dask.solvers.machines import (
     scheme_of,
     solve_machines,
 )
-from dcsvm_dask.solvers.online import Learned, solve_online
+from dcsvm_dask.solvers.online.solve import Learned, solve_online
 from dcsvm_dask.solvers.optimality import (
     balanced,
     bias,
@@ -34,7 +34,7 @@ from dcsvm_dask.solvers.optimality import (
     violation_pair,
 )
 from dcsvm_dask.solvers.path import solve_next, stretched
-from dcsvm_dask.solvers.smo import solve_smo
+from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
 from dcsvm_dask.solvers.warm import warm_up, warm_up_linear, warm_up_online

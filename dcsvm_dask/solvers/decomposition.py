@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.signed import SignedProblem
-from dcsvm_dask.solvers.smo import solve_smo
+from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 
 Vector = NDArray[np.float64]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.solvers.smo import solve_smo
+from dcsvm_dask.solvers.smo.solve import solve_smo
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]

@@ -6,12 +6,12 @@ import numpy as np
 from scipy import sparse
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers.active import ActiveSet
 from dcsvm_dask.solvers.box_qp import solve_box_qp
-from dcsvm_dask.solvers.linear import solve_linear
-from dcsvm_dask.solvers.online import solve_online
+from dcsvm_dask.solvers.linear.solve import solve_linear
+from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.signed import SignedProblem
-from dcsvm_dask.solvers.smo import solve_smo
+from dcsvm_dask.solvers.smo.active import ActiveSet
+from dcsvm_dask.solvers.smo.solve import solve_smo
 
 
 def warm_up() -> None:

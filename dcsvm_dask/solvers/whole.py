@@ -14,7 +14,7 @@ from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.optimality import balanced, objective, violation_box, violation_pair
 from dcsvm_dask.solvers.signed import SignedProblem
-from dcsvm_dask.solvers.smo import solve_smo
+from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import train_on_subsets
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR, first_set, solve_working_sets

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.optimality import bias, objective, violation_box, violation_pair
-from dcsvm_dask.solvers.smo import solve_smo
+from dcsvm_dask.solvers.smo.solve import solve_smo
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]

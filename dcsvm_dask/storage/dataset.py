@@ -35,7 +35,7 @@ from dcsvm_dask.readers.urls import is_url, is_web
 from dcsvm_dask.storage.arrays import Form, read_array
 from dcsvm_dask.storage.checksums import Checksums, read_checksums
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.rows_read import RowArray, open_rows
+from dcsvm_dask.storage.rows.read import RowArray, open_rows
 
 FORMAT = "dcsvm-dataset"
 VERSION = 2

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.rows_cache import CachedRows
-from dcsvm_dask.storage.rows_selected import SelectedRows
+from dcsvm_dask.storage.rows.cache import CachedRows
+from dcsvm_dask.storage.rows.selected import SelectedRows
 
 
 class SampledDataSet:

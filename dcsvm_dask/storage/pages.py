@@ -27,7 +27,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.object_store import read_intact
-from dcsvm_dask.storage.rows_read import as_csr, stack_rows
+from dcsvm_dask.storage.rows.read import as_csr, stack_rows
 
 _HEAD = struct.Struct("<II")
 _WORD = np.dtype("<i4")

@@ -35,7 +35,7 @@ from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.storage.files import sync_folder
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import exists_already, output, refuse_inside
-from dcsvm_dask.storage.rows_write import ArrayWriter
+from dcsvm_dask.storage.rows.write import ArrayWriter
 
 Codes = NDArray[np.int32]
 Vector = NDArray[np.float64]

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.source import spans
-from dcsvm_dask.storage.rows_read import as_csr
+from dcsvm_dask.storage.rows.read import as_csr
 
 COPIED_VALUES = 1 << 20
 """Values that are copied at a time."""

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dcsvm_dask.cli import main
-from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.data.ingest import ingest
 
 
 def invoke(*words: object) -> Result:

@@ -14,11 +14,11 @@ from scipy import sparse
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models import compression
-from dcsvm_dask.runtime import compress as compressing
+from dcsvm_dask.prediction import compress as compressing
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.run import RunFolder
 
 HERE = Execution(workers=0)

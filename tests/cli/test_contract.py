@@ -15,9 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dcsvm_dask.cli import COMMANDS, main
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.runtime import clusters, session, tasks
-from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.runtime import session, tasks
+from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.run import RunFolder

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from dcsvm_dask import api
-from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.data.ingest import ingest
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
-from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.pipeline.file import read_pipeline
 
 PIPELINE = """

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.storage.ingest import ingest
 
 HERE = Execution(workers=0)
 # distributed leaves a socket to the collector when its usual dashboard port is taken.

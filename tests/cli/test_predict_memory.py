@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.storage.ingest import ingest
 
 FEATURES = 16
 SCRIPT = """

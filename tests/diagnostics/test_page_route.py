@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dcsvm_dask.diagnostics.colours import STEPS
-from dcsvm_dask.diagnostics.dashboard import task_colours
+from dcsvm_dask.diagnostics.dashboard import plugin as task_colours
 from dcsvm_dask.diagnostics.dashboard.attach import DashboardPage
 from dcsvm_dask.diagnostics.dashboard.plugin import NAME, PagePlugin
 

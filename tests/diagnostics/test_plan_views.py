@@ -9,7 +9,7 @@ import pytest
 
 from dcsvm_dask.diagnostics.drawing import draw
 from dcsvm_dask.diagnostics.outline import in_brief, outline
-from dcsvm_dask.graphs.plan import Plan, plan
+from dcsvm_dask.methods.plan import Plan, plan
 from tests.typical import COVTYPE, GOALS, SETTINGS
 
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcsvm_dask.diagnostics.progress.foreseen import correction, rounds_left
+from dcsvm_dask.diagnostics.progress.estimate import correction, rounds_left
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
-from dcsvm_dask.diagnostics.terminal.rows import rows
-from dcsvm_dask.diagnostics.terminal.table import table
+from dcsvm_dask.diagnostics.terminal.table import rows, table
 from dcsvm_dask.runtime.events import (
     Advanced,
     BlocksBegin,

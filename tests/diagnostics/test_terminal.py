@@ -13,10 +13,16 @@ from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.numbers import aligned, brief, clock
 from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.diagnostics.terminal.closing import closing
-from dcsvm_dask.diagnostics.terminal.columns import COLUMNS, figures, headings, layout, line
-from dcsvm_dask.diagnostics.terminal.live import Terminal, kernel_text
-from dcsvm_dask.diagnostics.terminal.rows import Row, rows
-from dcsvm_dask.diagnostics.terminal.table import row_line, table
+from dcsvm_dask.diagnostics.terminal.live import (
+    COLUMNS,
+    Terminal,
+    figures,
+    headings,
+    kernel_text,
+    layout,
+    line,
+)
+from dcsvm_dask.diagnostics.terminal.table import Row, row_line, rows, table
 from dcsvm_dask.runtime.events import RunEnds, Said, StageDone, TaskFailed, WorkerLost
 from tests.diagnostics.conftest import Recorder, Trained
 

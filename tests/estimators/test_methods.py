@@ -27,7 +27,7 @@ from dcsvm_dask.estimators import (
     NystromSVC,
     OnlineSVC,
 )
-from dcsvm_dask.graphs.methods import METHODS
+from dcsvm_dask.methods.registry import METHODS
 
 ESTIMATORS = [
     CascadeSVC(leaves=4, decide="mean"),

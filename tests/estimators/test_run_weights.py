@@ -15,9 +15,9 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
 from dcsvm_dask import api
-from dcsvm_dask.diagnostics.report.about import data_set
-from dcsvm_dask.diagnostics.report.records import read_records
-from dcsvm_dask.diagnostics.report.table import rows_of
+from dcsvm_dask.diagnostics.report.tables.about import data_set
+from dcsvm_dask.diagnostics.report.tables.records import read_records
+from dcsvm_dask.diagnostics.report.tables.table import rows_of
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import (
     DCSVC,

@@ -15,7 +15,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.features import Fastfood, FeatureMap, Fourier
-from dcsvm_dask.features.hadamard import walsh_hadamard
+from dcsvm_dask.features.fastfood import walsh_hadamard
 from dcsvm_dask.kernels import Kernel
 
 Matrix = NDArray[np.float64]

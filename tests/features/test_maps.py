@@ -11,16 +11,8 @@ import pytest
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.features import (
-    Fastfood,
-    FeatureMap,
-    Fourier,
-    Ltpu,
-    Nystrom,
-    feature_map,
-    hadamard,
-    warm_up,
-)
+from dcsvm_dask.features import Fastfood, FeatureMap, Fourier, Ltpu, Nystrom, feature_map, warm_up
+from dcsvm_dask.features import fastfood as hadamard
 from dcsvm_dask.kernels import Kernel
 
 RBF = Kernel("rbf", 0.5)

@@ -13,11 +13,11 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from dcsvm_dask.clustering import InputPartition
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.runtime.predictor import Predictor
-from dcsvm_dask.steps.settings import Settings
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.prediction.predictor import Predictor
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.preparation import keep_preparation

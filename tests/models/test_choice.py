@@ -12,9 +12,9 @@ import pytest
 import zarr
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods import predict as step
+from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps import predict as step
-from dcsvm_dask.steps.choice import choose_model
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.preparation import NAME
 from dcsvm_dask.storage.run import RunFolder

@@ -11,10 +11,10 @@ import zarr
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.prediction.batches import open_raw_file
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps.batches import open_raw_file
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.preparation import Preparation
 
 HERE = Execution(workers=0)

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models import Scores
+from dcsvm_dask.prediction import batches
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.runtime.calls import CALLS_PER_WORKER, results
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import open_pool
-from dcsvm_dask.steps import batches
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder

@@ -158,7 +158,7 @@ def test_every_way_to_predict_is_tested_once(file: Path, monkeypatch: pytest.Mon
         assert accuracy == f"{told['accuracy']:.4f}"
         assert rows == "1,000"
     # What was tested is kept: a second call computes nothing.
-    monkeypatch.setattr("dcsvm_dask.runtime.predict.evaluate", None)
+    monkeypatch.setattr("dcsvm_dask.prediction.run_prediction.evaluate", None)
     assert invoke("run", file, *words).stdout == done.stdout
 
 

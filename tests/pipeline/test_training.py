@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.training import Training, class_weights, parse_duration
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 
 
 def data_of(n: int, classes: int = 2) -> Any:

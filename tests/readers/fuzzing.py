@@ -31,6 +31,7 @@ import zarr
 from scipy import sparse
 
 from dcsvm_dask import api
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import DcsvmError, InputError
 from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.open import open_source, source_parts
@@ -38,7 +39,6 @@ from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.runtime.compilation import use_own_cache
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import SEAL, seal
 from tests.strategies import (
     CHANGES,

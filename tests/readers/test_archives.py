@@ -17,7 +17,7 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers import csr, numpy_files, zarr_files
 from dcsvm_dask.readers.files import open_bytes
-from dcsvm_dask.readers.npy import NpyStream
+from dcsvm_dask.readers.numpy_files import NpyStream
 from dcsvm_dask.readers.open import find_format, open_source, source_parts
 
 RNG = np.random.default_rng(0)

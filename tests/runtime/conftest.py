@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.graphs import sizes
+from dcsvm_dask.methods import sizes
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
@@ -47,7 +47,7 @@ def _few_rows_a_task() -> Iterator[None]:
 # Where the tests run in the background, they and their children were started deaf to SIGINT.
 MAIN = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from dcsvm_dask.graphs import sizes; sizes.SLOT_ROWS = 128; "  # see `few_rows_a_task`
+    "from dcsvm_dask.methods import sizes; sizes.SLOT_ROWS = 128; "  # see `few_rows_a_task`
     "from dcsvm_dask.cli import main; main()"
 )
 SECONDS = 300.0

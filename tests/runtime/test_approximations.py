@@ -14,8 +14,8 @@ from sklearn.svm import LinearSVC
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.features import Nystrom
+from dcsvm_dask.methods.approximation.features import stored_map
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps.features import stored_map
 from dcsvm_dask.storage.dataset import DataSet
 from tests.marks import long
 

@@ -14,11 +14,11 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.bagging.nodes import sample
+from dcsvm_dask.methods.committee import asked_rows
+from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.models.model import decide
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps.bag import sample
-from dcsvm_dask.steps.committee import asked_rows
-from dcsvm_dask.steps.problem import read_problem
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from dcsvm_dask.api.training import chosen_sizes, fitted
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.features import Fourier
-from dcsvm_dask.graphs.methods import METHODS
-from dcsvm_dask.graphs.plan import plan
+from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.approximation.graph import Fourier
+from dcsvm_dask.methods.plan import plan
+from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.methods.settings import CAPS
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.capacity import (
     FEWER_THREADS,
@@ -29,8 +31,6 @@ from dcsvm_dask.runtime.capacity import (
 )
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.session import check_room
-from dcsvm_dask.steps import resources
-from dcsvm_dask.steps.settings import CAPS
 from dcsvm_dask.storage.location import Location
 from tests import typical
 from tests.typical import COVTYPE, GOALS

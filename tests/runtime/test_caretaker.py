@@ -16,7 +16,7 @@ from dcsvm_dask.diagnostics.dashboard.attach import DashboardPage
 from dcsvm_dask.diagnostics.dashboard.plugin import NAME, PagePlugin
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.caretaker import Caretaker, carriers
-from dcsvm_dask.runtime.clusters import prepared
+from dcsvm_dask.runtime.cluster.connect import prepared
 from dcsvm_dask.runtime.worker import PrepareWorker
 
 

@@ -18,12 +18,12 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
-from dcsvm_dask.diagnostics.report.tables import tables
+from dcsvm_dask.diagnostics.report.tables.every import tables
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.dcsvm.classes import blocks as class_start
+from dcsvm_dask.methods.predict import load_any
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps import class_start
-from dcsvm_dask.steps.predict import load_any
 from tests.left import forget_state
 from tests.marks import long
 from tests.rounding import at_most

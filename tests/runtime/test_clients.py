@@ -18,7 +18,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.clients import check_client, default_client
-from dcsvm_dask.runtime.clusters import connected
+from dcsvm_dask.runtime.cluster.connect import connected
 from dcsvm_dask.runtime.topic import subscribed
 
 WORDS = {"gamma": 0.001, "C": 4.0, "levels": 1, "k": 2}
@@ -253,7 +253,7 @@ def test_workers_that_lack_the_package_are_named(
 ) -> None:
     from distributed import Client
 
-    from dcsvm_dask.runtime import clusters
+    from dcsvm_dask.runtime.cluster import connect as clusters
 
     monkeypatch.setattr(clusters, "__version__", "0.0")  # the workers have another one then
     with Client(cluster) as client:
@@ -267,7 +267,7 @@ def test_workers_that_lack_the_package_are_named(
 def test_a_client_is_attached_to_as_an_address_is(cluster: Any) -> None:
     from distributed import Client
 
-    from dcsvm_dask.runtime.clusters import remote_cluster
+    from dcsvm_dask.runtime.cluster.connect import remote_cluster
 
     with Client(cluster) as client:
         with connected(client, 1.0, print) as (same, workers):

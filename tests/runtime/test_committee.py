@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from sklearn.metrics.pairwise import rbf_kernel
 
 import dcsvm_dask.api as dcsvm
-from dcsvm_dask.steps.block_table import read_table
-from dcsvm_dask.steps.committee import cross_decide
-from dcsvm_dask.steps.predict import load_model
-from dcsvm_dask.steps.problem import read_problem
+from dcsvm_dask.methods.block_table import read_table
+from dcsvm_dask.methods.committee import cross_decide
+from dcsvm_dask.methods.predict import load_model
+from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.storage.dataset import DataSet
 
 HERE = dcsvm.Execution(workers=0)

@@ -17,16 +17,16 @@ import pytest
 from distributed import Client
 
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.graphs.measured import TYPICAL
+from dcsvm_dask.methods.forecast import TYPICAL
+from dcsvm_dask.methods.probe import resident_bytes
 from dcsvm_dask.runtime import compilation, compile_once
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.clusters import prepared
+from dcsvm_dask.runtime.cluster.connect import prepared
 from dcsvm_dask.runtime.compilation import is_compiled, is_loaded
 from dcsvm_dask.runtime.events import Said
 from dcsvm_dask.runtime.topic import TOPIC, subscribed
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker
-from dcsvm_dask.steps.calibration import resident_bytes
 from dcsvm_dask.versions import versions
 
 SECONDS = 600.0

@@ -12,10 +12,10 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods import progress as telling
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps import telling
 from dcsvm_dask.storage.dataset import DataSet
 
 ROWS, C, GAMMA = 700, 4.0, 8.0

@@ -12,8 +12,8 @@ import pytest
 from benchmarks.requests import BUCKET, counting_server
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.progress.replay import Replay
-from dcsvm_dask.diagnostics.report.tables import tables
-from dcsvm_dask.graphs.graph import COMMIT, Keep, Outcome, Stage, Stages, many, single
+from dcsvm_dask.diagnostics.report.tables.every import tables
+from dcsvm_dask.methods.graph import COMMIT, Keep, Outcome, Stage, Stages, many, single
 from dcsvm_dask.runtime import carry
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.events import Event, StageDone, TaskDone

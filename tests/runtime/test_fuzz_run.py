@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.diagnostics.summary import summary
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import seal
 from tests.left import latest
 from tests.marks import long

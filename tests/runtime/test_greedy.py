@@ -15,18 +15,18 @@ from scipy.spatial.distance import cdist
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs import greedy as graph
-from dcsvm_dask.graphs.goals import Goals, Shape
-from dcsvm_dask.graphs.plan import plan
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.methods.greedy import basis as steps
+from dcsvm_dask.methods.greedy import graph
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.plan import plan
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import check_memory
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
-from dcsvm_dask.steps import greedy as steps
-from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 from tests.left import forget_state

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from dcsvm_dask import Execution, api
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 
 HERE = Execution(workers=0)
 RNG = np.random.default_rng(0)

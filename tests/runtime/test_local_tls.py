@@ -13,7 +13,7 @@ import pytest
 
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.clusters import local_cluster
+from dcsvm_dask.runtime.cluster.connect import local_cluster
 from dcsvm_dask.runtime.events import Said
 
 

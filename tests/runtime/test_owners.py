@@ -16,12 +16,12 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import OwnershipLostError
-from dcsvm_dask.graphs.graph import COMMIT, Stage, single
+from dcsvm_dask.methods import progress as telling
+from dcsvm_dask.methods.graph import COMMIT, Stage, single
+from dcsvm_dask.methods.progress import tell_of_advance
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.session import open_executor
-from dcsvm_dask.steps import telling
-from dcsvm_dask.steps.telling import tell_of_advance
 from dcsvm_dask.storage import lock
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, claim_names
@@ -42,7 +42,7 @@ HEADER = {
 QUICK = {"HEARTBEAT_SECONDS": 0.2, "STALE_SECONDS": 1.0, "WATCH_SECONDS": 0.5}
 MAIN = f"""
 import sys
-from dcsvm_dask.graphs import sizes
+from dcsvm_dask.methods import sizes
 from dcsvm_dask.storage import lock
 
 sizes.SLOT_ROWS = 128

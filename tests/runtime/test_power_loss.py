@@ -70,7 +70,7 @@ def fsync(file):
 
 
 import dcsvm_dask as dcsvm
-from dcsvm_dask.graphs import sizes
+from dcsvm_dask.methods import sizes
 from dcsvm_dask.runtime import carry
 from importlib import resources
 

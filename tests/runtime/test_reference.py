@@ -15,14 +15,14 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC, LinearSVC
 
 from dcsvm_dask import StopRun, api
-from dcsvm_dask.diagnostics.report.comparison import comparison, errors
-from dcsvm_dask.diagnostics.report.records import read_records
+from dcsvm_dask.diagnostics.report.tables.comparison import comparison, errors
+from dcsvm_dask.diagnostics.report.tables.records import read_records
 from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.reference import nodes as step
 from dcsvm_dask.models import svc as models_svc
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps import reference as step
 from dcsvm_dask.storage.dataset import DataSet
 
 ROWS, C, GAMMA = 600, 4.0, 8.0

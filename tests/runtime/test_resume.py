@@ -15,9 +15,9 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.problem import data_of
 from dcsvm_dask.runtime import session
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps.problem import data_of
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.storage.node import Attempt

@@ -13,9 +13,9 @@ import s3fs
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.methods import node
 from dcsvm_dask.runtime import tasks
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps import node
 from dcsvm_dask.storage import object_store
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, claim_names, read_holder

@@ -23,9 +23,9 @@ from dcsvm_dask.api import searching
 from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.search import grid
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.search import held_out
+from dcsvm_dask.methods.search.held_out import read_split, stratified
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps import held_out
-from dcsvm_dask.steps.held_out import read_split, stratified
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import RowArray
 from tests.marks import long

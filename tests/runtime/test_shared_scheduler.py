@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster, Worker, span
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.graphs.graph import COMMIT, Stage, many, single
+from dcsvm_dask.methods.graph import COMMIT, Stage, many, single
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import TaskDone
 from dcsvm_dask.runtime.execution import Execution

@@ -13,12 +13,13 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
+from dcsvm_dask.methods import progress as telling
+from dcsvm_dask.methods.conquer import point
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import SetSolved
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
-from dcsvm_dask.steps import point, telling
 from dcsvm_dask.storage.dataset import DataSet
 from tests.left import rewrite_state
 from tests.marks import long

@@ -10,7 +10,7 @@ from dask.core import get_dependencies
 from dask.utils import key_split
 from distributed.utils import key_split_group
 
-from dcsvm_dask.graphs.graph import COMMIT, Stage, many, single
+from dcsvm_dask.methods.graph import COMMIT, Stage, many, single
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import TaskDone

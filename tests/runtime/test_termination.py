@@ -15,7 +15,7 @@ from dcsvm_dask import api
 from dcsvm_dask.cli import main
 from dcsvm_dask.errors import Terminated
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.clusters import uninterrupted
+from dcsvm_dask.runtime.cluster.connect import uninterrupted
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from dcsvm_dask.errors import OutOfTimeError, RunError
-from dcsvm_dask.graphs.graph import COMMIT, Stage, many, single
+from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.graph import COMMIT, Stage, many, single
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.executors import in_process
-from dcsvm_dask.steps import resources
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder

@@ -15,10 +15,11 @@ from distributed import LocalCluster
 
 from dcsvm_dask import __version__, api
 from dcsvm_dask.errors import InputError, RunError
-from dcsvm_dask.runtime import clusters, executors, tasks
+from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
+from dcsvm_dask.runtime import executors, tasks
 from dcsvm_dask.runtime.capacity import memory_of_slots
+from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.steps.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_holder
 from dcsvm_dask.versions import RESULT_VERSION

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcsvm_dask.solvers.active import ActiveSet, pays
-from dcsvm_dask.solvers.rows import add_columns, kernel_times, take
 from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.smo.active import ActiveSet, pays
+from dcsvm_dask.solvers.smo.columns import add_columns, kernel_times, take
 
 N = 400
 

@@ -10,16 +10,12 @@ import numba
 import numpy as np
 import pytest
 
-from dcsvm_dask.solvers import (
-    active,
-    box_qp,
-    rows,
-    smo_box,
-    smo_loops,
-    smo_pair,
-    solve_smo,
-    warm_up,
-)
+from dcsvm_dask.solvers import box_qp, solve_smo, warm_up
+from dcsvm_dask.solvers.smo import active
+from dcsvm_dask.solvers.smo import active as smo_box
+from dcsvm_dask.solvers.smo import active as smo_pair
+from dcsvm_dask.solvers.smo import columns as rows
+from dcsvm_dask.solvers.smo import loops as smo_loops
 
 
 def _signatures() -> dict[str, int]:

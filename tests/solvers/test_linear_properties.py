@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.solvers import linear_loops, solve_linear, solve_linear_chunks, warm_up_linear
+from dcsvm_dask.solvers import solve_linear, solve_linear_chunks, warm_up_linear
+from dcsvm_dask.solvers.linear import loops as linear_loops
 
 SETTINGS = settings(max_examples=40, deadline=None)
 ENOUGH = 1_000_000

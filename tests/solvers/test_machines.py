@@ -23,7 +23,7 @@ from dcsvm_dask.solvers import (
     machines_of,
     solve_machines,
 )
-from dcsvm_dask.solvers.class_blocks import ClassBlocks
+from dcsvm_dask.solvers.machines import ClassBlocks
 
 KERNEL = Kernel("rbf", gamma=0.02)
 

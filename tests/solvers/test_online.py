@@ -15,15 +15,9 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.solvers import (
-    objective,
-    online_arrays,
-    solve_online,
-    solve_smo,
-    violation_box,
-    violation_pair,
-)
-from dcsvm_dask.solvers.online_slots import OnlineExpansion
+from dcsvm_dask.solvers import objective, solve_online, solve_smo, violation_box, violation_pair
+from dcsvm_dask.solvers.online import arrays as online_arrays
+from dcsvm_dask.solvers.online.slots import OnlineExpansion
 
 # Data set, gamma, C.
 PROBLEMS = [("covtype", 32.0, 32.0), ("ijcnn1", 2.0, 32.0), ("a9a", 2.0**-5, 4.0)]

@@ -12,11 +12,11 @@ import pytest
 from scipy import sparse
 
 from dcsvm_dask import Execution, api
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import DcsvmError, InputError
 from dcsvm_dask.storage import checksums
 from dcsvm_dask.storage.arrays import read_array
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 

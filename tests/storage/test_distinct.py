@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dcsvm_dask.storage import distinct
-from dcsvm_dask.storage.distinct import count_distinct
+from dcsvm_dask.data import write as distinct
+from dcsvm_dask.data.write import count_distinct
 from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.spool import Column
 

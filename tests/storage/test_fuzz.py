@@ -13,9 +13,9 @@ import pytest
 from hypothesis import strategies as st
 from scipy import sparse
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import SEAL, Location
 from dcsvm_dask.storage.lock import FolderLock, read_holder
 from tests.strategies import (

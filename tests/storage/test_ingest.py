@@ -13,11 +13,11 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import MinMaxScaler
 
+from dcsvm_dask.data import ingest as module
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError, RunError
-from dcsvm_dask.storage import ingest as module
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.hashing import row_hashes
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, read_holder
 

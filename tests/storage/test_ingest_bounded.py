@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from dcsvm_dask.data.form import default_chunk_rows
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import SETTING, memory_bound
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
-from dcsvm_dask.storage.ingest_form import default_chunk_rows
 from dcsvm_dask.storage.location import Location, seal
 from tests.readers.fuzzing import recommit
 
@@ -58,7 +58,7 @@ def test_rows_that_are_empty_and_wide(tmp_path: Path) -> None:
         nonlocal largest
         largest = max(largest, rows.shape[0])
 
-    from dcsvm_dask.steps import batches
+    from dcsvm_dask.prediction import batches
 
     original = batches.prepare_rows
     with pytest.MonkeyPatch.context() as patch:

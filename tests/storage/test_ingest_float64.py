@@ -13,10 +13,10 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import DcsvmWarning, InputError
-from dcsvm_dask.steps.batches import open_batches
+from dcsvm_dask.prediction.batches import open_batches
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.preparation import Preparation
 from tests.marks import long
 

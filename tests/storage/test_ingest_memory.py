@@ -14,7 +14,7 @@ from tests.marks import long
 
 INGEST = """
 import sys
-from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.data.ingest import ingest
 options = {option: float(value) for option, value in (o.split("=") for o in sys.argv[3:])}
 data = ingest(sys.argv[1], sys.argv[2], scale="minmax", **options)
 # Not ru_maxrss: a child begins with that of its parent.

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)).astype(np.float32)
@@ -165,8 +165,8 @@ def test_missing_arrays(tmp_path: Path) -> None:
 SLOW_INGEST = """
 import signal, sys, time
 import numpy as np
-from dcsvm_dask.storage import ingest as module
-from dcsvm_dask.storage.ingest import ingest
+from dcsvm_dask.data import ingest as module
+from dcsvm_dask.data.ingest import ingest
 
 def linger(*args, **kwargs):
     print("written", flush=True)

@@ -12,12 +12,12 @@ import s3fs
 import zarr
 from scipy import sparse
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.storage import object_store
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 

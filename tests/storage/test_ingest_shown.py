@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 
 IRIS = load_iris(as_frame=True).frame
 

@@ -16,12 +16,12 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.readers.labels import canonical
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 from dcsvm_dask.storage.predictions import label_array
 from tests.marks import long
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError, OwnershipLostError, RunError
-from dcsvm_dask.steps.node import run_node
+from dcsvm_dask.methods.node import run_node
 from dcsvm_dask.storage import lock
 from dcsvm_dask.storage import node as node_module
 from dcsvm_dask.storage.location import Location, seal

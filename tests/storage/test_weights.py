@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from sklearn.datasets import dump_svmlight_file
 
 from dcsvm_dask.cli import main
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers import weights as weights_of_files
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.ingest import ingest
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4)).astype(np.float32)

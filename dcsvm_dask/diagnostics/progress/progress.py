@@ -16,7 +16,7 @@ from dcsvm_dask.diagnostics.progress.stage import (
     Block,
     StageProgress,
 )
-from dcsvm_dask.graphs.graph import COMMIT
+from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Advanced,

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dcsvm_dask.graphs.graph import COMMIT
+from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.problem import PROBE
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.foretelling import PLAN
 from dcsvm_dask.runtime.journal import read_journal
-from dcsvm_dask.steps.problem import PROBE
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 

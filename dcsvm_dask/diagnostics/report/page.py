@@ -11,7 +11,7 @@ from typing import Any
 
 from dcsvm_dask import __version__
 from dcsvm_dask.diagnostics.report.parts import Picture, Section
-from dcsvm_dask.diagnostics.report.table import Table, n_rows
+from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows
 from dcsvm_dask.errors import InputError
 
 NEEDED = "a report needs bokeh: pip install 'dcsvm-dask[report]'"

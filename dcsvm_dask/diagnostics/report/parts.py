@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dcsvm_dask.diagnostics.report.table import Table, rows_of
+from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of
 from dcsvm_dask.diagnostics.report.text import Format
 
 

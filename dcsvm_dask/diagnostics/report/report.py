@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.diagnostics.report.about import command
-from dcsvm_dask.diagnostics.report.comparison import accuracies, comparison, errors, names, tests
 from dcsvm_dask.diagnostics.report.page import page, require
-from dcsvm_dask.diagnostics.report.plane import plane
-from dcsvm_dask.diagnostics.report.records import Records, read_records
-from dcsvm_dask.diagnostics.report.support_compared import support_compared
-from dcsvm_dask.diagnostics.report.table import Table
-from dcsvm_dask.diagnostics.report.tables import tables
+from dcsvm_dask.diagnostics.report.tables.about import command
+from dcsvm_dask.diagnostics.report.tables.comparison import (
+    accuracies,
+    comparison,
+    errors,
+    names,
+    tests,
+)
+from dcsvm_dask.diagnostics.report.tables.every import tables
+from dcsvm_dask.diagnostics.report.tables.plane import plane
+from dcsvm_dask.diagnostics.report.tables.records import Records, read_records
+from dcsvm_dask.diagnostics.report.tables.support_compared import support_compared
+from dcsvm_dask.diagnostics.report.tables.table import Table
 from dcsvm_dask.diagnostics.summary import is_exact
-from dcsvm_dask.graphs.methods import has_levels
-from dcsvm_dask.graphs.search import METHOD
-from dcsvm_dask.steps.settings import DEFAULT_METHOD
+from dcsvm_dask.methods.registry import has_levels
+from dcsvm_dask.methods.search.graph import METHOD
+from dcsvm_dask.methods.settings import DEFAULT_METHOD
 from dcsvm_dask.storage.run import RunFolder
 
 
@@ -36,11 +42,11 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
     records = run if isinstance(run, Records) else read_records(run)
     found = tables(records, compute=compute)
     # They import bokeh.
-    from dcsvm_dask.diagnostics.report.sections import levels, workers
-    from dcsvm_dask.diagnostics.report.sections import run as of_run
-    from dcsvm_dask.diagnostics.report.sections.plane import plane_section
-    from dcsvm_dask.diagnostics.report.sections.predictions import prediction_section
-    from dcsvm_dask.diagnostics.report.sections.progress import progress_section
+    from dcsvm_dask.diagnostics.report.views import levels, workers
+    from dcsvm_dask.diagnostics.report.views import run as of_run
+    from dcsvm_dask.diagnostics.report.views.plane import plane_section
+    from dcsvm_dask.diagnostics.report.views.predictions import prediction_section
+    from dcsvm_dask.diagnostics.report.views.progress import progress_section
 
     if records.status["method"] == METHOD:
         return _search_report(records, found), found
@@ -73,9 +79,9 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
 
 def _search_report(records: Records, found: dict[str, Table]) -> str:
     """Return the report of a search, which has no model of its own."""
-    from dcsvm_dask.diagnostics.report.sections import run as of_run
-    from dcsvm_dask.diagnostics.report.sections import workers
-    from dcsvm_dask.diagnostics.report.sections.search import search_headlines, search_section
+    from dcsvm_dask.diagnostics.report.views import run as of_run
+    from dcsvm_dask.diagnostics.report.views import workers
+    from dcsvm_dask.diagnostics.report.views.search import search_headlines, search_section
 
     return page(
         title=f"{records.run.place.name}",
@@ -137,7 +143,7 @@ def compare(runs: list[RunFolder]) -> tuple[str, dict[str, Table]]:
         "support": support_compared(records),
         "tests": tests(records),
     }
-    from dcsvm_dask.diagnostics.report.sections import compare as sections
+    from dcsvm_dask.diagnostics.report.views import compare as sections
 
     text = page(
         title=f"{len(runs)} runs side by side",

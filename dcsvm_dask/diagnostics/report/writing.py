@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from dcsvm_dask.diagnostics.report.page import GENERATOR
-from dcsvm_dask.diagnostics.report.table import Table, to_csv
+from dcsvm_dask.diagnostics.report.tables.table import Table, to_csv
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import exists_already, refuse_inside

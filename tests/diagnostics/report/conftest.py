@@ -10,7 +10,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.reporting import Reporting
-from dcsvm_dask.graphs import sizes
+from dcsvm_dask.methods import sizes
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution

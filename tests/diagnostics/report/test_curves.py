@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from dcsvm_dask.diagnostics.report.curves import precision_recall, roc, thinned
+from dcsvm_dask.diagnostics.report.tables.predictions import precision_recall, roc, thinned
 
 
 def scores(ties: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -18,11 +18,11 @@ from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.report import page, reporting
 from dcsvm_dask.diagnostics.report.report import compare, report
 from dcsvm_dask.diagnostics.report.reporting import Reporting
-from dcsvm_dask.diagnostics.report.table import rows_of
+from dcsvm_dask.diagnostics.report.tables.table import rows_of
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.prediction.export import read_expansion
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import RunEnds, Said
-from dcsvm_dask.steps.export import read_expansion
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 from tests.diagnostics.report.conftest import SETTINGS, StopAt, blobs, train

@@ -11,11 +11,11 @@ from click.testing import CliRunner
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
-from dcsvm_dask.diagnostics.report.about import command, parameters
-from dcsvm_dask.diagnostics.report.candidates import candidates
-from dcsvm_dask.diagnostics.report.draw.search import heat_map, short
-from dcsvm_dask.diagnostics.report.records import read_records
 from dcsvm_dask.diagnostics.report.report import report
+from dcsvm_dask.diagnostics.report.tables.about import command, parameters
+from dcsvm_dask.diagnostics.report.tables.candidates import candidates
+from dcsvm_dask.diagnostics.report.tables.records import read_records
+from dcsvm_dask.diagnostics.report.views.search import heat_map, short
 from dcsvm_dask.runtime.execution import Execution
 
 HERE = Execution(workers=0)

@@ -17,19 +17,17 @@ from sklearn.datasets import load_iris
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
 from dcsvm_dask.cli.train import command as train_command
-from dcsvm_dask.diagnostics.report.about import command
-from dcsvm_dask.diagnostics.report.between import estimate
-from dcsvm_dask.diagnostics.report.clock import Clock
-from dcsvm_dask.diagnostics.report.plane import basis, plane
-from dcsvm_dask.diagnostics.report.records import read_records
-from dcsvm_dask.diagnostics.report.table import rows_of, table, to_csv
-from dcsvm_dask.diagnostics.report.tables import tables
-from dcsvm_dask.diagnostics.report.theorem import why_no_bound
+from dcsvm_dask.diagnostics.report.tables.about import command
+from dcsvm_dask.diagnostics.report.tables.every import tables
+from dcsvm_dask.diagnostics.report.tables.plane import basis, plane
+from dcsvm_dask.diagnostics.report.tables.records import Clock, read_records
+from dcsvm_dask.diagnostics.report.tables.table import rows_of, table, to_csv
+from dcsvm_dask.diagnostics.report.tables.theorem import estimate, why_no_bound
 from dcsvm_dask.kernels import kernel_matrix
+from dcsvm_dask.methods.predict import load_model
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.models.model import decide
 from dcsvm_dask.pipeline.training import Training
-from dcsvm_dask.steps.predict import load_model
-from dcsvm_dask.steps.settings import Settings
 from dcsvm_dask.storage.dataset import DataSet
 from tests.diagnostics.report.conftest import HELD_OUT, SETTINGS, N, blobs, train
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from dcsvm_dask.methods import node
 from dcsvm_dask.runtime import tasks
-from dcsvm_dask.steps import node
 from dcsvm_dask.storage.node import Attempt
 from tests.left import damaged
 

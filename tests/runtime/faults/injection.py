@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dcsvm_dask.methods import node
 from dcsvm_dask.runtime import tasks
-from dcsvm_dask.steps import node
 from dcsvm_dask.storage.node import Attempt
 
 FOLDER = "DCSVM_FAULTS"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.graphs import sizes
+from dcsvm_dask.methods import sizes
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Fault, WorkerLost
 

@@ -1,0 +1,1 @@
+"""Ingest: readers' rows become a data set."""

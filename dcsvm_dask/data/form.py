@@ -1,0 +1,136 @@
+"""Decisions of an ingest between its two passes: features, form, classes, the split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.data.scan import Scan
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.labels import Label, LabelTable
+from dcsvm_dask.readers.memory import check_bound
+from dcsvm_dask.readers.scaling import Scaling
+from dcsvm_dask.readers.statistics import ScalingStatistics
+from dcsvm_dask.storage.arrays import CHUNK_BYTES
+
+DENSE_FROM = 0.25
+"""Sources of unknown form are stored dense from this share of non-zero cells on."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What both parts of a data set have in common."""
+
+    n_features: int
+    is_sparse: bool
+    classes: list[Label]
+    scaling: Scaling | None
+    first_feature: int | None
+    chunk_rows: int
+
+    def shift(self, scan: Scan) -> int:
+        """Return the column of a scan's blocks that is feature 0."""
+        return self.first_feature or 0 if scan.is_raw else 0
+
+
+def choose_form(
+    train: Scan,
+    held_out: Scan,
+    classes: list[Label],
+    statistics: ScalingStatistics,
+    sparse: bool | None,
+    chunk_rows: int | None,
+) -> Form:
+    """Decide how rows are stored, once all that there is has been seen."""
+    scans = [train, held_out]
+    # An index 0 in either svmlight file says that both count from 0.
+    first = min((scan.first_feature for scan in scans if scan.is_raw), default=None)
+    n_features = _common_features(scans, first or 0)
+    if sparse is None:
+        full = train.nnz >= DENSE_FROM * train.n_rows * n_features
+        sparse = train.source.is_sparse and not (train.is_raw and full)
+    rows = int(chunk_rows or default_chunk_rows(train.n_rows, n_features, train.nnz, sparse))
+    # Rows wait for their chunk; then they are put together, packed and written.
+    chunk = 16 * rows if sparse else 4 * rows * n_features
+    what = f"a chunk of {rows:,} rows of {n_features:,} features, {'CSR' if sparse else 'dense'},"
+    check_bound(5 * chunk, train.source.name, what)
+    scaling = statistics.finish(n_features, sparse, first or 0 if train.is_raw else 0)
+    done = getattr(train.source, "scaling", None)
+    if done is not None and scaling is not None:
+        raise InputError(
+            f"{train.source.name}: is scaled already ({done.kind}); ingest its source again to "
+            "scale otherwise"
+        )
+    return Form(
+        n_features=n_features,
+        is_sparse=sparse,
+        classes=classes,
+        scaling=scaling or done,
+        first_feature=first,
+        chunk_rows=rows,
+    )
+
+
+def default_chunk_rows(n_rows: int, n_features: int, nnz: int, is_sparse: bool) -> int:
+    """Return rows a chunk: about 4 MB, at most 8,192 rows, unless that makes over 2,000 chunks."""
+    size = 8 * nnz // max(1, n_rows) + 8 if is_sparse else 4 * n_features
+    few = max(8192, -(-n_rows // 2000))
+    if 256 * size > 16 * CHUNK_BYTES:  # very wide rows
+        return max(1, 16 * CHUNK_BYTES // size)
+    rows = min(max(256, CHUNK_BYTES // max(1, size)), few)
+    return max(256, rows - rows % 256)
+
+
+def _common_features(scans: list[Scan], first: int) -> int:
+    """Return the number of features of all parts; svmlight files need not name the last ones."""
+    widths = [scan.n_features - (first if scan.is_raw else 0) for scan in scans]
+    known = next((scan for scan in scans if not scan.is_raw), None)
+    n_features = max(widths) if known is None else known.n_features
+    for scan, width in zip(scans, widths, strict=True):
+        if width > n_features or (width < n_features and not scan.is_raw):
+            assert known is not None
+            raise InputError(
+                f"{scan.source.name}: {width} features, but {known.source.name} has {n_features}"
+            )
+    if n_features < 1:
+        raise InputError(f"{scans[0].source.name}: no feature has a value")
+    return n_features
+
+
+def split_order(
+    n: int, test_fraction: float | None, shuffle: bool, seed: int, train_rows: int | None = None
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """Return the training and the test rows in their order; None: all as they come."""
+    if test_fraction is None and not shuffle:
+        if train_rows is not None:
+            raise InputError("train_rows: needs a test_fraction or shuffle; they put rows in order")
+        return None, None
+    order = np.random.default_rng(seed).permutation(n)
+    if test_fraction is None:
+        return order[:train_rows], None
+    n_test = round(test_fraction * n)
+    if not 0 < n_test < n:
+        raise InputError(f"test_fraction = {test_fraction} leaves a part of {n} rows empty")
+    return order[: n - n_test][:train_rows], order[n - n_test :]
+
+
+def test_codes(
+    table: LabelTable,
+    train: LabelTable,
+    code_of: dict[Label, int],
+    positive: Sequence[Label] | None,
+) -> NDArray[np.int32]:
+    """Return the codes of a test part's labels, which the training part has to know."""
+    out = []
+    for label, first_row in zip(table.labels, table.first_rows, strict=True):
+        code = code_of.get(label, 0 if positive is not None else -1)
+        if code < 0:
+            raise InputError(
+                f"{table.name}: row {first_row} (counted from 0) has the label {label!r}, which "
+                f"does not occur in {train.name}"
+            )
+        out.append(code)
+    return np.array(out, np.int32)

@@ -1,0 +1,322 @@
+"""Takes any source into a data set."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import uuid
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import zarr
+
+import dcsvm_dask
+from dcsvm_dask.data.form import Form, choose_form, split_order, test_codes
+from dcsvm_dask.data.made_with import made_with
+from dcsvm_dask.data.scan import Report, Scan
+from dcsvm_dask.data.sources import resolve_sources
+from dcsvm_dask.data.write import write_part
+from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
+from dcsvm_dask.masking import masked
+from dcsvm_dask.readers.columns import listed
+from dcsvm_dask.readers.labels import Label, canonical, choose_classes
+from dcsvm_dask.readers.scaling import KINDS, LEARNED
+from dcsvm_dask.readers.source import Reading, Source
+from dcsvm_dask.readers.statistics import ScalingStatistics
+from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.readers.weights import Weights
+from dcsvm_dask.storage.arrays import write_array
+from dcsvm_dask.storage.checksums import write_checksums
+from dcsvm_dask.storage.dataset import (
+    ATTEMPT,
+    CHECKSUMS,
+    COMMIT,
+    FORMAT,
+    VERSION,
+    DataSet,
+    read_commit,
+)
+from dcsvm_dask.storage.location import Location, seal
+from dcsvm_dask.storage.lock import FolderLock
+from dcsvm_dask.storage.recorded import RecordedPlace
+from dcsvm_dask.storage.rounding import RoundingLoss
+
+SHOWN = 20
+"""Features whose ranges are kept, to be shown."""
+
+LEFT_BY_A_KILL = re.compile(rf"{ATTEMPT}|lock|zarr\.json|\.dataset\.json\..*|zarr\..*\.partial")
+
+
+def ingest(
+    source: Any,
+    out: str | os.PathLike[str] | Location,
+    *,
+    test: Any = None,
+    label: str | int | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    drop: Sequence[str] = (),
+    scale: str = "none",
+    test_fraction: float | None = None,
+    shuffle: bool = False,
+    train_rows: int | None = None,
+    seed: int = 0,
+    positive: Sequence[Label] | None = None,
+    chunk_rows: int | None = None,
+    sparse: bool | None = None,
+    rows: tuple[int | None, int | None] = (None, None),
+    weights: Any = None,
+    overwrite: bool = False,
+    report: Report | None = None,
+    of_run: str | None = None,
+) -> DataSet:
+    """Take a source into a data set and return its training part; see `dcsvm_dask.ingest`.
+
+    Parameters
+    ----------
+    source, test : like those of `dcsvm_dask.ingest`
+        Or an object with ``open_part``, whose rows are elsewhere, as those of a Dask collection.
+    of_run : str, optional
+        The name of the run that the data set is for, which keeps it.
+    """
+    words = dict(locals())  # the parameters alone: nothing else has a name yet
+    _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
+    if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
+        raise InputError(f"drop = {drop!r:.80}: give a list of names of columns")
+    if train_rows is not None and not _is_whole(train_rows, 1):
+        raise InputError(f"train_rows = {train_rows}: give a whole number, 1 or more")
+    place = Location.of(out, writable=True)
+    _refuse_others(place, overwrite)
+    train_source, test_source = resolve_sources(
+        source,
+        test,
+        own_test=test_fraction is None,
+        label=label,
+        header=header,
+        encoding=encoding,
+        drop=list(drop),
+    )
+    weighed = None if weights is None else Weights.of(weights)
+    made = made_with(words, weighed)
+    own = getattr(train_source, "weights", None)
+    if weighed is None and own is not None:
+        weighed = Weights.of(own)
+
+    lock = FolderLock(place, "data set")
+
+    def tell(line: str) -> None:
+        lock.check_heartbeat()
+        if report is not None:
+            report(masked(line))
+
+    attempt = f"parts-{uuid.uuid4().hex[:12]}"
+    with contextlib.ExitStack() as stack:
+        stack.callback(place.delete_if_empty)
+        stack.enter_context(lock)
+        _refuse_others(place, overwrite)
+        statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
+        loss = RoundingLoss()
+        split = test_fraction is not None or shuffle
+        # With a split the training rows are not known yet: statistics wait for them.
+        train = _scan(
+            train_source,
+            rows,
+            copy=split,
+            statistics=None if split else statistics,
+            weights=weighed,
+            survey=survey,
+            report=tell,
+        )
+        stack.callback(train.close)
+        train.labels.check_classes()
+        classes, code_of = choose_classes(train.labels, positive)
+        held_out = train
+        if test_source is not None:
+            held_out = _scan(test_source, (None, None), copy=False, statistics=None, report=tell)
+            stack.callback(held_out.close)
+        order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed, train_rows)
+        if order is not None and scale in LEARNED:
+            train.update_statistics(statistics, order)
+        form = choose_form(train, held_out, classes, statistics, sparse, chunk_rows)
+        held = RecordedPlace.at(place / attempt)
+        try:
+            translate = np.array([code_of[v] for v in train.labels.labels], np.int32)
+            parts = {
+                "train": _write(
+                    held / "train",
+                    train,
+                    order,
+                    translate,
+                    form,
+                    tell,
+                    train.weights(order),
+                    None if scale in LEARNED else loss,
+                )
+            }
+            if sum(1 for count in parts["train"]["counts"] if count) < 2:
+                raise InputError(f"{train_source.name}: the split leaves one class to train on")
+            if test_source is not None or test_fraction is not None:
+                translate = test_codes(held_out.labels, train.labels, code_of, positive)
+                parts["test"] = _write(held / "test", held_out, test_order, translate, form, tell)
+            about = {
+                "positive": None,
+                "feature_names": train_source.feature_names,
+                "reading": {
+                    **asdict(getattr(train_source, "reading", Reading("source"))),
+                    "header": header,
+                    "first_feature": form.first_feature,
+                },
+                "ranges": survey.ranges(min(SHOWN, form.n_features), form.shift(train)),
+                "dropped": {
+                    "weight_0": train.left_out,
+                    "train_rows": _left_over(train.n_rows, order, test_order),
+                },
+                "warnings": _warnings(train_source, survey, loss),
+                # A data set as the source hands on what it knows of its own source.
+                **getattr(train_source, "about", {}),
+                "made_with": made,
+                **({} if of_run is None else {"of_run": of_run}),
+            }
+            if positive is not None:
+                about["positive"] = [canonical(p) for p in positive]
+            for said in about["warnings"]:
+                warnings.warn(DcsvmWarning(said), stacklevel=2)
+            _commit(lock, place, held, form, parts, about)
+        except BaseException:
+            held.delete()
+            raise
+        lock.check()
+        for name in place.list():
+            # What an overwritten data set or a killed ingest left.
+            if re.fullmatch(ATTEMPT, name) and name != attempt:
+                (place / name).delete()
+    return DataSet.open(place)
+
+
+def _scan(source: Any, rows: tuple[int | None, int | None], **how: Any) -> Any:
+    """Look through a source; one whose rows are elsewhere does it there."""
+    elsewhere = getattr(source, "scan", None)
+    return Scan(source, rows, **how) if elsewhere is None else elsewhere(rows, **how)
+
+
+def _write(place: RecordedPlace, scan: Any, *how: Any) -> dict[str, Any]:
+    """Write a part, or have it written where its rows are; see `write_part`."""
+    elsewhere = getattr(scan, "write_part", None)
+    entry: dict[str, Any] = (
+        write_part(place, scan, *how) if elsewhere is None else elsewhere(place, *how)
+    )
+    return entry
+
+
+def _left_over(n: int, order: Any, test_order: Any) -> int:
+    """Return how many rows are in neither part."""
+    if order is None:
+        return 0
+    return int(n - len(order) - (0 if test_order is None else len(test_order)))
+
+
+def _warnings(source: Source, survey: Survey, loss: RoundingLoss) -> list[str]:
+    """Return what a user is to be warned of."""
+    said = []
+    names = source.feature_names
+    numbered = survey.index_like(names)
+    if numbered and not hasattr(source, "about"):  # a data set has been looked at
+        called = listed([str(k) if names is None else repr(names[k]) for k in numbered])
+        what = (
+            "feature looks like a row number"
+            if len(numbered) == 1
+            else "features look like row numbers"
+        )
+        said.append(
+            f"{masked(source.name)}: {len(numbered)} {what}, such as the index that pandas writes: "
+            f"{called}; leave out what says nothing of other rows (--drop NAME, in Python "
+            "drop=[NAME], or to_csv(index=False) where the file is written)"
+        )
+    rounding = loss.warning(names)
+    if rounding is not None:
+        said.append(f"{masked(source.name)}: {rounding}")
+    return said
+
+
+def _refuse_others(place: Location, overwrite: bool) -> None:
+    if read_commit(place) is not None:
+        if not overwrite:
+            raise InputError(f"{place}: a data set exists there; remove it or give --overwrite")
+    elif not all(LEFT_BY_A_KILL.fullmatch(name) for name in place.list()):
+        raise InputError(f"{place}: is not empty and is no data set; name another folder")
+
+
+def _commit(
+    lock: FolderLock,
+    place: Location,
+    held: RecordedPlace,
+    form: Form,
+    parts: dict[str, dict[str, Any]],
+    more: dict[str, Any],
+) -> None:
+    """Write what is left and then the object that makes the data set exist."""
+    scaling = None
+    if form.scaling is not None:
+        arrays, scaling = form.scaling.to_arrays()
+        scaling["arrays"] = sorted(arrays)
+        for name, values in arrays.items():
+            write_array(held / "scaling" / name, values)
+    for folder in (held, *(held / part for part in parts)):
+        zarr.create_group(folder.store())
+    if not (place / "zarr.json").exists():
+        zarr.create_group(place.store())
+    checksums = write_checksums(held, CHECKSUMS, held.written)
+    held.sync()
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
+        "attempt": held.name,
+        "checksums": checksums,
+        "n_features": form.n_features,
+        "sparse": form.is_sparse,
+        "chunk_rows": form.chunk_rows,
+        "classes": form.classes,
+        "scaling": scaling,
+        "parts": parts,
+        **more,
+    }
+    if gone := held.written.keys() - held.keys().keys():
+        raise RunError(
+            f"{held}: {min(gone)} was deleted while it was written; another process seems to "
+            "ingest there, too"
+        )
+    lock.check()
+    (place / COMMIT).write_json(seal(about))
+
+
+def _check_parameters(
+    scale: str,
+    test: Any,
+    test_fraction: float | None,
+    seed: int,
+    chunk_rows: int | None,
+    rows: tuple[int | None, int | None],
+) -> None:
+    if scale not in KINDS:
+        raise InputError(f"scale = {scale!r}: give one of {', '.join(KINDS)}")
+    if test is not None and test_fraction is not None:
+        raise InputError("give test rows or a test fraction, not both")
+    if test_fraction is not None and not 0 < test_fraction < 1:
+        raise InputError(f"test_fraction = {test_fraction}: give a share between 0 and 1")
+    if not _is_whole(seed, 0):
+        raise InputError(f"seed = {seed}: give a whole number, 0 or more")
+    if chunk_rows is not None and not _is_whole(chunk_rows, 1):
+        raise InputError(f"chunk_rows = {chunk_rows}: give a whole number, 1 or more")
+    start, stop = rows
+    if (start or 0) < 0 or (stop is not None and stop <= (start or 0)):
+        raise InputError(f"rows = {start}:{stop}: give START:STOP with 0 <= START < STOP")
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and int(value) >= least

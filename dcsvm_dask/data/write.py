@@ -1,0 +1,307 @@
+"""Second pass of an ingest: one part of a data set is written.
+
+The number of distinct hashes of a long column, in bounded memory and linear time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.data.form import Form
+from dcsvm_dask.data.scan import Report, Scan
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.masking import masked
+from dcsvm_dask.readers.ahead import ahead
+from dcsvm_dask.readers.scaling import Scaling
+from dcsvm_dask.readers.source import parts_to_fill, round_block
+from dcsvm_dask.storage.hashing import fingerprint, row_hashes
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.rounding import RoundingLoss
+from dcsvm_dask.storage.rows.write import ArrayWriter, RowWriter
+from dcsvm_dask.storage.spool import Column
+
+Hashes = NDArray[np.uint64]
+
+BATCH = 1 << 21
+"""Hashes that are counted at a time in memory."""
+BUCKETS_A_BATCH = 8
+"""A table of fewer hashes fits a core's cache."""
+MOST_BUCKETS = 256
+"""Each is an open file."""
+DIGIT, LEVELS = 16, 4
+"""Bits by which a level chooses buckets, and how many such digits 64 bits have."""
+
+
+def count_distinct(read: Callable[[int, int], Hashes], n: int, level: int = 0) -> int:
+    """Return the number of distinct hashes.
+
+    More of them than a batch go to buckets on disk by some of their bits, in one pass; each bucket
+    is then counted by itself, or is cut into buckets by other bits.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(start, stop)`` gives hashes as uint64 (m, 2).
+    n : int
+        Number of hashes.
+    level : int
+        How often they have been cut into buckets.
+    """
+    if n <= BATCH or level == LEVELS:  # equal hashes stay in one bucket, however many they are
+        return _count(read, n)
+    total, buckets = 0, _buckets(read, n, level)
+    for bucket in buckets:
+        with closing(bucket):
+            total += count_distinct(bucket.read, bucket.length, level + 1)
+    return total
+
+
+def _buckets(read: Callable[[int, int], Hashes], n: int, level: int) -> list[Column]:
+    """Return files of which each has all hashes with equal bits."""
+    count = min(MOST_BUCKETS, -(-BUCKETS_A_BATCH * n // BATCH))
+    buckets = [Column(np.uint64, 2) for _ in range(count)]
+    shift = np.uint64(DIGIT * level)
+    for start in range(0, n, BATCH // 4):
+        hashes = read(start, min(n, start + BATCH // 4))
+        digit = (hashes[:, 1] >> shift).astype(np.uint16) % np.uint16(count)
+        order = np.argsort(digit, kind="stable")
+        borders = np.searchsorted(digit[order], np.arange(count + 1))
+        for bucket, first, last in zip(buckets, borders[:-1], borders[1:], strict=True):
+            if first < last:
+                bucket.append(hashes[order[first:last]])
+    return buckets
+
+
+def _count(read: Callable[[int, int], Hashes], n: int) -> int:
+    """Count a batch at a time; only one of equal hashes stays in memory."""
+    known = np.empty((0, 2), np.uint64)
+    for start in range(0, n, BATCH):
+        known = np.concatenate([known, read(start, min(n, start + BATCH))])
+        known = known[: _move_distinct(known)]
+    return len(known)
+
+
+@njit(cache=True, nogil=True)
+def _move_distinct(hashes: Any) -> int:
+    """Move one of each hash to the front and return how many these are.
+
+    They are found by an open-addressing table that is at most half full.
+    """
+    size = 16
+    while size < 2 * hashes.shape[0]:
+        size *= 2
+    table = np.zeros(size, np.int32)
+    mask = size - 1
+    found = 0
+    for i in range(hashes.shape[0]):
+        slot = np.int64(hashes[i, 0] >> np.uint64(1)) & mask
+        while table[slot] != 0:
+            k = table[slot] - 1
+            if hashes[k, 0] == hashes[i, 0] and hashes[k, 1] == hashes[i, 1]:
+                break
+            slot = (slot + 1) & mask
+        if table[slot] == 0:
+            hashes[found, 0], hashes[found, 1] = hashes[i, 0], hashes[i, 1]
+            found += 1
+            table[slot] = found
+    return found
+
+
+SMALL_CHUNK = 1 << 16
+"""Least number of rows in a chunk of codes or hashes."""
+
+
+def write_part(
+    place: Location,
+    scan: Scan,
+    order: NDArray[np.int64] | None,
+    codes_of: NDArray[np.int32],
+    form: Form,
+    report: Report,
+    weights: NDArray[np.float64] | None = None,
+    loss: RoundingLoss | None = None,
+) -> dict[str, Any]:
+    """Write rows, codes, hashes and weights of one part; return its entry for the commit.
+
+    Parameters
+    ----------
+    place : Location
+        Folder of the part.
+    scan : Scan
+        The source.
+    order : int64 array or None
+        Rows of the scan to write, in order; None: all.
+    codes_of : int32 array
+        Provisional code of the scan -> index into classes.
+    form : Form
+    report : callable
+        Is told about progress.
+    weights : float64 array, optional
+        Of the rows as they are written; where all are 1 it is as if there were none.
+    loss : RoundingLoss, optional
+        Is shown rows before and after rounding to float32.
+    """
+    scaling = _scaling_left(scan, form)
+    rows_out = RowWriter(
+        place / "rows",
+        n_features=form.n_features,
+        sparse=form.is_sparse,
+        chunk_rows=form.chunk_rows,
+        nnz_per_row=scan.nnz / max(1, scan.n_rows),
+    )
+    small = max(form.chunk_rows, SMALL_CHUNK)
+    codes_out = ArrayWriter(place / "codes", (), np.int32, small)
+    hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small)
+    counts = np.zeros(len(form.classes), np.int64)
+    kept = Column(np.uint64, 2)
+    done = 0
+    try:
+        coded = ((rows, codes_of[raw]) for rows, raw in scan.blocks(order))
+        blocks = stored_blocks(coded, scan.source.name, form, scaling, loss, form.shift(scan))
+        for stored, codes, hashes in ahead(blocks):
+            rows_out.append(stored)
+            codes_out.append(codes)
+            hashes_out.append(hashes)
+            kept.append(hashes)
+            counts += np.bincount(codes, minlength=counts.size)
+            done += codes.size
+            report(f"{place.name}: {done:,} rows written")
+        codes_out.close()
+        hashes_out.close()
+        nnz = rows_out.close().nnz
+        return {
+            "n_rows": done,
+            "nnz": nnz,
+            "counts": counts.tolist(),
+            **end_part(place, scan.source.name, form, kept.read, done, weights),
+        }
+    finally:
+        kept.close()
+
+
+def end_part(
+    place: Location,
+    source: str,
+    form: Form,
+    hashes: Callable[[int, int], NDArray[np.uint64]],
+    n_rows: int,
+    weights: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
+    """Write the weights of a part whose rows are written; return what all rows together say.
+
+    Parameters
+    ----------
+    hashes : callable
+        ``hashes(start, stop)`` gives those of rows.
+    """
+    heading, about = [form.n_features, form.classes], {}
+    if weights is not None and (weights != 1.0).any():
+        small = max(form.chunk_rows, SMALL_CHUNK)
+        about["weights"] = _write_weights(place / "weights", weights, small)
+        heading.append(fingerprint([weights.view(np.uint64)], ""))
+    pieces = (
+        hashes(start, min(n_rows, start + SMALL_CHUNK)) for start in range(0, n_rows, SMALL_CHUNK)
+    )
+    return {
+        "n_distinct": count_distinct(hashes, n_rows),
+        "fingerprint": fingerprint(pieces, json.dumps(heading)),
+        "source": masked(source),
+        **about,
+    }
+
+
+def _write_weights(
+    place: Location, weights: NDArray[np.float64], chunk_rows: int
+) -> dict[str, float]:
+    """Write weights and return what the commit says of them."""
+    out = ArrayWriter(place, (), np.float64, chunk_rows)
+    for start in range(0, len(weights), chunk_rows):
+        out.append(weights[start : start + chunk_rows])
+    out.close()
+    return {
+        "least": float(weights.min()),
+        "most": float(weights.max()),
+        "sum": float(weights.sum()),
+    }
+
+
+def stored_blocks(
+    blocks: Iterable[tuple[Rows, NDArray[np.int32]]],
+    name: str,
+    form: Form,
+    scaling: Scaling | None,
+    loss: RoundingLoss | None,
+    shift: int = 0,
+) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.uint64]]]:
+    """Return rows as they are stored, their codes and their hashes.
+
+    Parameters
+    ----------
+    blocks : iterable
+        Rows and their codes.
+    name : str
+        Their source, for messages.
+    form : Form
+    scaling : Scaling or None
+        What is still to be done to them.
+    loss : RoundingLoss, optional
+        Is shown rows before and after rounding to float32.
+    shift : int, default 0
+        The column of the blocks that is feature 0.
+    """
+    name += "" if scaling is None else " after scaling"
+    done = 0
+    for rows, codes in blocks:
+        for start, stop, part in parts_to_fill(rows, dense=not form.is_sparse):
+            stored = _store_form(part, name, form, scaling, loss, done + start, shift)
+            yield stored, codes[start:stop], row_hashes(stored, codes[start:stop])
+        done += codes.size
+
+
+def _scaling_left(scan: Scan, form: Form) -> Scaling | None:
+    """Return what is still to be done to rows of a source."""
+    done = getattr(scan.source, "scaling", None)
+    if done is None:
+        return form.scaling
+    same = form.scaling is not None and done.equals(form.scaling)
+    if not same:
+        raise InputError(f"{scan.source.name}: is scaled already, and not as the training part is")
+    return None
+
+
+def _store_form(
+    rows: Rows,
+    name: str,
+    form: Form,
+    scaling: Scaling | None,
+    loss: RoundingLoss | None,
+    first_row: int,
+    shift: int,
+) -> Rows:
+    """Return a block with the stored features, form and scaling, and last of all rounded."""
+    if sparse.issparse(rows):
+        rows = sparse.csr_array(
+            (rows.data, rows.indices - np.int32(shift), rows.indptr),
+            (rows.shape[0], form.n_features),
+        )
+        if not form.is_sparse:
+            rows = rows.toarray()
+    elif form.is_sparse:
+        rows = sparse.csr_array(rows)
+    if scaling is not None:
+        rows = scaling.apply(rows)
+    if rows.dtype == np.float32:
+        return rows
+    rounded = round_block(rows, name, first_row)
+    if loss is not None:
+        loss.update(rows, rounded)
+    return rounded

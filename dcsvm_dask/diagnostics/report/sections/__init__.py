@@ -1,1 +1,0 @@
-"""The sections of the page: what is shown, in which words."""

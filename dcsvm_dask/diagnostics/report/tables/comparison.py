@@ -1,0 +1,141 @@
+"""Several runs side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dcsvm_dask.diagnostics.report.tables.about import summary
+from dcsvm_dask.diagnostics.report.tables.history import history
+from dcsvm_dask.diagnostics.report.tables.predictions import predictions
+from dcsvm_dask.diagnostics.report.tables.records import Records
+from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of, table
+from dcsvm_dask.diagnostics.report.tables.trials import COLUMNS as TRIALS
+from dcsvm_dask.diagnostics.report.tables.trials import trials
+from dcsvm_dask.methods.registry import is_whole_problem
+
+PROBLEM = ("kernel", "C", "fit_intercept")
+
+
+def names(runs: list[Records]) -> list[str]:
+    """Return what the runs are called: the last parts of their places that tell them apart."""
+    parts = [run.run.place.url.rstrip("/").split("/") for run in runs]
+    for depth in range(1, max(map(len, parts)) + 1):
+        found = ["/".join(part[-depth:]) for part in parts]
+        if len(set(found)) == len(found):
+            return found
+    return [f"{name} ({number})" for number, name in enumerate(found, 1)]
+
+
+def problem_of(records: Records) -> tuple[Any, ...]:
+    """Return what makes objectives comparable: data, kernel, C and bias."""
+    settings = records.settings
+    kernel = tuple(sorted(settings["kernel"].items()))
+    fingerprint = records.run.header["data"]["fingerprint"]
+    weights = tuple(settings.get("class_weight", ()))
+    return (fingerprint, kernel, settings["C"], weights, settings["fit_intercept"])
+
+
+def comparison(runs: list[Records]) -> Table:
+    """Return a row for each run: data, parameters, and what it came to.
+
+    ``problem`` numbers the problems (data, kernel, C, bias): objectives of runs of one problem
+    may be compared. ``relative_error`` is (f - best f) / |best f| among the models of the same
+    problem whose objective was measured.
+    """
+    problems = list(dict.fromkeys(map(problem_of, runs)))
+    best = best_objectives(runs)
+    rows = []
+    for name, records in zip(names(runs), runs, strict=True):
+        about = dict(zip(*summary(records).values(), strict=True))
+        settings, problem = records.settings, problem_of(records)
+        lowest, mine = best.get(problem), records.objective
+        gap = None
+        if mine is not None and lowest:
+            gap = (mine - lowest) / abs(lowest)
+        rows.append(
+            {
+                "run": name,
+                "problem": problems.index(problem) + 1,
+                "data": records.run.header["data"]["url"],
+                "rows": records.run.header["shape"].get("n_rows"),
+                "kernel": settings["kernel"]["name"],
+                "gamma": settings["kernel"]["gamma"],
+                "C": settings["C"],
+                "fit_intercept": settings["fit_intercept"],
+                "clusters": ", ".join(map(str, settings["clusters"])),
+                "tol": records.run.header["goals"].get("tol"),
+                "state": about["state"],
+                "model": about["model"],
+                "workers": about["workers"],
+                "seconds": about["seconds"] or about["work_seconds"],
+                "accuracy": about["accuracy"],
+                "objective": about["objective"],
+                "relative_error": gap,
+                "gap": about["gap"],
+                "violation": about["violation"],
+                "n_support": about["n_support"],
+                "kernel_values": about["kernel_values"],
+                "peak_bytes": about["peak_bytes"],
+            }
+        )
+    columns = tuple(rows[0]) if rows else ()
+    return table(columns, rows)
+
+
+def best_objectives(runs: list[Records]) -> dict[tuple[Any, ...], float]:
+    """Return the best objective of a model for each problem."""
+    best: dict[tuple[Any, ...], float] = {}
+    for records in runs:
+        problem, objective = problem_of(records), records.objective
+        if objective is not None:
+            best[problem] = min(best.get(problem, objective), objective)
+    return best
+
+
+def accuracies(runs: list[Records]) -> Table:
+    """Return accuracy over time of all runs: a row for each level's early prediction and exact
+    model.
+    """
+    rows = [
+        {"run": name, **row}
+        for name, records in zip(names(runs), runs, strict=True)
+        for row in rows_of(predictions(records))
+        if row["mode"] != "committee"
+    ]
+    columns = ("run", "level", "mode", "time", "rows", "accuracy", "accuracy_error")
+    return table(columns, sorted(rows, key=lambda row: (row["run"], row["time"])))
+
+
+def errors(runs: list[Records]) -> Table:
+    """Return the relative error of the objective over time: a row for each point of each run.
+
+    Against the best model's objective among the runs of the same problem. Levels are estimates with
+    standard errors; of exact points ``gap`` is the duality gap over |best f|, which no error
+    exceeds whatever the best is. Runs of problems of which no model's objective is known are left
+    out, and those of methods that solve another problem or look at a sample of the rows.
+    """
+    best = best_objectives(runs)
+    rows = []
+    for name, records in zip(names(runs), runs, strict=True):
+        lowest = best.get(problem_of(records))
+        if not lowest or not is_whole_problem(records.status["method"]):
+            continue
+        for row in rows_of(history(records)):
+            if row["objective"] is not None:
+                error = (row["objective"] - lowest) / abs(lowest)
+                spread = (row["objective_error"] or 0.0) / abs(lowest)
+                exact = not row["estimated"] and row["gap"] is not None
+                about = {key: row[key] for key in ("stage", "level", "time")}
+                about |= {"gap": row["gap"] / abs(lowest) if exact else None}
+                rows.append({"run": name, **about, "error": error, "standard_error": spread})
+    return table(("run", "stage", "level", "time", "error", "standard_error", "gap"), rows)
+
+
+def tests(runs: list[Records]) -> Table:
+    """Return the tests of all runs: a row for each way to predict that was tested before."""
+    rows = [
+        {"run": name, **row}
+        for name, records in zip(names(runs), runs, strict=True)
+        for row in rows_of(trials(records.run))
+    ]
+    return table(("run", *TRIALS), rows)

@@ -1,0 +1,101 @@
+"""Ways to predict side by side: accuracy and time a row (Table 1 of Hsieh, Si, Dhillon, 2014)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.diagnostics.report.tables.demand import kept, rows_for
+from dcsvm_dask.diagnostics.report.tables.records import Records
+from dcsvm_dask.diagnostics.report.tables.table import Table, table
+from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.methods.committee import read_committee
+from dcsvm_dask.methods.predict import decide_by, load_any
+from dcsvm_dask.models.classes import winning_classes
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
+
+MOST_ROWS = 2000
+WARM_UP_ROWS = 16
+
+COLUMNS = ("level", "mode", "stage", "time", "rows", "accuracy", "accuracy_error", "ms_per_row")
+
+
+def prediction_modes(records: Records, *, compute: bool = False) -> Table:
+    """Return accuracy and milliseconds a row of each level's predictions and the exact model.
+
+    All are measured on the same held-out rows, at most 2,000, in one thread of this process; the
+    time is that of the decision values alone. All but early prediction cost support vectors x
+    rows kernel values, so without `compute` only what was computed before is told. Committees are
+    those of the levels that were calibrated.
+    """
+    holdout = records.run.header.get("holdout")
+    if holdout is None:
+        return table(COLUMNS)
+    best = records.status["model"] if is_exact(records.status) else None
+    rows: list[dict[str, Any]] = []
+    for stage in [*records.levels, *([best] if best else [])]:
+        node = records.run.find(stage, "commit")
+        if node is None or node.released:
+            continue
+        level = StageId(stage).height
+
+        calibrated = records.run.find(StageId.about(COMMITTEE, stage), "commit")
+
+        def measured(
+            stage: str = stage, level: int = level, calibrated: Committed | None = calibrated
+        ) -> dict[str, Any]:
+            modes = ("early", "naive") if level else ("exact",)
+            return {"modes": measure(records, stage, modes, calibrated)}
+
+        rests_on = [node.attempt, holdout, MOST_ROWS]
+        if calibrated is not None:
+            rests_on.append(calibrated.attempt)
+        found = kept(records.run, f"modes-{stage}", rests_on, measured if compute else None)
+        for mode in [] if found is None else found["modes"]:
+            about = {"level": level, "stage": stage, "time": records.committed_at(stage)}
+            rows.append({**about, **mode})
+    return table(COLUMNS, rows)
+
+
+def measure(
+    records: Records, stage: str, modes: tuple[str, ...], calibrated: Committed | None = None
+) -> list[dict[str, Any]]:
+    """Decide held-out rows by a stage's model in some modes, by its committee too if it has one."""
+    model = load_any(records.run, stage)
+    if calibrated is not None and isinstance(model, Model):
+        model, modes = replace(model, committee=read_committee(calibrated)), (*modes, "committee")
+    X, true = held_out(records, rows_for(model.n_support, MOST_ROWS))
+    n, found = X.shape[0], []
+    n_classes, scheme = (2, "ovo") if isinstance(model, Model) else (model.n_classes, model.scheme)
+    for mode in modes:
+        decide_by(model, X[:WARM_UP_ROWS], mode)  # what is compiled at the first call
+        begin = time.perf_counter()
+        right = winning_classes(decide_by(model, X, mode), n_classes, scheme) == true
+        seconds = time.perf_counter() - begin
+        accuracy = float(right.mean())
+        found.append(
+            {
+                "mode": mode,
+                "rows": n,
+                "accuracy": accuracy,
+                "accuracy_error": (accuracy * (1.0 - accuracy) / n) ** 0.5,
+                "ms_per_row": 1e3 * seconds / n,
+            }
+        )
+    return found
+
+
+def held_out(records: Records, most: int) -> tuple[Rows, NDArray[np.int32]]:
+    """Return some held-out rows, drawn at random once and for all, and their classes' codes."""
+    data = DataSet.open(records.run.header["holdout"])
+    rng = np.random.default_rng([int(records.settings["seed"]), 3000])
+    index = np.sort(rng.permutation(data.n_rows)[: min(most, data.n_rows)]).astype(np.int64)
+    return data.rows.take(index), data.take_codes(index)

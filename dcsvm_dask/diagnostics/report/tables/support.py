@@ -1,0 +1,70 @@
+"""How early the support vectors are known: those of each level against the final ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.diagnostics.report.tables.records import Records
+from dcsvm_dask.diagnostics.report.tables.table import Table, table
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.stage_id import StageId
+
+SLICE = 1 << 20
+"""Variables in memory at a time."""
+
+COLUMNS = ("level", "time", "n_support", "common", "precision", "recall")
+
+
+def support(records: Records) -> Table:
+    """Return precision and recall of each level's support vectors in finding the final ones.
+
+    The precision is the share of a level's support vectors that are support vectors of the exact
+    model, the recall the share of the exact model's that the level has (Hsieh, Si, Dhillon 2014,
+    Figure 2). Empty before there is an exact model.
+    """
+    best = records.best
+    final = None if best is None else records.run.find(best["source"], "commit")
+    rows = []
+    for stage in records.levels:
+        level = records.run.find(stage, "commit")
+        if level is None or final is None or level.released or final.released:
+            continue
+        mine, theirs, common = overlap(level, final)
+        rows.append(
+            {
+                "level": StageId(stage).height,
+                "time": records.committed_at(stage),
+                "n_support": mine,
+                "common": common,
+                "precision": common / mine if mine else None,
+                "recall": common / theirs if theirs else None,
+            }
+        )
+    return table(COLUMNS, rows)
+
+
+def overlap(level: Committed, final: Committed) -> tuple[int, int, int]:
+    """Return how many support vectors two points have, and how many both."""
+    mine = theirs = common = 0
+    for a, b in zip(positive(level), positive(final), strict=True):
+        mine += int(np.count_nonzero(a))
+        theirs += int(np.count_nonzero(b))
+        common += int(np.count_nonzero(a & b))
+    return mine, theirs, common
+
+
+def positive(node: Committed) -> Iterator[NDArray[np.bool_]]:
+    """Yield which variables have an alpha above zero, some of them at a time."""
+    if "alpha" in node.small:
+        yield node.read("alpha")[0] > 0.0
+        return
+    alpha = node.open_array("alpha")
+    for start in range(0, alpha.shape[1], SLICE):
+        values = np.asarray(alpha[0, start : start + SLICE])
+        if np.isnan(values).any():  # the fill value of a chunk that is missing
+            raise InputError(f"{node.place}/alpha: damaged: a chunk is missing")
+        yield values > 0.0

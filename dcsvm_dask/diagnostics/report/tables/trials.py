@@ -1,0 +1,69 @@
+"""Every way to predict by a run's models, on all rows held out (Table 1 of Hsieh et al., 2014)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from dcsvm_dask.diagnostics.report.tables.demand import kept
+from dcsvm_dask.diagnostics.report.tables.table import Table, table
+from dcsvm_dask.methods.choice import Choice, choose_model, committed_models
+from dcsvm_dask.methods.registry import approximation
+from dcsvm_dask.models.model import LEVEL_MODES
+from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
+
+COLUMNS = (
+    "level",
+    "mode",
+    "accuracy",
+    "balanced_accuracy",
+    "rows",
+    "n_support",
+    "ms_per_row",
+)
+
+
+def trials(
+    run: RunFolder,
+    modes: Sequence[str] = LEVEL_MODES,
+    measure: Callable[[Choice], dict[str, Any]] | None = None,
+) -> Table:
+    """Return a row for each committed level and mode, the last for the model of the whole problem.
+
+    Parameters
+    ----------
+    run : RunFolder
+    modes : sequence of {"early", "naive", "committee"}
+        Of levels; committees are those of levels that were calibrated.
+    measure : callable, optional
+        Returns what `dcsvm_dask.Run.evaluate` does of a choice. A result is kept in the run's
+        folder; without `measure` only what was kept is told.
+    """
+    rows = []
+    for choice, made_from in _choices(run, modes):
+        made = None if measure is None else partial(measure, choice)
+        found = kept(run, f"test-{choice.mode}-{choice.stage}", made_from, made)
+        if found is not None:
+            about = {"level": choice.level, "mode": choice.mode, "rows": found["n_rows"]}
+            rows.append({**found, **about})
+    return table(COLUMNS, rows)
+
+
+def _choices(run: RunFolder, modes: Sequence[str]) -> Iterator[tuple[Choice, list[Any]]]:
+    """Yield what can predict, the bottom level first, and what its result depends on."""
+    models, holdout = committed_models(run), run.header.get("holdout")
+    own = approximation(run.header["settings"])
+    if holdout is None:
+        return
+    for level in sorted(models, reverse=True):
+        for mode in modes if level else (None,):
+            made_from = [holdout]
+            if mode == "committee":
+                calibrated = run.find(StageId.about(COMMITTEE, models[level]), "commit")
+                if calibrated is None:
+                    continue
+                made_from.append(calibrated.attempt)
+            choice = choose_model(run, mode, level, approximation=own)
+            yield choice, [choice.attempt, *made_from]

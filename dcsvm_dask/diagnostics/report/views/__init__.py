@@ -1,0 +1,1 @@
+"""What a report shows: sections of text, tables and figures, made with Bokeh."""

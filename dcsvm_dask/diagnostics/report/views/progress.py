@@ -1,0 +1,186 @@
+"""How the run came near to its answer.
+
+Objective, gap, violation and support vectors over time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bokeh.models import ColumnDataSource, Range1d
+
+from dcsvm_dask.diagnostics.colours import GREY
+from dcsvm_dask.diagnostics.report import text
+from dcsvm_dask.diagnostics.report.parts import Part, Picture, Section, grid
+from dcsvm_dask.diagnostics.report.tables.records import Records
+from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows, rows_of, table
+from dcsvm_dask.diagnostics.report.views.glyphs import dots, line, points
+from dcsvm_dask.diagnostics.report.views.style import (
+    EXACT,
+    SERIES,
+    breaks,
+    from_zero,
+    hover,
+    line_at,
+    linear_range,
+    log_axis,
+    plot,
+    whiskers,
+)
+
+LEVELS, ROUNDS = SERIES[0], EXACT
+TIME = "time (s)"
+
+
+def over_time(
+    history: Table,
+    key: str,
+    label: str,
+    *,
+    pauses: Sequence[float] = (),
+    log: bool = False,
+    zero: bool = False,
+    goal: float | None = None,
+) -> Any | None:
+    """Return the figure of one column of the history; None where it has no numbers.
+
+    Parameters
+    ----------
+    history : Table
+        See `dcsvm_dask.diagnostics.report.tables.history.history`.
+    key : str
+        The column; where there is ``KEY_error`` it is drawn as bars.
+    pauses : sequence of float
+        Where the run was taken up again.
+    zero : bool
+        Whether the axis begins at 0.
+    goal : float, optional
+        A line to reach.
+    """
+    rows = [row for row in rows_of(history) if row[key] is not None and (row[key] > 0 or not log)]
+    if not rows:
+        return None
+    made = plot(TIME, label, log="y" if log else "")
+    values = [row[key] for row in rows]
+    line(made, points([row["time"] for row in rows], values), GREY, 1, alpha=0.6)
+    drawn, sources = [], []
+    for level, colour in ((True, LEVELS), (False, ROUNDS)):
+        own = [row for row in rows if (row["level"] is not None) == level]
+        errors = [row.get(f"{key}_error") or 0.0 for row in own]
+        source = ColumnDataSource(
+            {
+                "x": [row["time"] for row in own],
+                "y": [row[key] for row in own],
+                "stage": [row["stage"] for row in own],
+                "error": errors,
+                "low": [_low(row[key], e, log) for row, e in zip(own, errors, strict=True)],
+                "high": [row[key] + e for row, e in zip(own, errors, strict=True)],
+            }
+        )
+        sources.append(source)
+        if any(errors):
+            whiskers(made, source, colour)
+        drawn.append(dots(made, source, colour))
+    hover(made, [("", "@stage"), ("time", "@x{0.0} s"), (label, "@y{0,0.[000000]}")], drawn)
+    if goal is not None:
+        line_at(made, goal)
+    ends = [value for source in sources for key in ("low", "high") for value in source.data[key]]
+    if zero:
+        from_zero(made, max(ends))
+    elif log:
+        log_axis(made, "y", [*ends, *([goal] if goal else [])])
+    else:
+        made.y_range = linear_range(min(ends), max(ends))
+    made.x_range = Range1d(0.0, 1.03 * max(row["time"] for row in rows) or 1.0)
+    breaks(made, pauses)
+    return made
+
+
+def _low(value: float, error: float, log: bool) -> float:
+    return max(value - error, value / 100) if log else value - error
+
+
+VIOLATION = (
+    "The largest violation of the optimality conditions: at levels inside blocks, in rounds over "
+    "all rows. The run ends below the dashed line, the tolerance."
+)
+MOST_LISTED = 40
+"""Rows of the table on the page; the CSV has all."""
+
+
+def progress_section(records: Records, tables: dict[str, Table]) -> Section:
+    """Return the section of the history."""
+    history = tables["history"]
+    if not n_rows(history):
+        lead = "Nothing is committed yet that measured the whole problem."
+        return Section("progress", "Progress", lead)
+    pauses = records.clock.breaks
+    lead = "The points are rounds over the whole problem; their figures are exact."
+    has_levels = any(level is not None for level in history["level"])
+    if has_levels:
+        lead = (
+            "Orange are the levels, blue the rounds over the whole problem. Objective and gap of "
+            "levels are estimated on a sample of the rows, with standard errors as bars; those of "
+            "rounds are exact."
+        )
+    if pauses:
+        lead += (
+            f" Dashed lines: the run was taken up again after a pause; pauses, {_pauses(records)} "
+            "in all, are cut out."
+        )
+    tol = records.run.header["goals"].get("tol")
+    parts: list[Part] = []
+    for made, title, caption in (
+        (
+            over_time(history, "objective", "objective", pauses=pauses),
+            "Objective",
+            "The dual objective of the whole problem, minimised. It should settle.",
+        ),
+        (
+            over_time(history, "gap", "duality gap", pauses=pauses, log=True),
+            "Duality gap",
+            "How far the objective is from the best one at most. It should fall.",
+        ),
+        (
+            over_time(history, "violation", "violation", pauses=pauses, log=True, goal=tol),
+            "Violation",
+            VIOLATION,
+        ),
+        (
+            over_time(history, "n_support", "support vectors", pauses=pauses, zero=True),
+            "Support vectors",
+            ("Levels often have more than the answer needs. " if has_levels else "")
+            + "The number should near the final one.",
+        ),
+    ):
+        if made is not None:
+            parts.append(Picture(made, title, caption, "history"))
+    shown = [
+        ("stage", "stage", text.word),
+        ("time", "after", text.seconds),
+        ("seconds", "took", text.seconds),
+        ("objective", "objective", text.exact),
+        ("objective_error", "±", lambda value: text.number(value, 2)),
+        ("gap", "gap", text.number),
+        ("gap_error", "±", lambda value: text.number(value, 2)),
+        ("violation", "violation", lambda value: text.number(value, 3)),
+        ("n_support", "support vectors", text.whole),
+        ("accuracy", "accuracy", text.percent),
+    ]
+    if not has_levels:
+        shown = [column for column in shown if not column[0].endswith("_error")]
+    listed, caption = history, ""
+    if n_rows(history) > MOST_LISTED:
+        rows = list(rows_of(history))
+        half = MOST_LISTED // 2
+        listed = table(tuple(history), [*rows[:half], *rows[-half:]])
+        caption = f"The first and the last {half} of {len(rows)}; the CSV has all."
+    parts.append(
+        grid(listed, shown, title="History", caption=caption, table="history", words=("stage",))
+    )
+    return Section("progress", "Progress", lead, parts)
+
+
+def _pauses(records: Records) -> str:
+    return text.seconds(records.clock.pauses)

@@ -1,0 +1,213 @@
+"""What a search found: the grid as heat maps, the candidates in the order of their rank.
+
+The grid of a search as heat maps (Figures 6 to 9 of Hsieh, Si, Dhillon, 2014).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from bokeh.models import CategoricalTickFormatter, ColumnDataSource, FactorRange
+from bokeh.palettes import Viridis256
+
+from dcsvm_dask.diagnostics.numbers import counted
+from dcsvm_dask.diagnostics.report import text
+from dcsvm_dask.diagnostics.report.parts import Part, Picture, Section, grid
+from dcsvm_dask.diagnostics.report.tables.records import Records
+from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows, rows_of, table
+from dcsvm_dask.diagnostics.report.views.style import HALF, hover, plot
+from dcsvm_dask.diagnostics.search import described
+from dcsvm_dask.methods.search.graph import OF_KERNEL
+
+ROW_HEIGHT, LEAST_HEIGHT = 34, 180
+DARK = 0.6
+"""Cells from this place of the colours on are light: their text is dark."""
+MOST_TEXTS = 12
+"""Columns of cells that are wide enough for a number."""
+
+
+def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool) -> Any:
+    """Return a figure of one column, C to the right, the kernel's parameters up; None: no values.
+
+    Parameters
+    ----------
+    candidates : Table
+    column : str
+    varied : sequence of str
+        The parameters of the kernel that name a line of the grid.
+    log : bool
+        Whether colours follow the logarithm: of times; else numbers are shares.
+    """
+    rows = [row for row in rows_of(candidates) if row[column] is not None]
+    if not rows:
+        return None
+    costs = [short(value) for value in sorted(set(candidates["C"]))]
+    every = {tuple(row[key] for key in varied) for row in rows_of(candidates)}
+    lines = [" · ".join(map(short, key)) for key in sorted(every)]
+    values = [math.log(max(row[column], 1e-6)) if log else row[column] for row in rows]
+    low, high = min(values), max(values)
+    places = [(value - low) / (high - low) if high > low else 0.5 for value in values]
+    source = ColumnDataSource(
+        {
+            "C": [short(row["C"]) for row in rows],
+            "line": [" · ".join(short(row[key]) for key in varied) for row in rows],
+            "colour": [Viridis256[int(255 * place)] for place in places],
+            "text": [_told(row[column], log=log) for row in rows],
+            "ink": ["#222222" if place >= DARK else "#ffffff" for place in places],
+            "edge": ["#d62728" if row["best"] else "#ffffff" for row in rows],
+            "edge_width": [3 if row["best"] else 0 for row in rows],
+            "state": [_state(row) for row in rows],
+        }
+    )
+    made = plot(
+        "C",
+        ", ".join(varied) or "kernel",
+        height=max(LEAST_HEIGHT, 70 + ROW_HEIGHT * len(lines)),
+        width=HALF,
+        x_range=FactorRange(*costs),
+        y_range=FactorRange(*(lines or [""])),
+    )
+    for axis in made.axis:
+        axis.formatter = CategoricalTickFormatter()
+    made.ygrid.grid_line_color = None
+    cells = made.rect(
+        "C",
+        "line",
+        width=0.98,
+        height=0.96,
+        source=source,
+        fill_color="colour",
+        line_color="edge",
+        line_width="edge_width",
+    )
+    if len(costs) <= MOST_TEXTS:
+        made.text(
+            "C",
+            "line",
+            text="text",
+            source=source,
+            text_color="ink",
+            text_align="center",
+            text_baseline="middle",
+            text_font_size="11px",
+        )
+    named = [("C", "@C"), (", ".join(varied) or "kernel", "@line"), ("", "@text"), ("", "@state")]
+    hover(made, named, [cells])
+    return made
+
+
+def short(value: float) -> str:
+    """Return a number as the axis shows it: a power of two as one."""
+    if value <= 0:
+        return f"{value:.4g}"
+    power = math.log2(value)
+    if value != 1 and power == int(power) and (value < 0.1 or value > 100):
+        return f"2^{int(power)}"
+    return f"{value:.4g}"
+
+
+def _told(value: float, *, log: bool) -> str:
+    if not log:
+        return f"{100 * value:.2f}"
+    return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
+
+
+def _state(row: dict[str, Any]) -> str:
+    how = "by blocks" if row["exact_accuracy"] is None else "exact"
+    if row["share"] and row["share"] < 1:
+        how += f", {row['share']:.0%} of the held-out rows"
+    return how + ("" if row["solved"] else ", NOT solved") + (", the best" if row["best"] else "")
+
+
+MOST_SHOWN = 50
+PICTURES = (
+    (
+        "early_accuracy",
+        "Accuracy by blocks (%)",
+        "Machines of blocks decide the held-out rows of their block (early prediction).",
+    ),
+    ("exact_accuracy", "Exact accuracy (%)", "Machines of all rows that train."),
+    (
+        "early_seconds",
+        "Time by blocks",
+        (
+            "Seconds of a core for all folds, with a share of the kernel values, which all C of a "
+            "kernel have in common."
+        ),
+    ),
+    (
+        "exact_seconds",
+        "Time of exact machines",
+        "Seconds of a core for all folds; each begins from the solution of the next smaller C.",
+    ),
+)
+
+
+def search_headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str, str]]:
+    """Return the figures on top of the page: label, value, and what it is."""
+    rows = sorted(rows_of(tables["candidates"]), key=lambda row: row["rank"])
+    best, about = rows[0], dict(zip(*tables["summary"].values(), strict=True))
+    known = best["accuracy"] is not None
+    exact = sum(row["exact_accuracy"] is not None for row in rows)
+    scored = sum(row["accuracy"] is not None for row in rows)
+    shown = [(key, text.number(best[key])) for key in ("C", *OF_KERNEL.get(best["kernel"], ()))]
+    return [
+        (
+            "best accuracy",
+            text.percent(best["accuracy"]),
+            ("exact" if best["exact_accuracy"] is not None else "by blocks") if known else "",
+        ),
+        *((label, value if known else text.NOTHING, "of the best") for label, value in shown),
+        ("candidates", text.whole(len(rows)), f"{scored} scored, {exact} exactly"),
+        ("support vectors", text.whole(best["support"]), "of the best, on average"),
+        ("time", text.seconds(about["seconds"] or about["work_seconds"]), _workers(about)),
+        ("kernel values", text.large(records.status["kernel_values"]), ""),
+        ("memory", text.size(about["peak_bytes"]), "largest worker"),
+    ]
+
+
+def _workers(about: dict[str, Any]) -> str:
+    return counted(about["workers"], "worker") if about["workers"] else ""
+
+
+def search_section(records: Records, tables: dict[str, Table]) -> Section:
+    """Return the section of the candidates."""
+    found = tables["candidates"]
+    rows = sorted(rows_of(found), key=lambda row: row["rank"])
+    scored = [row for row in rows if row["accuracy"] is not None]
+    lead = "No candidate has been scored yet."
+    if scored:
+        lead = f"{counted(len(scored), 'candidate')} of {len(rows)} scored; best so far: "
+        lead += described(scored[0]) + "."
+    lost = sum(row["solved"] is False for row in scored)
+    if lost:
+        budget = records.settings["options"]["budget"]
+        lead += (
+            f" {counted(lost, 'candidate')} had machines that were not solved within {budget:,} "
+            "steps a row; they are scored as they are."
+        )
+    shown = OF_KERNEL.get(rows[0]["kernel"], ())
+    varied = [key for key in shown if len(set(found[key])) > 1] or list(shown[:1])
+    parts: list[Part] = []
+    for column, title, caption in PICTURES:
+        made = heat_map(found, column, varied, log=column.endswith("seconds"))
+        if made is not None:
+            parts.append(Picture(made, title, caption, "candidates"))
+    columns = [
+        ("rank", "rank", text.whole),
+        ("C", "C", text.number),
+        *((key, key, text.number) for key in shown),
+        ("accuracy", "accuracy", text.percent),
+        ("accuracy_std", "± over folds", text.percent),
+        ("early_accuracy", "by blocks", text.percent),
+        ("exact_accuracy", "exact", text.percent),
+        ("early_seconds", "time by blocks", text.seconds),
+        ("exact_seconds", "time exact", text.seconds),
+        ("support", "support vectors", text.whole),
+    ]
+    if n_rows(found):
+        listed = table(list(found), scored[:MOST_SHOWN])
+        parts.append(grid(listed, columns, title="Candidates by rank", table="candidates"))
+    return Section("search", "Search", lead, parts)

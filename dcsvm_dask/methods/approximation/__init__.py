@@ -1,0 +1,1 @@
+"""Kernel approximations: a feature map and a linear SVM over its features."""

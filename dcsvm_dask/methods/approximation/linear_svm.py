@@ -1,0 +1,117 @@
+"""The linear machine over stored features, and the kernel machine that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.features import FeatureMap, Ltpu, Nystrom
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.methods.approximation.features import FEATURES, stored_map
+from dcsvm_dask.methods.problem import read_problem
+from dcsvm_dask.methods.progress import tell_of_sets
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.solvers import solve_linear_chunks
+from dcsvm_dask.storage.model import write_whole
+from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.storage.run import RunFolder
+
+
+class StoredFeatures(Sequence[NDArray[np.float32]]):
+    """The features of all rows, some shares at a time.
+
+    Parameters
+    ----------
+    nodes : list of Committed
+        What wrote them, in the order of the rows.
+    chunks : int
+        In how many pieces they are read; that read last stays in memory.
+    """
+
+    def __init__(self, nodes: list[Committed], chunks: int) -> None:
+        self._pieces = [list(piece) for piece in np.array_split(np.arange(len(nodes)), chunks)]
+        self._nodes = nodes
+        self._held: tuple[int, NDArray[np.float32]] | None = None
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def __getitem__(self, i: int) -> NDArray[np.float32]:  # type: ignore[override]
+        if self._held is None or self._held[0] != i:
+            self._held = None  # before the next one takes its room
+            self._held = i, self._read(self._pieces[i])
+        return self._held[1]
+
+    def _read(self, parts: Sequence[int]) -> NDArray[np.float32]:
+        """Return some shares' features, with no more than one of them twice in memory."""
+        count = sum(self._nodes[part].record["rows"] for part in parts)
+        rows, done = np.empty((0, 0), np.float32), 0
+        for part in parts:
+            read = self._nodes[part].read("Z")
+            if not done:
+                rows = np.empty((count, read.shape[1]), np.float32)
+            rows[done : done + len(read)] = read
+            done += len(read)
+        return rows
+
+
+def solve_weights(
+    run: RunFolder, attempt: Attempt, *, parts: int, chunks: int, loss: str, tol: float
+) -> Record:
+    """Train the linear machine and write the kernel machine that it stands for."""
+    problem = read_problem(run)
+    nodes = [run.node(FEATURES, f"transform-{part:04d}") for part in range(parts)]
+    told = tell_of_sets()
+    start: list[float] = []
+
+    def tell(number: int, violation: float) -> None:
+        start.append(violation)
+        told(number, {"violation": violation, "start": max(start), "tol": tol})
+
+    made = stored_map(run)
+    # Units without their means do not tell classes of different sizes apart by themselves.
+    offset = problem.settings.fit_intercept or isinstance(made, Ltpu)
+    found = solve_linear_chunks(
+        StoredFeatures(nodes, chunks),
+        problem.y,
+        problem.C,
+        loss=loss,  # type: ignore[arg-type]  # checked at the door
+        constant=1.0 if offset else 0.0,
+        tol=tol,
+        seed=problem.settings.seed,
+        callback=tell,
+    )
+    model = machine(problem.settings.kernel, made, found.w, found.b)
+    return {
+        "support": model.n_support,
+        "rows_in_margin": int(np.count_nonzero(found.alpha)),
+        "outputs": made.n_outputs,
+        "passes": found.n_iter,
+        "linear_objective": found.objective,
+        "linear_violation": found.violation,
+        "solved": bool(found.converged),
+        "bias": found.b,
+        **write_whole(attempt, model),
+    }
+
+
+def machine(kernel: Kernel, made: FeatureMap, w: NDArray[np.float64], b: float) -> Model:
+    """Return a machine over features as one over rows.
+
+    Of kernel values at centres it is a kernel expansion; of other features the map stays.
+    """
+    bias = np.array([b])
+    if isinstance(made, Nystrom):
+        return Model(kernel, made.landmarks, made.coefficients(w), _all(made.landmarks), bias)
+    if isinstance(made, Ltpu) and np.all(made.gammas == kernel.gamma):
+        bias -= w @ made.means
+        return Model(kernel, made.centres, w, _all(made.centres), bias)
+    # The weights are the only support vector of a linear kernel.
+    row = np.ascontiguousarray(w[None, :], dtype=np.float32)
+    return Model(Kernel("linear"), row, np.ones(1), np.array([0, 1]), bias, features=made)
+
+
+def _all(rows: object) -> NDArray[np.int64]:
+    return np.array([0, rows.shape[0]], dtype=np.int64)  # type: ignore[attr-defined]

@@ -1,0 +1,118 @@
+"""Bagging: machines of random samples side by side, that vote (Breiman 1996).
+
+The committee that they may form is Tresp's (2000).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dcsvm_dask.checks import check
+from dcsvm_dask.methods.bagging import nodes as bag
+from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.graph import COMMIT, Outcome, Stage, Stages, many, single
+from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.sizes import level_slots
+from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.methods.stages import merge_stage, scored
+from dcsvm_dask.models.model import VOTES
+from dcsvm_dask.storage.stage_id import MODEL, StageId
+
+STAGE = StageId.about(MODEL, "bag")
+
+
+@dataclass(frozen=True)
+class Bagging(Options):
+    """How many machines, what each sees, how they decide together."""
+
+    members: int = option(16, "machines, each of n / members rows")
+    replace: bool = option(False, "draw each sample with replacement; else they share all rows out")
+    vote: str = option("mean", "mean of the decision values, or of their sign; or committee")
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to."""
+        return True
+
+    @property
+    def least_rows(self) -> int:
+        """Distinct rows that there have to be."""
+        return self.members
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the method trains on rows that have weights: it draws whole rows."""
+        return False
+
+    def __post_init__(self) -> None:
+        whole(self, "members", 1)
+        check(type(self.replace) is bool, "replace", self.replace, "true or false")
+        check(self.vote in VOTES, "vote", self.vote, f"one of {', '.join(VOTES)}")
+        alone = self.vote == "committee" and self.members < 2
+        check(not alone, "members", self.members, "at least 2 for a committee: one sees all rows")
+
+
+def bagging(settings: Settings, goals: Goals, shape: Shape) -> Stages:
+    """Yield the graph of a bag of machines."""
+    return (yield from bag_of(Bagging(**settings.options), goals, shape))
+
+
+def bag_of(options: Bagging, goals: Goals, shape: Shape) -> Stages:
+    """Yield the graph of a bag."""
+    records = yield [merge_stage(), *scored(bag_stage(options, goals, shape), shape)]
+    return Outcome(STAGE, records[STAGE]["members_converged"])
+
+
+def bag_stage(options: Bagging, goals: Goals, shape: Shape) -> Stage:
+    """Return the stage that trains the machines."""
+    slots = level_slots(options.members, shape.n_variables)
+    layers = (
+        many(
+            bag.LAYER,
+            bag.train_members,
+            slots,
+            "slot",
+            slots=slots,
+            members=options.members,
+            replace=options.replace,
+            calibrate=options.vote == "committee",
+            tol=goals.tol,
+        ),
+        single(
+            COMMIT,
+            bag.commit_bag,
+            stage=STAGE,
+            slots=slots,
+            members=options.members,
+            vote=options.vote,
+        ),
+    )
+    return Stage(STAGE, layers, "bag")
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take."""
+    return lay_out_bag(sizes, goals, Bagging(**sizes.settings.options))
+
+
+def lay_out_bag(sizes: Forecast, goals: Goals, options: Bagging) -> list[StagePlan]:
+    """Return the stages of a bag with what they take."""
+    rows = sizes.n / options.members
+    drawing = sizes.fixed(24 * sizes.shape.n_rows)
+    need = largest(sizes.solving(rows, rows, 24 * sizes.shape.n_rows), drawing)
+    written = sizes.support * (sizes.row + 16)
+    stage = bag_stage(options, goals, sizes.shape)
+    return [
+        merging_plan(sizes),
+        StagePlan(stage, need, sizes.n * rows, 2 * written),
+    ]
+
+
+METHOD = Method(
+    "bagging",
+    "bagging (Breiman 1996): machines of random samples that vote",
+    bagging,
+    lay_out,
+    Bagging,
+)

@@ -1,0 +1,136 @@
+"""Bagging (Breiman 1996): machines of random samples, each solved by itself, that vote."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.methods.committee import calibrate_unseen, prior_odds
+from dcsvm_dask.methods.dcsvm.blocks import EACH
+from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
+from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.progress import Telling
+from dcsvm_dask.methods.solve_rows import solve_machine
+from dcsvm_dask.models.committee import Committee
+from dcsvm_dask.storage.model import write_model
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+LAYER = "solve"
+
+
+def train_members(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    slot: int,
+    slots: int,
+    members: int,
+    replace: bool,
+    calibrate: bool,
+    tol: float,
+) -> Record:
+    """Train every `slots`-th member; write their support vectors one after the other.
+
+    With `calibrate` each is made ready for a committee, too.
+    """
+    problem = read_problem(run)
+    numbers = list(range(slot, members, slots))
+    rows, alphas, records, sigmoids = [], [], [], []
+    telling = Telling(numbers)
+    for number in numbers:
+        begin = time.perf_counter()
+        index, counts = sample(problem, number, members, replace=replace)
+        alpha, record = solve_machine(problem, index, problem.each_C[index] * counts, tol=tol)
+        support = np.flatnonzero(alpha)
+        rows.append(index[support])
+        alphas.append(alpha[support])
+        if calibrate:
+            sigmoid, computed = calibrate_unseen(problem, index, alpha)
+            sigmoids.append(sigmoid)
+            record = {**record, "kernel_values": record["kernel_values"] + computed}
+        records.append({**record, "seconds": time.perf_counter() - begin})
+        telling.solved(number, {key: records[-1][key] for key in EACH})
+    attempt.write("rows", np.concatenate(rows))
+    attempt.write("alpha", np.concatenate(alphas))
+    return {
+        "blocks": len(numbers),
+        "members": numbers,
+        "biases": [record["bias"] for record in records],
+        "sigmoids": sigmoids,
+        "counts": [len(one) for one in rows],
+        "each": {key: [record[key] for record in records] for key in EACH},
+        **{key: sum(record[key] for record in records) for key in ("iterations", "kernel_values")},
+        "converged": all(record["converged"] for record in records),
+    }
+
+
+def sample(
+    problem: Problem, number: int, members: int, *, replace: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return which variables a member sees, and as how many rows each.
+
+    Without replacement the members share all rows out among each other; with it, each draws as
+    many by itself.
+    """
+    variable = np.repeat(np.arange(problem.n), problem.weights)
+    seed = problem.settings.seed
+    if replace:
+        rng = np.random.default_rng([seed, 7001, number])
+        drawn = variable[rng.integers(len(variable), size=max(1, len(variable) // members))]
+    else:
+        rng = np.random.default_rng([seed, 7000])
+        drawn = variable[rng.permutation(len(variable))[number::members]]
+    index, counts = np.unique(drawn, return_counts=True)
+    return index, counts.astype(np.float64)
+
+
+def commit_bag(
+    run: RunFolder, attempt: Attempt, *, stage: str, slots: int, members: int, vote: str
+) -> Record:
+    """Gather the members' machines into one model."""
+    problem = read_problem(run)
+    nodes = [run.node(stage, f"{LAYER}-{slot:04d}") for slot in range(slots)]
+    rows: dict[int, NDArray[np.int64]] = {}
+    alphas: dict[int, NDArray[np.float64]] = {}
+    bias, sigmoids = np.zeros(members), np.zeros((members, 2))
+    for node in nodes:
+        bias[node.record["members"]] = node.record["biases"]
+        if vote == "committee":
+            sigmoids[node.record["members"]] = node.record["sigmoids"]
+        borders = np.cumsum(node.record["counts"])[:-1]
+        parts = zip(
+            node.record["members"],
+            np.split(node.read("rows"), borders),
+            np.split(node.read("alpha"), borders),
+            strict=True,
+        )
+        for number, mine, alpha in parts:
+            rows[number], alphas[number] = mine, alpha
+    listed = np.concatenate([rows[number] for number in range(members)])
+    alpha = np.concatenate([alphas[number] for number in range(members)])
+    support = len(np.unique(listed))
+    committee = None
+    if vote == "committee":
+        committee = Committee(sigmoids[:, 0], sigmoids[:, 1], prior_odds(problem))
+    model = write_model(
+        attempt,
+        rows_in_chunks(problem, listed),
+        problem.labels(listed) * alpha,
+        np.cumsum([0, *(len(rows[number]) for number in range(members))]).astype(np.int64),
+        bias,
+        n_features=problem.X.n_features,
+        sparse=problem.X.is_sparse,
+        vote=vote,
+        committee=committee,
+    )
+    records = [node.record for node in nodes]
+    return {
+        "members": members,
+        "support": support,
+        "iterations": sum(record["iterations"] for record in records),
+        "members_converged": all(record["converged"] for record in records),
+        **model,
+    }

@@ -1,0 +1,1 @@
+"""Cascade SVM (Graf, Cosatto, Bottou, Dourdanovic, Vapnik, NIPS 2005)."""

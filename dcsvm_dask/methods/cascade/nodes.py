@@ -1,0 +1,137 @@
+"""Cascade SVM (Graf, Cosatto, Bottou, Dourdanovic, Vapnik, NIPS 2005): the nodes of its tree.
+
+Random shares of the rows are solved at the leaves; only support vectors go up, and a node solves
+those of its children together. What the top finds goes back into every leaf. The objective of the
+whole problem cannot rise from one pass to the next: every leaf starts at the last top's solution,
+and every node at the best of its children's, which is feasible for the whole problem.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.methods.problem import read_problem
+from dcsvm_dask.methods.solve_rows import solve_machine
+from dcsvm_dask.solvers import bias, duality_gap, objective, violation_box, violation_pair
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+def solve_leaf(
+    run: RunFolder, attempt: Attempt, *, leaf: int, leaves: int, previous: str | None, tol: float
+) -> Record:
+    """Solve a random share of the rows with the support vectors of the last pass.
+
+    Writes the support vectors' ``rows`` and ``alpha``.
+    """
+    problem = read_problem(run)
+    order = np.random.default_rng([problem.settings.seed, 8000]).permutation(problem.n)
+    index = np.sort(order[leaf::leaves]).astype(np.int64)
+    alpha = f = None
+    if previous is not None:
+        before = run.node(previous, "commit")
+        whole, f_whole = before.read("alpha")[0], before.read("f")
+        index = np.union1d(index, np.flatnonzero(whole))
+        alpha, f = whole[index], f_whole[index]
+    found, record = solve_machine(problem, index, problem.bounds(index), tol=tol, alpha=alpha, f=f)
+    return _commit_support(attempt, index, found, record)
+
+
+def join_nodes(
+    run: RunFolder, attempt: Attempt, *, stage: str, children: list[str], apart: bool, tol: float
+) -> Record:
+    """Solve the support vectors of some nodes together.
+
+    Parameters
+    ----------
+    children : list of str
+        Names of the nodes.
+    apart : bool
+        Whether they have no row in common.
+    """
+    problem = read_problem(run)
+    nodes = [run.node(stage, child) for child in children]
+    index = np.unique(np.concatenate([node.read("rows") for node in nodes]))
+    alpha = np.zeros(len(index))
+    best = min(nodes, key=lambda node: float(node.record["objective"]))
+    # Machines of rows that none of the others has are feasible together.
+    for node in nodes if apart else [best]:
+        alpha[np.searchsorted(index, node.read("rows"))] = node.read("alpha")
+    found, record = solve_machine(problem, index, problem.bounds(index), tol=tol, alpha=alpha)
+    return _commit_support(attempt, index, found, record)
+
+
+def _commit_support(attempt: Attempt, index: Index, alpha: Vector, record: Record) -> Record:
+    support = np.flatnonzero(alpha)
+    attempt.write("rows", index[support])
+    attempt.write("alpha", alpha[support])
+    return record
+
+
+def commit_pass(
+    run: RunFolder, attempt: Attempt, *, stage: str, top: str, layers: list[str], nodes: list[int]
+) -> Record:
+    """Commit the top's solution as alpha of all variables.
+
+    Parameters
+    ----------
+    layers, nodes
+        The names of the layers from the leaves on, and how many nodes each has.
+    """
+    problem, node = read_problem(run), run.node(stage, top)
+    alpha = np.zeros(problem.n)
+    alpha[node.read("rows")] = node.read("alpha")
+    attempt.write("alpha", alpha[None, :])
+    counted = [
+        [run.node(stage, f"{layer}-{i:04d}").record for i in range(count)]
+        for layer, count in zip(layers, nodes, strict=True)
+    ]
+    below = [record for layer in counted for record in layer]
+    keys = ("objective", "bias", "support", "bounded", "converged")
+    return {
+        **{key: node.record[key] for key in keys},
+        "iterations": sum(record["iterations"] for record in below),
+        "nodes": len(below),
+        "largest": max(record["rows"] for record in below),
+        "support_by_layer": [sum(record["support"] for record in layer) for layer in counted],
+    }
+
+
+def look_at_pass(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    source: str,
+    layer: str,
+    parts: int,
+    number: int,
+) -> Record:
+    """Measure what a pass came to, by f of all rows from scratch."""
+    problem, before = read_problem(run), run.node(source, "commit")
+    alpha = before.read("alpha")[0]
+    found = [run.node(stage, f"{layer}-{part:04d}") for part in range(parts)]
+    f = np.concatenate([part.read("f") for part in found])
+    attempt.write("alpha", alpha[None, :])
+    attempt.write("f", f)
+    gradient = problem.y * f - 1.0
+    offset, y, C = 0.0, problem.y, problem.C
+    if problem.settings.fit_intercept:
+        offset = bias(gradient, alpha, y, C)
+        violation, gap = violation_pair(gradient, alpha, y, C), duality_gap(gradient, alpha, C, y)
+    else:
+        violation, gap = violation_box(gradient, alpha, C), duality_gap(gradient, alpha, C)
+    return {
+        "pass": number,
+        "objective": objective(alpha, gradient),
+        "gap": gap,
+        "violation": violation,
+        "bias": offset,
+        "support": int(np.count_nonzero(alpha)),
+        "bounded": int(np.count_nonzero(alpha >= C)),
+        **{key: max(part.record[key] for part in found) for key in ("tol", "float32_error")},
+    }

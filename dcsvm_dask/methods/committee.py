@@ -1,0 +1,201 @@
+"""Calibrating machines for committee prediction: a bag's, or a level's in ``committee-level-N``.
+
+All members of a committee are asked about any row, so a machine's sigmoid is fitted to rows of all
+blocks: to a sample of those of others, which it has not seen, and to its own ones left out in turn
+and told of by the machine of the rest, as LIBSVM does for its probabilities. The rows of a bag's
+machine are random ones, so those that it has not seen stand for all.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import kernel_product
+from dcsvm_dask.methods.block_table import read_slots, read_table
+from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.solve_rows import RowsSolver
+from dcsvm_dask.models.committee import Committee, fit_sigmoid
+from dcsvm_dask.storage.model import read_committee as read_members
+from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.storage.run import RunFolder
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+FOLDS = 5
+# So many rows that were left out tell a sigmoid of two numbers; large blocks need no five folds.
+ENOUGH_ROWS = 1000
+# Rows of all blocks that every machine is asked about.
+ASKED_ROWS = 2048
+LAYER = "calibrate"
+
+
+def calibrate_slot(
+    run: RunFolder, attempt: Attempt, *, level: str, slot: int, slots: int
+) -> Record:
+    """Fit the sigmoids of every `slots`-th block of a level."""
+    problem, table = read_problem(run), read_table(run, level)
+    commit = run.node(level, "commit")
+    alpha, offset = commit.read("alpha")[0], commit.record["offset"]
+    blocks = table.of_slot(problem, alpha, slot, slots).tolist()
+    asked = asked_rows(problem)
+    X, block_of = problem.take(asked), table.blocks_of(asked)
+    fitted, rows, values = [], 0, 0
+    for block in blocks:
+        rng = np.random.default_rng([problem.settings.seed, 9001, block])
+        index, others = table.rows(block), np.flatnonzero(block_of != block)
+        mine, decided, computed = cross_decide(problem, index, alpha[index], offset, rng)
+        support = index[alpha[index] > 0.0]
+        elsewhere, of_product = kernel_product(
+            problem.settings.kernel,
+            X[others],
+            problem.take(support),
+            problem.labels(support) * alpha[support],
+        )
+        told = np.concatenate([mine, asked[others]])
+        weights = problem.weights[told].astype(np.float64)
+        weights[: len(mine)] *= len(index) / max(1, len(mine))
+        weights[len(mine) :] *= (problem.n - len(index)) / max(1, len(others))
+        values_told = np.concatenate([decided, elsewhere])
+        fitted.append(fit_member(problem, values_told, problem.labels(told) > 0, weights))
+        rows += len(mine)
+        values += computed + of_product
+    found = np.array(fitted, dtype=np.float64).reshape(len(blocks), 2)
+    attempt.write("slope", found[:, 0])
+    attempt.write("intercept", found[:, 1])
+    return {"blocks": len(blocks), "members": blocks, "rows": rows, "kernel_values": values}
+
+
+def asked_rows(problem: Problem) -> Index:
+    """Return the variables, at random, that every machine is asked about."""
+    rng = np.random.default_rng([problem.settings.seed, 9000])
+    return np.sort(rng.choice(problem.n, size=min(problem.n, ASKED_ROWS), replace=False))
+
+
+def calibrate_unseen(
+    problem: Problem, seen: Index, alpha: Vector
+) -> tuple[tuple[float, float], int]:
+    """Fit the sigmoid of a machine of random rows to rows that it has not seen.
+
+    Parameters
+    ----------
+    seen : ndarray of int64, shape (m,)
+        The variables of the machine, ascending.
+    alpha : ndarray, shape (m,)
+        Its solution.
+
+    Returns
+    -------
+    tuple of float
+        Slope and intercept, of decision values without a bias.
+    kernel_values : int
+    """
+    asked = np.setdiff1d(asked_rows(problem), seen, assume_unique=True)
+    support = seen[alpha > 0.0]
+    values, computed = kernel_product(
+        problem.settings.kernel,
+        problem.take(asked),
+        problem.take(support),
+        problem.labels(support) * alpha[alpha > 0.0],
+    )
+    weights = problem.weights[asked].astype(np.float64)
+    return fit_member(problem, values, problem.labels(asked) > 0, weights), computed
+
+
+def fit_member(
+    problem: Problem, values: Vector, positive: NDArray[np.bool_], weights: Vector
+) -> tuple[float, float]:
+    """Fit a member's sigmoid; see `fit_sigmoid`.
+
+    The odds are brought from those of the classes in the sample to those in all rows: in a sum
+    over many members, all asked about the same rows, the sample's error would add up. A machine
+    that tells nothing then says just what is known without it.
+    """
+    slope, intercept = fit_sigmoid(values, positive, weights)
+    _, of_sample = fit_sigmoid(np.zeros(len(values)), positive, weights)
+    return slope, intercept - of_sample + prior_odds(problem)
+
+
+def prior_odds(problem: Problem) -> float:
+    """Return the log odds of the positive class among all rows."""
+    positive = float(problem.weights[problem.signs > 0].sum())
+    negative = float(problem.weights[problem.signs < 0].sum())
+    return math.log((positive + 1.0) / (negative + 1.0))
+
+
+def cross_decide(
+    problem: Problem,
+    index: NDArray[np.int64],
+    alpha: Vector,
+    offset: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], Vector, int]:
+    """Decide rows of a block by machines of its other rows.
+
+    Parameters
+    ----------
+    index : ndarray, shape (n,)
+        The block's variables.
+    alpha : ndarray, shape (n,)
+        Its solution, from which the machines start.
+    offset : float
+        The bias for which the level was solved.
+
+    Returns
+    -------
+    rows : ndarray, shape (m,), int64
+        The variables that were left out in their turn; all of them unless the block is large.
+    values : ndarray, shape (m,), float64
+        Their decision values, without a bias.
+    kernel_values : int
+    """
+    n, settings = len(index), problem.settings
+    folds = min(FOLDS, n)
+    fold = rng.permutation(n) % folds
+    rows, values, computed = [np.empty(0, dtype=np.int64)], [np.empty(0)], 0
+    if folds < 2:
+        return rows[0], values[0], computed
+    for number in range(min(folds, math.ceil(ENOUGH_ROWS * folds / n))):
+        out, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        y, X = problem.labels(index[rest]), problem.take(index[rest])
+        solver = RowsSolver(settings, X, y, problem.bounds(index[rest]))
+        solution = solver.solve(alpha=alpha[rest], p=offset * y - 1.0, tol=settings.level_tol)
+        support = np.flatnonzero(solution.alpha)
+        found, of_product = kernel_product(
+            settings.kernel,
+            problem.take(index[out]),
+            X[support],
+            y[support] * solution.alpha[support],
+        )
+        rows.append(index[out])
+        values.append(found)
+        computed += solver.kernel_values + of_product
+    return np.concatenate(rows), np.concatenate(values), computed
+
+
+def commit_committee(
+    run: RunFolder, attempt: Attempt, *, stage: str, level: str, slots: int
+) -> Record:
+    """Gather the sigmoids of a level's blocks; the prior is that of all rows."""
+    problem, table = read_problem(run), read_table(run, level)
+    slope, intercept = np.empty(table.n_blocks), np.empty(table.n_blocks)
+    nodes = read_slots(run, stage, slots, LAYER)
+    for node in nodes:
+        slope[node.record["members"]] = node.read("slope")
+        intercept[node.record["members"]] = node.read("intercept")
+    attempt.write("slope", slope)
+    attempt.write("intercept", intercept)
+    return {
+        "source": level,
+        "blocks": table.n_blocks,
+        "rows": sum(node.record["rows"] for node in nodes),
+        "prior": prior_odds(problem),
+    }
+
+
+def read_committee(node: Committed) -> Committee:
+    """Read what `commit_committee` wrote."""
+    return read_members(node, "", node.record["prior"])

@@ -1,0 +1,1 @@
+"""Solving the whole problem: rounds of block minimisation, or of working sets."""

@@ -1,0 +1,53 @@
+"""The exact model: support vectors, coefficients, and alpha of every row of the data set."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
+from dcsvm_dask.methods.problem import Problem, data_of, read_problem, shared_out
+from dcsvm_dask.storage.dataset_sample import SampledDataSet
+from dcsvm_dask.storage.model import write_model
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+
+def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
+    """Write the model of a point; alpha of merged rows is shared out again among them."""
+    problem = read_problem(run)
+    point = run.node(source, "commit")
+    data = data_of(run)
+    if isinstance(data, SampledDataSet):
+        attempt.write("sampled", data.index)
+    model = write_machine(run, attempt, problem, point.read("alpha")[0], point.record["bias"])
+    # What nobody has measured of the whole problem is null.
+    keys = ("objective", "gap", "violation", "bias", "support", "bounded")
+    sampled = isinstance(data, SampledDataSet)
+    return {
+        "source": source,
+        "sampled": sampled,
+        **{key: point.record.get(key) for key in keys},
+        **model,
+    }
+
+
+def write_machine(
+    run: RunFolder, attempt: Attempt, problem: Problem, alpha: NDArray[np.float64], bias: float
+) -> Record:
+    """Write the machine of alpha; return what belongs into the node's record.
+
+    Writes ``alpha`` of every row of the data set, and the model's support vectors in that order.
+    """
+    attempt.write("alpha", shared_out(run, problem, alpha)[None, :])
+    support = np.flatnonzero(alpha)
+    support = support[np.argsort(problem.rows[support], kind="stable")]
+    return write_model(
+        attempt,
+        rows_in_chunks(problem, support),
+        problem.labels(support) * alpha[support],
+        np.array([0, len(support)], dtype=np.int64),
+        np.array([bias]),
+        n_features=problem.X.n_features,
+        sparse=problem.X.is_sparse,
+    )

@@ -1,0 +1,179 @@
+"""Rounds of block minimisation over a scope of rows, until the violation is small enough."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from dcsvm_dask.methods.conquer import check, finish, rounds
+from dcsvm_dask.methods.conquer import rounds as scope
+from dcsvm_dask.methods.graph import (
+    COMMIT,
+    Graph,
+    Outcome,
+    Stage,
+    many,
+    single,
+)
+from dcsvm_dask.methods.method import Shape
+from dcsvm_dask.methods.stages import scored
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import MODEL, StageId
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A chain of rounds: its name, where it starts, what ends it."""
+
+    name: str
+    source: str | None
+    """The committed stage whose alphas start it; None: zero."""
+    support_only: bool
+    """Whether it works on the support vectors of its source alone (refinement)."""
+    local: bool
+    """Whether blocks are clusters (local kernel) or the worst violators (smooth kernel)."""
+    tol: float
+    parts: int
+    max_rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Where a chain of rounds ended."""
+
+    stage: str
+    record: Record
+    converged: bool
+
+
+def conquer(chain: Chain) -> Generator[Graph, dict[str, Record], Reached]:
+    """Yield a start from scratch, then rounds; end when f from scratch holds the tolerance.
+
+    A chain over support vectors alone ends without the last look from scratch: the chain that
+    follows starts with one.
+    """
+    stage = check_stage(chain, 0, chain.source)
+    record = (yield [stage])[stage.name]
+    number = 0
+    while number < chain.max_rounds:
+        done = record["violation"] <= chain.tol
+        # Where the run went further before its goal was made looser, this point is gone.
+        if done and not record["released"] and (chain.support_only or holds(chain, record)):
+            return Reached(stage.name, record, converged=True)
+        number += 1
+        if done or not record["blocks"]:
+            stage = check_stage(chain, number, stage.name)
+        else:
+            stage = round_stage(chain, number, stage.name, record["blocks"])
+        record = (yield [stage])[stage.name]
+    return Reached(stage.name, record, converged=holds(chain, record))
+
+
+def holds(chain: Chain, record: Record) -> bool:
+    """Return whether a record may claim convergence: what a round says of its own f may not.
+
+    A check that was made for a looser tolerance computed f less exactly.
+    """
+    exact = record["from_scratch"] and record["tol"] <= chain.tol
+    return bool(exact and record["violation"] <= chain.tol)
+
+
+def check_stage(
+    chain: Chain,
+    number: int,
+    source: str | None,
+    *,
+    node: str = COMMIT,
+    layer: str = "recompute",
+    scoped: bool = True,
+) -> Stage:
+    """Return the stage that computes f from scratch; number 0 also settles the scope.
+
+    `node` of the stage `source` holds the alphas; where number is 0 the scope does. `layer` names
+    the nodes that compute f. Where it is not `scoped` the chain works on all rows.
+    """
+    name = stage_name(chain, number)
+    first = stage_name(chain, 0) if scoped else None
+    settle = single("scope", scope.start_scope, source=source, support_only=chain.support_only)
+    # The start's alphas lie in its own scope node, later ones in the commit of the round before.
+    at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": node}
+    look = (
+        many(
+            layer,
+            check.product_of_alpha,
+            chain.parts,
+            "part",
+            scope=first,
+            parts=chain.parts,
+            tol=chain.tol,
+            local=chain.local,
+            **at,
+        ),
+        single(
+            COMMIT,
+            check.commit_check,
+            stage=name,
+            scope=first,
+            number=number,
+            layer=layer,
+            parts=chain.parts,
+            tol=chain.tol,
+            local=chain.local,
+            **at,
+        ),
+    )
+    if number == 0:
+        return Stage(name, (settle, *look), chain.name)
+    return Stage(name, look, chain.name, supersedes=source)
+
+
+def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
+    """Return the stage of one round."""
+    name, first = stage_name(chain, number), stage_name(chain, 0)
+    layers = (
+        many("improve", rounds.improve_block, blocks, "block", previous=previous),
+        many(
+            "product",
+            rounds.product_of_steps,
+            chain.parts,
+            "part",
+            stage=name,
+            scope=first,
+            blocks=blocks,
+            parts=chain.parts,
+            tol=chain.tol,
+        ),
+        single(
+            COMMIT,
+            rounds.join_steps,
+            stage=name,
+            scope=first,
+            previous=previous,
+            number=number,
+            blocks=blocks,
+            parts=chain.parts,
+            tol=chain.tol,
+            local=chain.local,
+        ),
+    )
+    return Stage(name, layers, chain.name, supersedes=previous)
+
+
+def rounds_done(run: RunFolder) -> int:
+    """Return how many rounds the longest chain of a run has committed."""
+    found = [(n, stage) for stage in run.stages() if (n := StageId(stage).round) is not None]
+    return next((n for n, stage in sorted(found, reverse=True) if run.find(stage, COMMIT)), 0)
+
+
+def stage_name(chain: Chain, number: int) -> StageId:
+    """Return the name of a chain's stage."""
+    return StageId.numbered(chain.name, number)
+
+
+def finish_with(reached: Reached, shape: Shape) -> Generator[Graph, dict[str, Record], Outcome]:
+    """Yield the stage that makes the model of the point that was reached."""
+    name = StageId.about(MODEL, reached.stage)
+    layers = (single(COMMIT, finish.commit_model, source=reached.stage),)
+    yield scored(Stage(name, layers, "model"), shape)
+    return Outcome(name, reached.converged)

@@ -1,0 +1,232 @@
+"""A point of the whole problem with its f: how far it is from the answer, and the next round.
+
+The next round's blocks or working set are selected by the violations at the point.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.clustering import bisect
+from dcsvm_dask.methods.problem import Problem
+from dcsvm_dask.solvers import (
+    bias,
+    duality_gap,
+    first_set,
+    inner_tol,
+    objective,
+    reach,
+    select_set,
+    violation_box,
+    violation_pair,
+)
+from dcsvm_dask.storage.node import Attempt, Record
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+# Variables at a bound are active when they are this share of the violation away from violating:
+# a step of the others would make many of them violate.
+MARGIN = 0.1
+# A single block takes in the nearest others up to this many times its active variables.
+FILL = 2
+# Products with the blocks' steps take a float64 a row and block, so of more blocks than these the
+# ones that violate most are solved in this round.
+MOST_BLOCKS = 64
+# A cluster in which nothing violates by this share of the tolerance is left out.
+WORTH = 0.5
+
+
+def select_blocks(
+    problem: Problem,
+    rows: Index,
+    alpha: Vector,
+    reach: Vector,
+    *,
+    number: int,
+    tol: float,
+) -> list[Index]:
+    """Return the blocks of the next round as positions in `rows`, ascending within a block.
+
+    Active are the free variables, the violators and what is near to violating. Where they fit
+    into one block, that is all. Else they are clustered, anew in every round so that no two blocks
+    fight over the same border twice, and of many clusters those that violate most are taken. In
+    every other round what violates most gets a block of its own: it may couple rows of any two
+    clusters.
+
+    Parameters
+    ----------
+    reach : ndarray, shape (m,)
+        How far each variable violates; below zero: how far it is from that.
+    """
+    cap = problem.settings.block_cap
+    free = (alpha > 0.0) & (alpha < problem.C[rows])
+    active = np.flatnonzero(free | (reach > -MARGIN * reach.max()))
+    # Equals in random order: at a start from zero all are, and the first come from all clusters.
+    shuffled = np.random.default_rng([problem.settings.seed, 4000, number]).permutation(len(rows))
+    ranks = shuffled[np.argsort(-reach[shuffled], kind="stable")]
+    if len(active) <= cap:
+        near = np.zeros(len(rows), dtype=np.bool_)
+        near[active] = True
+        room = min(cap, FILL * len(active)) - len(active)
+        near[ranks[~near[ranks]][:room]] = True
+        return [np.flatnonzero(near)]
+    if number % 2 == 0:
+        return _clusters(problem, rows, active, reach, number, tol)
+    worst = np.sort(ranks[: cap // 2])
+    rest = np.setdiff1d(active, worst, assume_unique=True)
+    return [worst, *_clusters(problem, rows, rest, reach, number, tol)]
+
+
+def _clusters(
+    problem: Problem, rows: Index, active: Index, reach: Vector, number: int, tol: float
+) -> list[Index]:
+    """Cluster active variables; clusters in which nothing violates are left out."""
+    settings = problem.settings
+    rng = np.random.default_rng([settings.seed, 3000, number])
+    blocks = [
+        active[members] for members in bisect(problem.take(rows[active]), settings.block_cap, rng)
+    ]
+    worth = [block for block in blocks if reach[block].max() > WORTH * tol]
+    violating = [float(np.maximum(reach[block], 0.0).sum()) for block in worth]
+    first = np.sort(np.argsort(violating, kind="stable")[::-1][: MOST_BLOCKS - 1])
+    return [worth[i] for i in first]
+
+
+# A working set's next violation is about the square of the last: below this many times the root
+# of the tolerance it is likely to be the end, and f is summed from scratch at once.
+CLOSING = 2.0
+# The next step reaches at most about so many times as far as the last one.
+SMALLER = 0.5
+# Kernel values of a set's matrix and product, times features, that one task may as well do: about
+# a second of a core.
+SMALL_WORK = 1e11
+
+
+@dataclass(frozen=True)
+class Point:
+    """Alphas of all variables and f on the rows of a scope.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (m,), int64
+        The variables of the scope, ascending; alphas elsewhere are zero or stay as they are.
+    alpha : ndarray, shape (n,), float64
+    f : ndarray, shape (m,), float64
+        Decision values without the bias.
+    expected : ndarray, shape (m,), float64, optional
+        Where f is to end, if that is known better than by f itself.
+    bias : float, optional
+        The one that goes with `expected`.
+    awake : ndarray of bool, shape (m,), optional
+        Rows whose f holds; of the others, all of alpha zero, `expected` is all that is known.
+    furthest : float, optional
+        How far beyond its margin a row was that the step to here led near to violating.
+    """
+
+    rows: NDArray[np.int64]
+    alpha: Vector
+    f: Vector
+    expected: Vector | None = None
+    bias: float | None = None
+    awake: NDArray[np.bool_] | None = None
+    furthest: float | None = None
+
+
+def commit_point(
+    problem: Problem, attempt: Attempt, point: Point, *, number: int, tol: float, local: bool
+) -> Record:
+    """Measure a point, write it with the blocks of the next round, and return the record.
+
+    Parameters
+    ----------
+    number : int
+        Number of the round that led here; it seeds the choice of blocks.
+    tol : float
+        The violation that ends the rounds.
+    local : bool
+        Whether the kernel is local, so that blocks are clusters; otherwise the next round has one
+        working set.
+    """
+    y, C, a = problem.y[point.rows], problem.C[point.rows], point.alpha[point.rows]
+    expected = point.f if point.expected is None else point.expected
+    awake = np.ones(len(a), dtype=np.bool_) if point.awake is None else point.awake
+    gradient = y * np.where(awake, point.f, expected) - 1.0
+    if problem.settings.fit_intercept:
+        offset = bias(gradient, a, y, C) if point.bias is None else point.bias
+        violation = violation_pair(gradient, a, y, C)
+        gap = duality_gap(gradient, a, C, y)
+    else:
+        offset = 0.0
+        violation = violation_box(gradient, a, C)
+        gap = duality_gap(gradient, a, C)
+    attempt.write("alpha", point.alpha[None, :])
+    attempt.write("f", point.f)
+    if not local:
+        attempt.write("expected", expected)
+        attempt.write("awake", awake)
+    blocks: list[NDArray[np.int64]] = []
+    if violation > tol and local:
+        far = reach(gradient + y * offset, a, C)
+        blocks = select_blocks(problem, point.rows, a, far, number=number, tol=tol)
+    elif violation > tol:
+        blocks = [next_set(problem, point, offset, tol)]
+    chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
+    # One task would take the f of rows that rest for true.
+    at_once = not local and bool(awake.all())
+    at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
+    closing = at_once or (
+        not local
+        and (violation <= CLOSING * math.sqrt(tol) or covers(problem, point, offset, chosen))
+    )
+    attempt.write("block_rows", point.rows[chosen])
+    attempt.write("block_alpha", a[chosen])
+    attempt.write("block_f", point.f[chosen])
+    attempt.write("block_offsets", np.cumsum([0, *map(len, blocks)]).astype(np.int64))
+    return {
+        "objective": objective(a, gradient),
+        "gap": gap,
+        "violation": violation,
+        "bias": offset,
+        "support": int(np.count_nonzero(point.alpha)),
+        "bounded": int(np.count_nonzero(a >= C)),
+        "blocks": len(blocks),
+        "active": len(chosen),
+        "at_once": at_once,
+        "closing": closing,
+        "inner_tol": inner_tol(violation, tol, whole=closing),
+    }
+
+
+def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int64]) -> bool:
+    """Return whether a set holds every row that its step is likely to lead to violate."""
+    if point.furthest is None:
+        return False
+    gradient = problem.y * (point.f + offset) - 1.0
+    far = reach(gradient, point.alpha, problem.C)
+    far[chosen] = -np.inf
+    if point.awake is not None:
+        far[~point.awake] = -np.inf
+    return bool(far.max(initial=-np.inf) <= -SMALLER * point.furthest)
+
+
+def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArray[np.int64]:
+    """Return the working set of the next round."""
+    C, cap = problem.C, problem.settings.set_cap
+    expected = point.f if point.expected is None else point.expected
+    gradient = problem.y * (expected + offset) - 1.0
+    if not point.alpha.any():
+        return first_set(-gradient, cap)
+    return select_set(
+        point.alpha,
+        C,
+        gradient,
+        tol,
+        cap,
+        y=problem.y if problem.settings.fit_intercept else None,
+        resting=None if point.awake is None else ~point.awake,
+    )

@@ -1,0 +1,204 @@
+"""One conquer round: blocks improved apart, their products with all rows, one joint step.
+
+Parallel block minimisation (Hsieh, Si, Dhillon, KDD 2017): every block improves its own alphas
+against the current f; the products K[:, block] d_block of all rows then give both the new f and,
+at no further kernel value, the box problem that picks a factor in [0, 1] for each block exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.kernels import kernel_product
+from dcsvm_dask.methods.conquer.point import Point, commit_point
+from dcsvm_dask.methods.problem import read_problem
+from dcsvm_dask.methods.sizes import share
+from dcsvm_dask.methods.solve_rows import FAR_PAIRS, RowsSolver
+from dcsvm_dask.solvers import balanced, solve_box_qp
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+
+def start_scope(
+    run: RunFolder, attempt: Attempt, *, source: str | None, support_only: bool
+) -> Record:
+    """Take the alphas of a committed stage as the start of rounds.
+
+    With ``support_only`` the rounds work on its support vectors alone (the paper's refinement);
+    otherwise on all variables. With a bias, alpha is brought onto y'alpha = 0 here.
+    """
+    problem = read_problem(run)
+    alpha = np.zeros(problem.n) if source is None else run.node(source, "commit").read("alpha")[0]
+    if problem.settings.fit_intercept:
+        alpha = balanced(alpha, problem.y, problem.C)
+    rows = np.flatnonzero(alpha > 0) if support_only else np.arange(problem.n)
+    attempt.write("rows", rows.astype(np.int64))
+    attempt.write("alpha", alpha[None, :])
+    return {"rows": len(rows), "support": int(np.count_nonzero(alpha))}
+
+
+def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int) -> Record:
+    """Improve the alphas of one block of the selection against the current f."""
+    problem = read_problem(run)
+    settings = problem.settings
+    before = run.node(previous, "commit")
+    offsets = before.read("block_offsets")
+    index = before.read("block_rows", slice(int(offsets[block]), int(offsets[block + 1])))
+    alpha = before.read("block_alpha", slice(int(offsets[block]), int(offsets[block + 1])))
+    f = before.read("block_f", slice(int(offsets[block]), int(offsets[block + 1])))
+    y = problem.y[index]
+    solver = RowsSolver(settings, problem.take(index), y, problem.C[index])
+    solution = solver.solve(
+        alpha=alpha,
+        gradient=y * f - 1.0,
+        equality=settings.fit_intercept,
+        tol=before.record["inner_tol"],
+    )
+    step = solution.alpha - alpha
+    moved = np.flatnonzero(step)
+    attempt.write("rows", index[moved])
+    attempt.write("step", step[moved])
+    return {
+        "rows": len(index),
+        "moved": len(moved),
+        "iterations": solution.n_iter,
+        "kernel_values": solver.kernel_values,
+    }
+
+
+def product_of_steps(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    scope: str,
+    blocks: int,
+    part: int,
+    parts: int,
+    tol: float,
+) -> Record:
+    """Multiply the kernel with every block's step, for a share of the scope's rows."""
+    problem = read_problem(run)
+    rows, steps, groups = read_steps(run, stage, blocks)
+    mine = scope_rows(run, scope, part, parts)
+    F, values = kernel_product(
+        problem.settings.kernel,
+        problem.take(mine),
+        problem.take(rows),
+        problem.y[rows] * steps,
+        groups=groups,
+        budget=FAR_PAIRS * tol,
+    )
+    attempt.write("F", F)
+    return {"rows": len(mine), "kernel_values": values}
+
+
+def join_steps(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    scope: str,
+    previous: str,
+    number: int,
+    blocks: int,
+    parts: int,
+    tol: float,
+    local: bool,
+) -> Record:
+    """Take the best combination of the blocks' steps and select the next round's blocks."""
+    problem = read_problem(run)
+    before = run.node(previous, "commit")
+    all_rows = run.node(scope, "scope").read("rows")
+    alpha, f = before.read("alpha")[0], before.read("f")
+    rows, steps, groups = read_steps(run, stage, blocks)
+    at = np.searchsorted(all_rows, rows)
+    signed = problem.y[rows] * steps
+    keep = np.diff(groups) > 0
+    M = combined(read_products(run, stage, parts, len(f)), at, signed, groups)
+    c = _by_group((problem.y[rows] * f[at] - 1.0) * steps, groups)
+    beta = np.zeros(blocks)
+    symmetric = 0.5 * (M + M.T)
+    beta[keep] = solve_box_qp(symmetric[np.ix_(keep, keep)], c[keep])
+    alpha[rows] = np.clip(
+        alpha[rows] + np.repeat(beta, np.diff(groups)) * steps, 0.0, problem.C[rows]
+    )
+    for mine, F in read_products(run, stage, parts, len(f)):
+        f[mine] += F @ beta
+    record = commit_point(
+        problem, attempt, Point(all_rows, alpha, f), number=number, tol=tol, local=local
+    )
+    return {
+        **record,
+        "from_scratch": False,
+        "moved": len(rows),
+        "beta_min": float(beta[keep].min(initial=1.0)),
+        "decrease": -float(0.5 * beta @ symmetric @ beta + c @ beta),
+    }
+
+
+def read_steps(
+    run: RunFolder, stage: str, blocks: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the moved variables of all blocks, their steps, and the blocks' offsets."""
+    nodes = [run.node(stage, f"improve-{block:04d}") for block in range(blocks)]
+    rows = [node.read("rows") for node in nodes]
+    steps = [node.read("step") for node in nodes]
+    groups = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
+    return np.concatenate(rows).astype(np.int64), np.concatenate(steps), groups
+
+
+def read_products(
+    run: RunFolder, stage: str, parts: int, n: int
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield each share of `n` rows with its products, one at a time."""
+    for part in range(parts):
+        yield slice(*share(n, part, parts)), run.node(stage, f"product-{part:04d}").read("F")
+
+
+def combined(
+    products: Iterator[tuple[slice, NDArray[np.float64]]],
+    at: NDArray[np.int64],
+    signed: NDArray[np.float64],
+    groups: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the quadratic form of the blocks' factors, d_i' Q d_j, from shares of the products.
+
+    Parameters
+    ----------
+    products : iterator of (slice, ndarray of shape (rows, blocks))
+        K[rows, block] (y d)_block; only one share is in memory at a time.
+    at : ndarray, shape (moved,)
+        Where the moved rows lie among all rows, block by block.
+    signed : ndarray, shape (moved,)
+        Their y d.
+    groups : ndarray, shape (blocks + 1,)
+        The borders of the blocks in `at`.
+    """
+    blocks = len(groups) - 1
+    group = np.repeat(np.arange(blocks), np.diff(groups))
+    M = np.zeros((blocks, blocks))
+    for mine, F in products:
+        here = (at >= mine.start) & (at < mine.stop)
+        where = group[here], at[here] - mine.start
+        M += sparse.csr_array((signed[here], where), shape=(blocks, len(F))) @ F
+    return M
+
+
+def scope_rows(run: RunFolder, scope: str | None, part: int, parts: int) -> NDArray[np.int64]:
+    """Return a share of the rows that a chain of rounds works on; without a scope of all rows."""
+    if scope is None:
+        return np.arange(*share(read_problem(run).n, part, parts))
+    node = run.node(scope, "scope")
+    start, stop = share(node.record["rows"], part, parts)
+    return node.read("rows", slice(start, stop)).astype(np.int64)
+
+
+def _by_group(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum consecutive rows by group; empty groups sum to zero."""
+    total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
+    return np.asarray(total[groups[1:]] - total[groups[:-1]])

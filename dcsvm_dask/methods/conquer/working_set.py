@@ -1,0 +1,267 @@
+"""One conquer round for a smooth kernel: one working set, solved whole, then f of the others.
+
+Where every row sees every other, blocks improved apart undo each other's work; one set of all
+free variables and violators does not. Its solution gives f of its own rows at no further kernel
+value; of the others, those rest that a sample shows to be out of the step's reach. The first set
+holds the support vectors that an SVM trained on nested random subsets predicts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
+from dcsvm_dask.methods.conquer.point import Point, commit_point
+from dcsvm_dask.methods.conquer.rounds import scope_rows
+from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.progress import tell_of_sets
+from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.sizes import share
+from dcsvm_dask.solvers import (
+    SubsetMachine,
+    bias,
+    first_set,
+    solve_smo,
+    solve_working_sets,
+    train_on_subsets,
+)
+from dcsvm_dask.solvers.working_sets import INNER_FLOOR
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+
+def solve_subsets(run: RunFolder, attempt: Attempt) -> Record:
+    """Commit the machine of the largest of nested random subsets."""
+    machine, record = train_machine(read_problem(run))
+    for name in ("rows", "coef", "seen", "f"):
+        attempt.write(name, getattr(machine, name))
+    return record
+
+
+def train_machine(problem: Problem) -> tuple[SubsetMachine, Record]:
+    """Solve nested random subsets, each on the rows that the one before takes for near."""
+    settings = problem.settings
+    machine, work = train_on_subsets(
+        settings.kernel,
+        problem.take,
+        problem.y,
+        problem.C,
+        equality=settings.fit_intercept,
+        cap=settings.set_cap,
+        seed=[settings.seed, 6000],
+        threads=threads(),
+    )
+    return machine, {
+        "sizes": work.sizes,
+        "bias": machine.bias,
+        "n_support": len(machine.rows),
+        "iterations": work.n_iter,
+        "kernel_values": work.kernel_values,
+    }
+
+
+def foresee(run: RunFolder, attempt: Attempt, *, subset: str, part: int, parts: int) -> Record:
+    """Compute the subset's decision values for a share of the rows."""
+    problem = read_problem(run)
+    node = run.node(subset, "commit")
+    known: dict[str, Any] = {name: node.read(name) for name in ("rows", "coef", "seen", "f")}
+    machine = SubsetMachine(problem.settings.kernel, bias=float(node.record["bias"]), **known)
+    mine = scope_rows(run, None, part, parts)
+    expected, values = machine.decide(problem.take, mine)
+    attempt.write("expected", expected)
+    return {"rows": len(mine), "kernel_values": values}
+
+
+SOLVE = "solve-0000"
+# Rows outside of the set on which its step is looked at.
+SAMPLE_ROWS = 512
+# A row at zero rests if its margin is this many times that of every row of the sample that came
+# near to violating ...
+REST = 1.5
+# ... which is this far from it.
+NEAR = 0.1
+
+
+def start_sets(
+    run: RunFolder, attempt: Attempt, *, stage: str, subset: str | None, parts: int, tol: float
+) -> Record:
+    """Start at zero; the first working set is what a subset's machine foresees, or else all."""
+    problem = read_problem(run)
+    zero = np.zeros(problem.n)
+    expected, offset = zero, None
+    if subset is not None:
+        nodes = [run.node(stage, f"foresee-{part:04d}") for part in range(parts)]
+        expected = np.concatenate([node.read("expected") for node in nodes])
+        offset = float(run.node(subset, "commit").record["bias"])
+    point = Point(np.arange(problem.n), zero, zero, expected=expected, bias=offset)
+    record = commit_point(problem, attempt, point, number=0, tol=tol, local=False)
+    return {**record, "from_scratch": False}
+
+
+def solve_at_once(
+    run: RunFolder, attempt: Attempt, *, previous: str | None, foresight: bool, tol: float
+) -> Record:
+    """Solve the problem by as many working sets as it takes.
+
+    Parameters
+    ----------
+    previous : str or None
+        The stage whose committed point it starts from; None: zero.
+    foresight : bool
+        Whether a start from zero has its first set foreseen by a subset's machine.
+    """
+    problem = read_problem(run)
+    settings = problem.settings
+    X, y, counted = problem.X.read(0, problem.n), problem.y, 0
+    alpha = f = np.zeros(problem.n)
+    first = np.arange(problem.n)
+    if previous is not None:
+        before = run.node(previous, "commit")
+        alpha, f, first = before.read("alpha")[0], before.read("f"), before.read("block_rows")
+    elif foresight:
+        machine, subsets = train_machine(problem)
+        expected, values = machine.decide(problem.take, first, threads())
+        first = first_set(1.0 - y * (expected + machine.bias), settings.set_cap)
+        counted = subsets["kernel_values"] + values
+    found = solve_working_sets(
+        settings.kernel,
+        X,
+        y,
+        problem.C,
+        alpha=alpha,
+        f=f,
+        first=first,
+        equality=settings.fit_intercept,
+        tol=INNER_FLOOR * tol,
+        cap=settings.set_cap,
+        threads=threads(),
+        rest=True,
+        solved=tell_of_sets(),
+    )
+    attempt.write("alpha", found.alpha[None, :])
+    offset = 0.0
+    if settings.fit_intercept:
+        offset = bias(y * found.f - 1.0, found.alpha, y, problem.C)
+    return {
+        "rows": problem.n,
+        "bias": offset,
+        "sets": found.sets,
+        "iterations": found.n_iter,
+        "kernel_values": counted + found.kernel_values,
+    }
+
+
+def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -> Record:
+    """Solve the working set of a committed point; say which other rows its step may matter to."""
+    problem = read_problem(run)
+    settings = problem.settings
+    before = run.node(previous, "commit")
+    alpha, f, expected = before.read("alpha")[0], before.read("f"), before.read("expected")
+    index = before.read("block_rows")
+    y = problem.y[index]
+    X = problem.take(index)
+    K, values_of_set = counted_kernel_matrix(settings.kernel, X, threads=threads())
+    solution = solve_smo(
+        K,
+        y,
+        problem.C[index],
+        alpha=alpha[index],
+        gradient=y * f[index] - 1.0,
+        equality=settings.fit_intercept,
+        tol=before.record["inner_tol"],
+    )
+    del K
+    step = y * (solution.alpha - alpha[index])
+    moved = np.flatnonzero(step)
+    alpha[index] = solution.alpha
+    attempt.write("alpha", alpha[None, :])
+    attempt.write("f", y * (solution.gradient + 1.0))
+    attempt.write("moved", index[moved])
+    attempt.write("step", step[moved])
+    outside = np.ones(problem.n, dtype=np.bool_)
+    outside[index] = False
+    others = np.flatnonzero(outside & before.read("awake"))
+    margin = problem.y[others] * (expected[others] + before.record["bias"]) - 1.0
+    may_rest = np.flatnonzero((alpha[others] == 0.0) & (margin > 0.0))
+    rng = np.random.default_rng([settings.seed, 5000, number])
+    seen = rng.choice(may_rest, size=min(len(may_rest), SAMPLE_ROWS), replace=False)
+    sample = others[np.sort(seen)]
+    change, values = kernel_product(
+        settings.kernel, problem.take(sample), X[moved], step[moved], threads=threads()
+    )
+    offset = 0.0
+    if settings.fit_intercept:
+        offset = bias(solution.gradient, solution.alpha, y, problem.C[index])
+    change += f[sample] - expected[sample] + offset - before.record["bias"]
+    before_step = margin[np.sort(seen)]
+    came_near = before_step + problem.y[sample] * change < NEAR
+    furthest = float(np.max(before_step, where=came_near, initial=0.0))
+    others = np.delete(others, may_rest[margin[may_rest] > NEAR + REST * furthest])
+    attempt.write("others", others)
+    return {
+        "rows": len(index),
+        "moved": len(moved),
+        "others": len(others),
+        "furthest": furthest,
+        "bias": offset,
+        "iterations": solution.n_iter,
+        "kernel_values": values_of_set + values,
+    }
+
+
+def product_of_set(
+    run: RunFolder, attempt: Attempt, *, stage: str, part: int, parts: int
+) -> Record:
+    """Multiply the kernel with the set's step, for a share of the rows that it matters to."""
+    problem = read_problem(run)
+    solved = run.node(stage, SOLVE)
+    start, stop = share(solved.record["others"], part, parts)
+    mine = solved.read("others", slice(start, stop))
+    F, values = kernel_product(
+        problem.settings.kernel,
+        problem.take(mine),
+        problem.take(solved.read("moved")),
+        solved.read("step"),
+    )
+    attempt.write("F", F)
+    return {"rows": len(mine), "kernel_values": values}
+
+
+def take_step(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    previous: str,
+    number: int,
+    parts: int,
+    tol: float,
+) -> Record:
+    """Take the set's step whole, and select the next working set."""
+    problem = read_problem(run)
+    before, solved = run.node(previous, "commit"), run.node(stage, SOLVE)
+    index, others = before.read("block_rows"), solved.read("others")
+    f, expected = before.read("f"), before.read("expected")
+    F = [run.node(stage, f"product-{part:04d}").read("F") for part in range(parts)]
+    f[index] = solved.read("f")
+    f[others] += np.concatenate(F)
+    awake = np.zeros(problem.n, dtype=np.bool_)
+    awake[index] = awake[others] = True
+    expected[awake] = f[awake]
+    point = Point(
+        np.arange(problem.n),
+        solved.read("alpha")[0],
+        f,
+        expected=expected,
+        awake=awake,
+        furthest=solved.record["furthest"],
+    )
+    record = commit_point(problem, attempt, point, number=number, tol=tol, local=False)
+    return {
+        **record,
+        "from_scratch": False,
+        "moved": solved.record["moved"],
+        "resting": int(np.count_nonzero(~awake)),
+    }

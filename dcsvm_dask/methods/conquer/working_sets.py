@@ -1,0 +1,133 @@
+"""Conquer for a smooth kernel: working sets, the first one foreseen by a machine of a subset."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from dcsvm_dask.methods.conquer import working_set
+from dcsvm_dask.methods.conquer import working_set as subset
+from dcsvm_dask.methods.conquer.graph import Chain, Reached, check_stage, holds, stage_name
+from dcsvm_dask.methods.graph import COMMIT, Graph, Keep, Layer, Node, Stage, many, single
+from dcsvm_dask.methods.node import Step
+from dcsvm_dask.storage.node import Record
+
+SUBSET = "subset"
+
+
+def working_sets(
+    chain: Chain, *, foresight: bool, whole: bool = False, before: Sequence[Stage] = ()
+) -> Generator[Graph, dict[str, Record], Reached]:
+    """Yield a start from zero, then rounds of one working set each.
+
+    A round whose set is likely to be the last one sums f from scratch instead of bringing it up
+    to date: that is what a claim of convergence needs anyway.
+
+    Parameters
+    ----------
+    foresight : bool
+        Whether a subset's machine foresees the first set; needless where it costs as much.
+    whole : bool
+        Whether all rows fit into one set: then one task does everything but the last look.
+    before : sequence of Stage
+        Stages that go first.
+    """
+    number = int(whole)
+    graph = list(before)
+    if whole:
+        stage = closing_stage(chain, number, None, at_once=True, foresight=foresight)
+    else:
+        graph += [subset_stage()] if foresight else []
+        stage = start_stage(chain, foresight=foresight)
+    record = (yield [*graph, stage])[stage.name]
+    while number < chain.max_rounds:
+        done = record["violation"] <= chain.tol
+        if done and not record["released"] and holds(chain, record):
+            return Reached(stage.name, record, converged=True)
+        number += 1
+        if done or not record["blocks"]:
+            stage = check_stage(chain, number, stage.name, scoped=False)
+        elif record["at_once"] or (record["closing"] and not record["from_scratch"]):
+            stage = closing_stage(chain, number, stage.name, at_once=record["at_once"])
+        else:
+            stage = set_stage(chain, number, stage.name)
+        record = (yield [stage])[stage.name]
+    return Reached(stage.name, record, converged=holds(chain, record))
+
+
+def subset_stage() -> Stage:
+    """Return the stage that trains on nested random subsets."""
+    return Stage(SUBSET, (single(COMMIT, subset.solve_subsets),), SUBSET)
+
+
+def start_stage(chain: Chain, *, foresight: bool) -> Stage:
+    """Return the stage that starts at zero and chooses the first working set."""
+    name = stage_name(chain, 0)
+    layers = []
+    if foresight:
+        layers.append(
+            many(
+                "foresee",
+                subset.foresee,
+                chain.parts,
+                "part",
+                subset=SUBSET,
+                parts=chain.parts,
+            )
+        )
+    start = single(
+        COMMIT,
+        working_set.start_sets,
+        stage=name,
+        subset=SUBSET if foresight else None,
+        parts=chain.parts,
+        tol=chain.tol,
+    )
+    return Stage(name, (*layers, start), chain.name)
+
+
+def set_stage(chain: Chain, number: int, previous: str) -> Stage:
+    """Return the stage of one round."""
+    name = stage_name(chain, number)
+    layers = (
+        _solve(working_set.solve_set, previous=previous, number=number),
+        many(
+            "product",
+            working_set.product_of_set,
+            chain.parts,
+            "part",
+            stage=name,
+            parts=chain.parts,
+        ),
+        single(
+            COMMIT,
+            working_set.take_step,
+            stage=name,
+            previous=previous,
+            number=number,
+            parts=chain.parts,
+            tol=chain.tol,
+        ),
+    )
+    return Stage(name, layers, chain.name, supersedes=previous)
+
+
+def closing_stage(
+    chain: Chain, number: int, previous: str | None, *, at_once: bool, foresight: bool = False
+) -> Stage:
+    """Return the stage of a round after which f is summed from scratch.
+
+    With `at_once` it is not a round of one set, but of as many as it takes.
+    """
+    name = stage_name(chain, number)
+    if at_once:
+        step: Step = working_set.solve_at_once
+        solve = _solve(step, previous=previous, foresight=foresight, tol=chain.tol)
+    else:
+        solve = _solve(working_set.solve_set, previous=previous, number=number)
+    look = check_stage(chain, number, name, node=working_set.SOLVE, layer="close", scoped=False)
+    return Stage(name, (solve, *look.layers), chain.name, supersedes=previous)
+
+
+def _solve(step: Step, **arguments: Any) -> Layer:
+    return Layer("solve", (Node(working_set.SOLVE, step, arguments),), Keep.STAGE)

@@ -1,0 +1,90 @@
+"""Moving the blocks' alphas to the bias that balances them: steps of the stages ``balance-NNN``.
+
+Only where blocks are problems of their own: their solutions for one bias are then that of the
+whole problem.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.methods.block_table import gather, read_slots, read_table
+from dcsvm_dask.methods.dcsvm.blocks import (
+    Solved,
+    block_record,
+    next_bias,
+    sum_records,
+    write_blocks,
+)
+from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.solve_rows import RowsSolver
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+Vector = NDArray[np.float64]
+
+# The violation of a problem with a bias is that of its two sides together.
+TIGHTER = 0.5
+
+
+def move_slot(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    level: str,
+    previous: str,
+    slot: int,
+    slots: int,
+) -> Record:
+    """Solve every `slots`-th block of a level again, for the next bias."""
+    problem, table = read_problem(run), read_table(run, level)
+    before = run.node(previous, "commit")
+    alpha, gradient = before.read("alpha")[0], before.read("gradient")
+    blocks = table.of_slot(problem, alpha, slot, slots)
+
+    def move(block: int) -> Solved:
+        return move_block(problem, table.rows(block), alpha, gradient, before.record)
+
+    return write_blocks(attempt, problem, blocks, move)
+
+
+def move_block(
+    problem: Problem, index: NDArray[np.int64], alpha: Vector, gradient: Vector, before: Record
+) -> Solved:
+    """Solve a block for the next bias, from where it was for the last one."""
+    y, offset = problem.labels(index), before["next_bias"]
+    solver = RowsSolver(problem.settings, problem.take(index), y, problem.bounds(index))
+    solution = solver.solve(
+        alpha=alpha[index],
+        p=offset * y - 1.0,
+        gradient=gradient[index] + (offset - before["offset"]) * y,
+        tol=TIGHTER * problem.settings.alone_tol,
+    )
+    record = {
+        **block_record(problem, index, solution, offset),
+        "slope": 0.0,
+        "answering": 0,
+        "kernel_values": solver.kernel_values,
+    }
+    return solution, record
+
+
+def commit_balance(
+    run: RunFolder, attempt: Attempt, *, stage: str, level: str, previous: str, slots: int
+) -> Record:
+    """Commit the blocks' new solutions, and where the line through both balances is zero."""
+    before = run.node(previous, "commit")
+    table = read_table(run, level)
+    nodes = read_slots(run, stage, slots)
+    total = sum_records([node.record for node in nodes])
+    attempt.write("alpha", gather(nodes, table, "alpha")[1][None, :])
+    attempt.write("gradient", gather(nodes, table, "gradient")[1])
+    offset, balance = before.record["next_bias"], total["balance"]
+    slope = (balance - before.record["balance"]) / (offset - before.record["offset"])
+    return {
+        **total,
+        "offset": offset,
+        "slope": slope,
+        "next_bias": next_bias(offset, balance, slope),
+    }

@@ -1,0 +1,182 @@
+"""Solving the blocks of a level, warm from the level below, with a bias that all share.
+
+For a bias b that is given, blocks are apart: each solves min 0.5 a'Qa + (b y - 1)'a over its box.
+The b that makes the sum of all their y'alpha zero is the multiplier of the whole problem's
+equality. That sum falls as b rises, nearly in a straight line: its slope is what the free rows
+answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.methods.block_table import read_table
+from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.progress import Telling
+from dcsvm_dask.methods.solve_rows import RowsSolver
+from dcsvm_dask.solvers import Solution, bias, duality_gap
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+# By how much the bias is moved to see how a block answers.
+PROBE = 0.05
+# One of so many blocks is asked, of those whose kernel matrix is in memory.
+PROBED = 4
+# The bias moves at most so far at once: margins are 1 from the border.
+FURTHEST = 0.5
+
+
+def response(solver: RowsSolver, solution: Solution, tol: float) -> float:
+    """Return by how much y'alpha of a block changes for each unit of the bias, at its solution."""
+    gradient = solution.gradient + PROBE * solver.y
+    moved = solver.solve(alpha=solution.alpha, gradient=gradient, tol=tol)
+    return float(np.dot(solver.y, moved.alpha - solution.alpha)) / PROBE
+
+
+def next_bias(bias: float, balance: float, slope: float) -> float:
+    """Return the bias at which y'alpha is expected to be zero.
+
+    Parameters
+    ----------
+    balance : float
+        y'alpha at `bias`.
+    slope : float
+        Its change for each unit of the bias; where nothing answers (0) the bias stays.
+    """
+    if not slope < 0.0:
+        return bias
+    return bias + float(np.clip(-balance / slope, -FURTHEST, FURTHEST))
+
+
+Vector = NDArray[np.float64]
+Solved = tuple[Solution, Record]
+
+# What is told of each block, and kept of it.
+EACH = (
+    "rows",
+    "support",
+    "bounded",
+    "objective",
+    "violation",
+    "iterations",
+    "kernel_values",
+    "seconds",
+)
+
+
+def solve_slot(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    slot: int,
+    slots: int,
+    below: str | None,
+) -> Record:
+    """Solve every `slots`-th block of a level; with a bias for the one the level below expects."""
+    problem, table = read_problem(run), read_table(run, stage)
+    before = None if below is None else run.node(below, "commit")
+    start = None if before is None else before.read("alpha")[0]
+    offset = 0.0 if before is None else before.record["next_bias"]
+    blocks = table.of_slot(problem, start, slot, slots)
+    tol = problem.settings.alone_tol if table.alone else problem.settings.level_tol
+
+    def solve(block: int) -> Solved:
+        rows, probed = table.rows(block), block % PROBED == 0
+        return solve_block(problem, rows, start, offset, tol, probed=probed)
+
+    return write_blocks(attempt, problem, blocks, solve)
+
+
+def solve_block(
+    problem: Problem,
+    index: NDArray[np.int64],
+    start: Vector | None,
+    offset: float,
+    tol: float,
+    *,
+    probed: bool,
+) -> Solved:
+    """Solve the problem of one block for a bias `offset`; a probed one tells how it answers."""
+    y = problem.labels(index)
+    alpha = None if start is None else start[index]
+    solver = RowsSolver(problem.settings, problem.take(index), y, problem.bounds(index))
+    solution = solver.solve(alpha=alpha, p=offset * y - 1.0, tol=tol)
+    slope, answering = 0.0, 0
+    if problem.settings.fit_intercept and solver.in_memory and probed:
+        slope = response(solver, solution, tol)
+        answering = int(np.count_nonzero(solution.alpha))
+    record = {
+        **block_record(problem, index, solution, offset),
+        "slope": slope,
+        "answering": answering,
+        "kernel_values": solver.kernel_values,
+    }
+    return solution, record
+
+
+def write_blocks(
+    attempt: Attempt,
+    problem: Problem,
+    blocks: NDArray[np.int64],
+    solve: Callable[[int], Solved],
+) -> Record:
+    """Solve blocks one after the other and write their alphas side by side.
+
+    With a bias their gradient too, to go on from. The record says of ``each`` block what it came
+    to, in the order of ``members``.
+    """
+    solutions, records, each = [], [], dict[str, list[Any]]((key, []) for key in EACH)
+    telling = Telling(blocks.tolist())
+    for block in blocks.tolist():
+        begin = time.perf_counter()
+        solution, record = solve(block)
+        solutions.append(solution)
+        records.append(record)
+        about = {**record, "seconds": time.perf_counter() - begin}
+        for key in EACH:
+            each[key].append(about[key])
+        telling.solved(block, {key: about[key] for key in EACH})
+    none = np.empty(0)
+    attempt.write("alpha", np.concatenate([none, *(s.alpha for s in solutions)])[None, :])
+    if problem.settings.fit_intercept:
+        attempt.write("gradient", np.concatenate([none, *(s.gradient for s in solutions)]))
+    biases = [record["bias"] for record in records]
+    return {**sum_records(records), "members": blocks.tolist(), "biases": biases, "each": each}
+
+
+def block_record(
+    problem: Problem, index: NDArray[np.int64], solution: Solution, offset: float
+) -> Record:
+    """Return what a block says of its solution for a bias that was given."""
+    y = problem.labels(index)
+    balance = float(np.dot(y, solution.alpha))
+    return {
+        "blocks": 1,
+        "rows": len(index),
+        "support": int(np.count_nonzero(solution.alpha)),
+        "bounded": int(np.count_nonzero(solution.alpha >= problem.bounds(index))),
+        "objective": solution.objective - offset * balance,
+        "own_gap": duality_gap(solution.gradient, solution.alpha, problem.bounds(index)),
+        "violation": solution.violation,
+        "converged": bool(solution.converged),
+        "iterations": solution.n_iter,
+        "bias": offset + bias(solution.gradient, solution.alpha, y, problem.bounds(index)),
+        "balance": balance,
+    }
+
+
+def sum_records(records: list[Record]) -> Record:
+    """Add up what blocks or slots counted."""
+    totals: dict[str, Any] = {}
+    keys = ("blocks", "rows", "support", "objective", "iterations", "kernel_values", "balance")
+    for key in (*keys, "own_gap", "slope", "answering"):
+        totals[key] = sum(record[key] for record in records)
+    totals["violation"] = max((record["violation"] for record in records), default=0.0)
+    totals["converged"] = all(record["converged"] for record in records)
+    return totals

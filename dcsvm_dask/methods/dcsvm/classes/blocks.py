@@ -1,0 +1,178 @@
+"""The binary SVMs of one block of many classes, all from its one kernel matrix.
+
+They start at the coefficients of a committed level.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Rows, counted_kernel_matrix
+from dcsvm_dask.methods.problem import ClassProblem
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.solve_rows import RowsSolver
+from dcsvm_dask.solvers import (
+    Machine,
+    Solution,
+    balanced,
+    bias,
+    coefficient_rows,
+    duality_gap,
+    solve_smo,
+)
+from dcsvm_dask.solvers.divide import NEGLIGIBLE
+from dcsvm_dask.storage.model import MODEL
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.run import RunFolder
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Start:
+    """The coefficients of all machines.
+
+    Attributes
+    ----------
+    support : ndarray, shape (m,), int64
+        The variables that have any, ascending.
+    coef : ndarray, shape (n_coefficients, m), float64
+        See `dcsvm_dask.models.many.ManyModel.dual_coef`.
+    """
+
+    support: Index
+    coef: NDArray[np.float64]
+
+    def alpha(self, machine: Machine, index: Index, codes: NDArray[np.integer]) -> Vector:
+        """Return a machine's alphas.
+
+        Parameters
+        ----------
+        index : ndarray of int64, shape (n,)
+            The variables that it has.
+        codes : ndarray, shape (n,), integers
+            Their classes.
+        """
+        found = np.zeros(len(index))
+        if not len(self.support):
+            return found
+        place = np.minimum(np.searchsorted(self.support, index), len(self.support) - 1)
+        known = np.flatnonzero(self.support[place] == index)
+        found[known] = np.abs(self.coef[machine.place(codes[known]), place[known]])
+        return found
+
+
+def read_start(run: RunFolder, level: str) -> Start:
+    """Return the coefficients that a level committed; kept for the next step of the process."""
+    with _reading:  # one task reads for those that begin beside it
+        return _read_start(run.place.url, level, run.node(level, "commit").attempt)
+
+
+_reading = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _read_start(run_url: str, level: str, attempt: str) -> Start:
+    del attempt  # part of the cache's key: another attempt is another start
+    node = RunFolder.open(run_url).node(level, "commit")
+    support = node.read("support")
+    order = np.argsort(support)
+    return Start(support[order], node.read(f"{MODEL}/dual_coef")[:, order])
+
+
+class Solved(NamedTuple):
+    """The machines of a block."""
+
+    support: Index
+    """Variables that any of them has for a support vector; class after class."""
+    coef: NDArray[np.float64]
+    """Their coefficients, as `ManyModel.dual_coef`."""
+    class_rows: Index
+    """Rows of each class."""
+    bias: Vector
+    record: Record
+
+
+def solve_machines_of(
+    problem: ClassProblem, index: Index, start: Start | None, tol: float
+) -> Solved:
+    """Solve all machines of a block of variables, ascending.
+
+    One with a bias that has rows of one side alone decides for it: its alphas are zero.
+    """
+    settings, codes, C = problem.settings, problem.codes[index], problem.bounds(index)
+    block = _Block(settings, problem.take(index))
+    equality = settings.fit_intercept
+    coef = np.zeros((coefficient_rows(problem.n_classes, settings.multiclass), len(index)))
+    offsets, records, bounded = np.zeros(len(problem.machines)), [], np.zeros(len(index), np.bool_)
+    for number, machine in enumerate(problem.machines):
+        rows, y = machine.rows(codes)
+        if not len(rows):
+            continue
+        if equality and abs(y.sum()) == len(y):
+            offsets[number] = y[0]
+            continue
+        bounds = C[rows]
+        alpha = None if start is None else start.alpha(machine, index[rows], codes[rows])
+        if alpha is not None and equality:
+            alpha = balanced(alpha, y, bounds)
+        found = block.solve(rows, y, bounds, alpha=alpha, equality=equality, tol=tol)
+        coef[machine.place(codes[rows]), rows] = y * found.alpha
+        bounded[rows] |= found.alpha >= bounds
+        offsets[number] = bias(found.gradient, found.alpha, y, bounds) if equality else 0.0
+        labels = (y,) if equality else ()
+        records.append(
+            {
+                "objective": found.objective,
+                "own_gap": duality_gap(found.gradient, found.alpha, bounds, *labels),
+                "violation": found.violation,
+                "converged": bool(found.converged),
+                "iterations": found.n_iter,
+            }
+        )
+    support = np.flatnonzero(coef.any(axis=0))
+    support = support[np.argsort(codes[support], kind="stable")]
+    record = {
+        "blocks": 1,
+        "rows": len(index),
+        "support": len(support),
+        "bounded": int(np.count_nonzero(bounded)),
+        "violation": max((one["violation"] for one in records), default=0.0),
+        "converged": all(one["converged"] for one in records),
+        **{key: sum(one[key] for one in records) for key in ("objective", "own_gap", "iterations")},
+        "kernel_values": block.kernel_values,
+    }
+    class_rows = np.bincount(codes, minlength=problem.n_classes)
+    return Solved(index[support], coef[:, support], class_rows, offsets, record)
+
+
+class _Block:
+    """The rows of a block and, up to the cap, their kernel matrix, which serves all machines.
+
+    Above the cap each machine computes its own kernel values.
+    """
+
+    def __init__(self, settings: Settings, X: Rows) -> None:
+        self._settings, self._X, self._K = settings, X, None
+        self.kernel_values = 0
+        if X.shape[0] <= settings.block_cap:
+            self._K, self.kernel_values = counted_kernel_matrix(
+                settings.kernel, X, least=NEGLIGIBLE
+            )
+
+    def solve(self, rows: Index, y: Vector, C: Vector, **how: Any) -> Solution:
+        """Solve the machine of some of the rows, as `solve_smo` does."""
+        everything = len(rows) == self._X.shape[0]
+        if self._K is not None:
+            return solve_smo(self._K if everything else self._K[np.ix_(rows, rows)], y, C, **how)
+        solver = RowsSolver(self._settings, self._X if everything else self._X[rows], y, C)
+        found = solver.solve(**how)
+        self.kernel_values += solver.kernel_values
+        return found

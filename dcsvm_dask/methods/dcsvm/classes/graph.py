@@ -1,0 +1,152 @@
+"""Many classes: one tree of levels for all of them, then each machine on all of its rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dcsvm_dask.methods.dcsvm.classes import machines as steps
+from dcsvm_dask.methods.dcsvm.graph import arrange_stage, bottom_stage, level_stage, looked_at
+from dcsvm_dask.methods.dcsvm.plan import level_plans
+from dcsvm_dask.methods.forecast import Forecast, Load, Measured, Need, largest
+from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.probe import PROBE_CLUSTERS
+from dcsvm_dask.methods.problem import ARRANGE, PROBE
+from dcsvm_dask.methods.regime import is_sparse_in_support
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.methods.stages import merge_stage, probe_stage, scored
+from dcsvm_dask.solvers import Machine, coefficient_rows, machines_of
+from dcsvm_dask.storage.stage_id import MODEL, StageId
+
+# Kernel values of a machine, for its rows times its support vectors.
+WORK = 2.0
+
+
+def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
+    """Yield the graphs of a run of more than two classes.
+
+    Rows of all classes are clustered together, once for all machines. The exact model is that of
+    machines which are each solved whole, from the coefficients of the last level where there are
+    levels and these promise to pay.
+    """
+    levels, source = len(settings.clusters), None
+    if levels and goals.stop_at >= levels:
+        yield [
+            arrange_stage(settings, shape),
+            *looked_at(bottom_stage(settings, shape), goals, shape),
+        ]
+        return Outcome(StageId.level(levels), converged=False)
+    local = False
+    if levels or is_probed(settings, shape):
+        local = promises(Measured.of((yield [probe_stage()])[PROBE]))
+    if levels and (local or settings.levels_forced or goals.stop_at or goals.early):
+        yield [arrange_stage(settings, shape)]
+        source = StageId.level(levels)
+        bottom = (yield looked_at(bottom_stage(settings, shape), goals, shape))[source]
+        pays = settings.levels_forced or (local and bottom["levels_pay"])
+        upper = range(levels - 1, max(goals.stop_at, 1) - 1, -1) if pays else ()
+        if upper:
+            yield [
+                stage
+                for number in upper
+                for stage in looked_at(level_stage(settings, shape, number), goals, shape)
+            ]
+            source = StageId.level(upper[-1])
+        if goals.stop_at:
+            return Outcome(source, converged=False)
+        # Machines of clusters that contradict each other are a worse start than none.
+        source = source if pays else None
+    elif (yield [merge_stage()])[ARRANGE]["parts"]:
+        # A run that was to stop at a level has rows in block order already.
+        yield [arrange_stage(settings, shape)]
+    stage = machines_stage(settings, goals, shape, source)
+    records = yield scored(stage, shape)
+    return Outcome(stage.name, records[stage.name]["converged"])
+
+
+def promises(measured: Measured) -> bool:
+    """Whether levels promise to pay: blocks know most of the answer, and it has many vectors."""
+    return not (measured.smooth or is_sparse_in_support(measured.support_share))
+
+
+def is_probed(settings: Settings, shape: Shape) -> bool:
+    """Whether it is worth while to look at some rows first, so that the plan tells the time."""
+    return shape.n_variables > settings.set_cap
+
+
+def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str | None) -> Stage:
+    """Return the stage of all machines on all of their rows; those of most rows come first."""
+    found = machines_of(len(shape.class_rows), settings.multiclass)
+    ordered = sorted(enumerate(found), key=lambda one: -rows_of(one[1], shape))
+    nodes = tuple(
+        Node(
+            steps.node_of(machine),
+            steps.solve_machine_of,
+            {"number": number, "source": source, "tol": goals.tol},
+        )
+        for number, machine in ordered
+    )
+    kind = steps.NAMES[settings.multiclass]
+    commit = single(COMMIT, steps.commit_machines, stage=StageId.about(MODEL, kind))
+    return Stage(StageId.about(MODEL, kind), (Layer(steps.SOLVE, nodes), commit), kind)
+
+
+def rows_of(machine: Machine, shape: Shape) -> int:
+    """Return how many rows a machine has, repeated ones counted."""
+    if machine.negative is None:
+        return shape.n_rows
+    return shape.class_rows[machine.positive] + shape.class_rows[machine.negative]
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take."""
+    settings, shape = sizes.settings, sizes.shape
+    stages = []
+    climbs = settings.clusters and (
+        promises(sizes.measured) or settings.levels_forced or goals.stop_at
+    )
+    if climbs:
+        stages = [_of_classes(plan, sizes) for plan in level_plans(sizes, goals)]
+        if goals.stop_at:
+            return stages
+    else:
+        if settings.clusters or is_probed(settings, shape):
+            stages = [StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0)]
+        stages.append(merging_plan(sizes))
+    machines = machines_of(len(shape.class_rows), settings.multiclass)
+    rows = [min(rows_of(machine, shape), shape.n_variables) for machine in machines]
+    largest_machine = replace(sizes, shape=replace(shape, n_variables=max(rows)))
+    share = min(sizes.support / max(1, sizes.n), sizes.measured.support_share)
+    # Classes are taken to have repeated rows alike.
+    distinct = shape.n_variables / max(1, shape.n_rows)
+    together = sum((distinct * rows_of(machine, shape)) ** 2 for machine in machines)
+    height = coefficient_rows(len(shape.class_rows), settings.multiclass)
+    written = sizes.support * (sizes.row + 8 * height) + 8.0 * len(machines)
+    stage = machines_stage(settings, goals, shape, None)
+    solve, commit = largest_machine.working_set(), sizes.fixed(_committing(sizes, height))
+    most = (distinct * max(rows_of(machine, shape) for machine in machines)) ** 2 / together
+    solving = Load(steps.SOLVE, largest=most, threaded=True)
+    made = StagePlan(
+        stage, largest(solve, commit), WORK * share * together, written, loads=(solving,)
+    )
+    return [*stages, made if solve.most >= commit.most else replace(made, relief=None)]
+
+
+def _committing(sizes: Forecast, height: int) -> float:
+    """Return the bytes of all machines' coefficients: of variables, of rows, of the model."""
+    return 8.0 * height * (sizes.n + 2 * sizes.shape.n_rows + sizes.support)
+
+
+def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:
+    """Return what a level's stage takes with all of its machines' coefficients."""
+    if not StageId(plan.stage.name).is_level:
+        return plan
+    settings, shape = sizes.settings, sizes.shape
+    height = coefficient_rows(len(shape.class_rows), settings.multiclass)
+    coefficients = int(8 * height * sizes.support)
+    beside = 2 * coefficients + int(sizes.support * sizes.row)
+    block = min(sizes.n, settings.block_cap)
+    # A machine's part of its block's matrix is a copy.
+    need = Need(plan.need.n_bytes + beside, plan.need.most + beside + 4 * block**2)
+    return replace(plan, need=need, written_bytes=plan.written_bytes + 2.0 * coefficients)

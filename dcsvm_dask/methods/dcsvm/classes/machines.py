@@ -1,0 +1,149 @@
+"""Many classes: their machines on all rows, each solved whole; they share support vectors."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.clustering import bisect
+from dcsvm_dask.clustering.rows import block_labels
+from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
+from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
+from dcsvm_dask.methods.problem import ARRANGE, read_classes, spread
+from dcsvm_dask.methods.progress import Telling
+from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.solvers import Machine, coefficient_rows, duality_gap, solve_whole
+from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
+from dcsvm_dask.storage.model import write_classes
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+Vector = NDArray[np.float64]
+
+SOLVE = "solve"
+OF_MACHINES = ("objective", "violation", "iterations")
+"""What the commit says of each machine."""
+NAMES = {"ovo": "pairs", "ovr": "rest"}
+"""What a run's machines are called in its stages."""
+
+
+def node_of(machine: Machine) -> str:
+    """Return the name of the node that solves a machine."""
+    against = "" if machine.negative is None else f"-{machine.negative:04d}"
+    return f"{SOLVE}-{machine.positive:04d}{against}"
+
+
+def solve_machine_of(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    number: int,
+    source: str | None,
+    tol: float,
+) -> Record:
+    """Solve the machine of two classes, of which the first is positive, or of one and the rest.
+
+    Writes the ``support`` vectors, as numbers of variables, ascending, and their ``coef``.
+
+    Parameters
+    ----------
+    number : int
+        Place of the machine among all.
+    source : str or None
+        The level whose coefficients are the start; None: none.
+    """
+    problem = read_classes(run)
+    settings, begin = problem.settings, time.perf_counter()
+    telling, machine = Telling([number]), problem.machines[number]
+    index, y = machine.rows(problem.codes)
+    C = problem.bounds(index)
+    X, alpha, blocks = problem.take(index), None, None
+    if source is not None:
+        alpha = read_start(run, source).alpha(machine, index, problem.codes[index])
+    elif len(index) >= DIVIDED_FROM:
+        rng = np.random.default_rng([settings.seed, number])
+        blocks = block_labels(bisect(X, BLOCK_ROWS, rng))
+    solution, values = solve_whole(
+        settings.kernel,
+        X,
+        y,
+        C,
+        alpha=alpha,
+        blocks=blocks,
+        equality=settings.fit_intercept,
+        tol=tol,
+        working_size=settings.set_cap,
+        seed=settings.seed,
+        threads=threads(alone=len(problem.machines) == 1),
+    )
+    support = np.flatnonzero(solution.alpha)
+    attempt.write("support", index[support])
+    attempt.write("coef", y[support] * solution.alpha[support])
+    labels = (y,) if settings.fit_intercept else ()
+    record = {
+        "rows": len(index),
+        "support": len(support),
+        "bounded": int(np.count_nonzero(solution.alpha >= C)),
+        "objective": solution.objective,
+        "gap": duality_gap(solution.gradient, solution.alpha, C, *labels),
+        "violation": solution.violation,
+        "iterations": solution.n_iter,
+        "kernel_values": values,
+    }
+    each = {**record, "seconds": time.perf_counter() - begin}
+    telling.solved(number, each)
+    return {
+        **record,
+        "blocks": 1,
+        "members": [number],
+        "each": {key: [value] for key, value in each.items()},
+        "bias": solution.bias,
+        "converged": bool(solution.converged),
+    }
+
+
+def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
+    """Write the model of all machines and ``alpha`` of every row, with signs, for each of its own.
+
+    Of a row ``alpha[k]`` belongs to the machine that `Machine.place` says; it is above 0 where the
+    row's class is the positive one.
+    """
+    problem = read_classes(run)
+    scheme, n_classes = problem.settings.multiclass, problem.n_classes
+    coef = np.zeros((coefficient_rows(n_classes, scheme), problem.n))
+    records = []
+    for machine in problem.machines:
+        node = run.node(stage, node_of(machine))
+        support = node.read("support")
+        coef[machine.place(problem.codes[support]), support] = node.read("coef")
+        records.append(node.record)
+    arranged = run.node(ARRANGE, "commit")
+    each = np.zeros((len(coef), arranged.record["rows"]))
+    each[:, problem.rows] = coef / problem.weights
+    attempt.write("alpha", spread(run, arranged, each))
+    support = np.flatnonzero(coef.any(axis=0))
+    support = support[np.lexsort((problem.rows[support], problem.codes[support]))]
+    model = write_classes(
+        attempt,
+        rows_in_chunks(problem, support),
+        coef[:, support],
+        np.bincount(problem.codes[support], minlength=n_classes).astype(np.int64),
+        np.array([record["bias"] for record in records]),
+        scheme=scheme,
+        n_features=problem.X.n_features,
+        sparse=problem.X.is_sparse,
+    )
+    return {
+        NAMES[scheme]: len(problem.machines),
+        "rows": problem.n,
+        "support": len(support),
+        "objective": sum(record["objective"] for record in records),
+        "gap": sum(record["gap"] for record in records),
+        "violation": max(record["violation"] for record in records),
+        "converged": all(record["converged"] for record in records),
+        f"of_{NAMES[scheme]}": {key: [record[key] for record in records] for key in OF_MACHINES},
+        **{key: sum(record[key] for record in records) for key in ("iterations", "bounded")},
+        **model,
+    }

@@ -1,0 +1,325 @@
+"""The graph of DC-SVM: levels, refinement, conquer (Hsieh, Si, Dhillon 2014, Algorithm 1).
+
+A level whose blocks are problems of their own is solved again for the bias that makes y'alpha
+zero; where it is asked for, a level's SVMs are calibrated for committee prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+
+from dcsvm_dask.methods import arrange, committee, partition
+from dcsvm_dask.methods import arrange as shuffle
+from dcsvm_dask.methods.conquer.graph import Chain, conquer, finish_with
+from dcsvm_dask.methods.conquer.working_sets import working_sets
+from dcsvm_dask.methods.dcsvm import balance, level
+from dcsvm_dask.methods.dcsvm import blocks as solve
+from dcsvm_dask.methods.dcsvm.classes import level as class_level
+from dcsvm_dask.methods.graph import (
+    COMMIT,
+    Graph,
+    Keep,
+    Layer,
+    Outcome,
+    Stage,
+    Stages,
+    many,
+    single,
+)
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.node import Step
+from dcsvm_dask.methods.problem import ARRANGE, PROBE
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.sizes import (
+    PAGES_OF_PIECE,
+    arrange_parts,
+    bottom_clusters,
+    level_slots,
+    row_parts,
+    shuffle_shares,
+)
+from dcsvm_dask.methods.stages import merge_stage, probe_stage, score_stage, scored
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, StageId
+
+
+def committee_stage(level: Stage) -> Stage:
+    """Return the stage that calibrates the machines of a level, in as many tasks as it had."""
+    solve = next(layer for layer in level.layers if layer.name == "solve")
+    name, slots = committee_name(level.name), len(solve.nodes)
+    layers: tuple[Layer, ...] = (
+        many(
+            committee.LAYER,
+            committee.calibrate_slot,
+            slots,
+            "slot",
+            keep=Keep.STAGE,
+            level=level.name,
+            slots=slots,
+        ),
+        single(COMMIT, committee.commit_committee, stage=name, level=level.name, slots=slots),
+    )
+    return Stage(name, layers, f"{level.label}_committee")
+
+
+def committee_name(level: str) -> str:
+    """Return the name of the stage that calibrates a level."""
+    return StageId.about(COMMITTEE, level)
+
+
+# y'alpha is nearly linear in the bias: more stages than these mean that it is not.
+MOST_STAGES = 4
+# A bias this near to the one that balances, as a share of the tolerance, is that one: what is left
+# of y'alpha is taken from the free variables.
+NEAR = 0.3
+
+
+def balanced(level: str, record: Record, tol: float) -> Generator[Graph, dict[str, Record], str]:
+    """Yield stages that solve a level's blocks again for a better bias; return the last one.
+
+    Parameters
+    ----------
+    level : str
+        The committed level.
+    record : dict
+        Its record.
+    tol : float
+        Violation of the exact model.
+    """
+    last = level
+    for number in range(1, MOST_STAGES + 1):
+        if abs(record["next_bias"] - record["offset"]) <= NEAR * tol:
+            break
+        stage = balance_stage(level, number, last, record)
+        record = (yield [stage])[stage.name]
+        last = stage.name
+    return last
+
+
+def balance_stage(level: str, number: int, previous: str, record: Record) -> Stage:
+    """Return the stage that solves all blocks for the next bias."""
+    name, slots = StageId.numbered(BALANCE, number), level_slots(record["blocks"], record["rows"])
+    layers = (
+        many(
+            "solve",
+            balance.move_slot,
+            slots,
+            "slot",
+            level=level,
+            previous=previous,
+            slots=slots,
+        ),
+        single(
+            COMMIT,
+            balance.commit_balance,
+            stage=name,
+            level=level,
+            previous=previous,
+            slots=slots,
+        ),
+    )
+    return Stage(name, layers, "balance", supersedes=previous if previous != level else None)
+
+
+# Times the levels' tolerance: refinement need not be more exact than what the whole problem will
+# change about it.
+REFINE_TOL = 10.0
+# Fewer variables make one working set: foreseeing the support vectors costs more than it saves.
+FORESEEN_ABOVE = 6000
+
+
+def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
+    """Yield the graphs of a DC-SVM run."""
+    levels = len(settings.clusters)
+    if not levels and shape.n_variables <= settings.set_cap:
+        return (yield from few_rows(settings, goals, shape))
+    if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
+        bottom = looked_at(bottom_stage(settings, shape), goals, shape)
+        yield [arrange_stage(settings, shape), *bottom]
+        return Outcome(StageId.level(levels), converged=False)
+    records = yield [probe_stage()]
+    local = not records[PROBE]["smooth"]
+    climbs = levels and (local or settings.levels_forced or goals.stop_at or goals.early)
+    if not (climbs or local):
+        chain = chain_of("conquer", None, settings, goals, shape, local=False)
+        # A run that was to stop at a level has rows in block order already.
+        in_blocks = (yield [merge_stage()])[ARRANGE]["parts"]
+        before = [arrange_stage(settings, shape)] if in_blocks else []
+        reached = yield from working_sets(chain, foresight=True, before=before)
+        return (yield from finish_with(reached, shape))
+    yield [arrange_stage(settings, shape)]
+    source: str | None = None
+    if climbs:
+        source = StageId.level(levels)
+        records = yield looked_at(bottom_stage(settings, shape), goals, shape)
+        local = settings.levels_forced or (local and records[source]["levels_pay"])
+        # Where upper levels do not pay, the bottom one is the early model that there is.
+        if goals.stop_at and not local:
+            return Outcome(source, converged=False)
+        if local:
+            last = max(goals.stop_at, 1)
+            upper = range(levels - 1, last - 1, -1)
+            if upper:
+                records = yield [
+                    stage
+                    for number in upper
+                    for stage in looked_at(level_stage(settings, shape, number), goals, shape)
+                ]
+                source = StageId.level(last)
+            if goals.stop_at:
+                return Outcome(source, converged=False)
+            if not records[source]["alone"]:
+                refined = yield from conquer(
+                    chain_of("refine", source, settings, goals, shape, local=True)
+                )
+                source = refined.stage
+            elif settings.fit_intercept:
+                source = yield from balanced(source, records[source], goals.tol)
+    chain = chain_of("conquer", source, settings, goals, shape, local=local)
+    if local:
+        reached = yield from conquer(chain)
+    else:
+        # Machines of clusters that contradict each other are a worse start than none.
+        reached = yield from working_sets(replace(chain, source=None), foresight=True)
+    return (yield from finish_with(reached, shape))
+
+
+def few_rows(settings: Settings, goals: Goals, shape: Shape) -> Stages:
+    """Yield the graphs of a run whose rows are one working set: no clusters, few tasks."""
+    chain = chain_of("conquer", None, settings, goals, shape, local=False)
+    chain = replace(chain, parts=1)
+    foresight = shape.n_variables > FORESEEN_ABOVE
+    reached = yield from working_sets(
+        chain, foresight=foresight, whole=True, before=[merge_stage()]
+    )
+    return (yield from finish_with(reached, shape))
+
+
+def chain_of(
+    name: str,
+    source: str | None,
+    settings: Settings,
+    goals: Goals,
+    shape: Shape,
+    *,
+    local: bool,
+) -> Chain:
+    """Return the chain of rounds called "refine" or "conquer"."""
+    refine = name == "refine"
+    return Chain(
+        name,
+        source,
+        support_only=refine,
+        local=local,
+        tol=REFINE_TOL * settings.level_tol if refine else goals.tol,
+        parts=row_parts(shape.n_variables, settings.chunk_rows),
+        max_rounds=goals.max_rounds,
+    )
+
+
+def looked_at(level: Stage, goals: Goals, shape: Shape) -> Graph:
+    """Return a level's stage and those that say how well it predicts, in which ways."""
+    graph = scored(level, shape)
+    if goals.committee:
+        graph.append(committee_stage(level))
+        if shape.holdout:
+            graph.append(score_stage(level, committee=graph[-1]))
+    return graph
+
+
+def arrange_stage(settings: Settings, shape: Shape, parts: int | None = None) -> Stage:
+    """Return the stage that clusters all rows and writes them in block order.
+
+    Parameters
+    ----------
+    parts : int, optional
+        Tasks that write rows in block order; None: as many as the data's size asks for.
+    """
+    n_clusters = bottom_clusters(settings.clusters, shape.n_variables)
+    parts = arrange_parts(shape.n_bytes) if parts is None else parts
+    shuffled = parts > 1
+    if shuffled:
+        shares, pages = shuffle_shares(shape.n_bytes, parts), PAGES_OF_PIECE * parts
+        assigning = many(
+            "assign", shuffle.assign_and_sort, shares, "part", parts=shares, pages=pages
+        )
+        found = [single("pieces", shuffle.find_pieces, keep=Keep.STAGE, parts=parts, shares=shares)]
+    else:
+        shares, found = row_parts(shape.n_rows, settings.chunk_rows), []
+        assigning = many("assign", partition.assign_data, shares, "part", parts=shares)
+    layers = (
+        single("cluster", partition.cluster_data, n_clusters=n_clusters),
+        assigning,
+        single("order", arrange.order_rows, keep=Keep.RUN, parts=shares, readers=parts),
+        *found,
+        many(
+            "part",
+            arrange.arrange_part,
+            parts,
+            "part",
+            keep=Keep.RUN,
+            parts=parts,
+            shuffled=shuffled,
+        ),
+        single(COMMIT, arrange.commit_arrangement, parts=parts),
+    )
+    return Stage(ARRANGE, layers, "arrange")
+
+
+def level_steps(shape: Shape) -> tuple[Step, Step]:
+    """Return what solves some blocks of a level and what commits it, of two classes or of many."""
+    if shape.class_rows:
+        return class_level.solve_class_slot, class_level.commit_class_level
+    return solve.solve_slot, level.commit_level
+
+
+def bottom_stage(settings: Settings, shape: Shape) -> Stage:
+    """Return the bottom level: the blocks that were arranged, solved from zero."""
+    number = len(settings.clusters)
+    name, slots = StageId.level(number), level_slots(settings.clusters[0], shape.n_variables)
+    solve_slot, commit = level_steps(shape)
+    layers = (
+        many(
+            "solve",
+            solve_slot,
+            slots,
+            "slot",
+            stage=name,
+            slots=slots,
+            below=None,
+        ),
+        single(COMMIT, commit, stage=name, slots=slots, below=None),
+    )
+    return Stage(name, layers, f"l{number}")
+
+
+def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
+    """Return a level above the bottom: clustered anew on support vectors, solved warm."""
+    name, below = StageId.level(number), StageId.level(number + 1)
+    n_clusters = settings.clusters[len(settings.clusters) - number]
+    slots = level_slots(n_clusters, shape.n_variables)
+    parts = row_parts(shape.n_variables, settings.chunk_rows)
+    solve_slot, commit = level_steps(shape)
+    layers = (
+        single(
+            "cluster",
+            partition.cluster_support,
+            level=number,
+            n_clusters=n_clusters,
+            below=below,
+        ),
+        many("assign", partition.assign_problem, parts, "part", stage=name, parts=parts),
+        single("order", partition.order_blocks, stage=name, parts=parts),
+        many(
+            "solve",
+            solve_slot,
+            slots,
+            "slot",
+            stage=name,
+            slots=slots,
+            below=below,
+        ),
+        single(COMMIT, commit, stage=name, slots=slots, below=below),
+    )
+    return Stage(name, layers, f"l{number}")

@@ -1,0 +1,169 @@
+"""What a DC-SVM run will do: its stages, with what each takes."""
+
+from __future__ import annotations
+
+from dcsvm_dask.methods.committee import ASKED_ROWS, LAYER
+from dcsvm_dask.methods.conquer.graph import Chain, check_stage, round_stage
+from dcsvm_dask.methods.conquer.working_sets import (
+    closing_stage,
+    set_stage,
+    start_stage,
+    subset_stage,
+)
+from dcsvm_dask.methods.dcsvm.graph import (
+    arrange_stage,
+    bottom_stage,
+    chain_of,
+    committee_stage,
+    level_stage,
+)
+from dcsvm_dask.methods.forecast import NEAR_PAIRS, Forecast, Load, largest
+from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.method import Goals
+from dcsvm_dask.methods.probe import PROBE_CLUSTERS
+from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
+from dcsvm_dask.methods.stages import probe_stage
+
+# Rounds of a kind, typical: only the run itself can tell.
+ROUNDS, SETS = 2, 3
+# Kernel values of the machines that leave rows out, for one of their level.
+FOLDS_OF_LEVEL = 2.5
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages; rounds stand for one of each kind.
+
+    Where nobody has looked whether the kernel is smooth, they are those of a local one and memory
+    is that of either.
+    """
+    settings, measured = sizes.settings, sizes.measured
+    levels = len(settings.clusters)
+    climbs = not measured.smooth or bool(levels and (settings.levels_forced or goals.stop_at))
+    if not levels and sizes.n <= settings.set_cap:
+        return _few_rows(sizes, goals)
+    return _tree(sizes, goals) if climbs else _working_sets(sizes, goals)
+
+
+def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Lay out a run whose rows are one working set."""
+    n = sizes.n
+    chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
+    solve = closing_stage(chain, 1, None, at_once=True)
+    written = sizes.point_bytes() + sizes.support * sizes.row
+    return [
+        merging_plan(sizes),
+        of_loads(
+            solve,
+            sizes.working_set(),
+            (
+                Load("solve", kernel_values=float(n) * n, threaded=True),
+                Load(COMMIT, written_bytes=written),
+            ),
+        ),
+    ]
+
+
+def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Lay out a run by working sets: the subset that foresees the first, and a set of each kind."""
+    n, support = sizes.n, sizes.support
+    chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
+    need = largest(sizes.working_set(), sizes.checking(n))
+    values = 0.8 * n * support
+    subset, foreseen = 0.2 * n * support, 0.3 * n * support
+    solve = Load("solve", kernel_values=min(values, sizes.set_rows**2), threaded=True)
+    rest = values - solve.kernel_values
+    commit = Load(COMMIT, written_bytes=sizes.point_bytes())
+    return [
+        StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0),
+        merging_plan(sizes),
+        of_loads(
+            subset_stage(), sizes.subset(), (Load(COMMIT, kernel_values=subset, threaded=True),)
+        ),
+        of_loads(
+            start_stage(chain, foresight=True),
+            sizes.checking(n),
+            (Load("foresee", kernel_values=foreseen), commit),
+        ),
+        of_loads(
+            set_stage(chain, 1, ""),
+            need,
+            (solve, Load("product", kernel_values=rest), commit),
+            times=SETS - 1,
+        ),
+        of_loads(
+            closing_stage(chain, SETS, "", at_once=False),
+            need,
+            (solve, Load("close", kernel_values=rest, threaded=True), commit),
+        ),
+    ]
+
+
+def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Lay out a run by the tree of levels, refinement and conquer."""
+    stages = level_plans(sizes, goals)
+    if not goals.stop_at:
+        for name, count in (("refine", sizes.support), ("conquer", float(sizes.n))):
+            if name == "conquer" or sizes.settings.clusters:
+                stages += _rounds(sizes, goals, name, count)
+    return stages
+
+
+def level_plans(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Lay out the tree: rows are looked at and put in block order, then come the levels."""
+    settings, shape = sizes.settings, sizes.shape
+    levels, stages = len(settings.clusters), []
+    if not (levels and goals.stop_at >= levels):
+        stages.append(StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0))
+    stages.append(
+        of_loads(
+            arrange_stage(settings, shape),
+            sizes.arranging(),
+            sizes.arranging_loads(),
+            passing_bytes=sizes.shuffled_bytes(),
+            relief="lower the number of clusters",
+        )
+    )
+    for number in range(levels, max(goals.stop_at, 1) - 1, -1):
+        k, bottom = settings.clusters[levels - number], number == levels
+        stage = bottom_stage(settings, shape) if bottom else level_stage(settings, shape, number)
+        need = sizes.level(k, bottom=bottom)
+        if not bottom:
+            need = largest(need, sizes.choosing(k))
+        level = of_loads(stage, need, sizes.level_loads(k, bottom=bottom))
+        stages.append(level)
+        if goals.committee:
+            folds = FOLDS_OF_LEVEL * level.kernel_values + ASKED_ROWS * sizes.support
+            blocks = next(load.largest for load in level.loads if load.layer == "solve")
+            calibrating = Load(LAYER, kernel_values=folds, largest=blocks)
+            stages.append(of_loads(committee_stage(stage), need, (calibrating,)))
+    return stages
+
+
+def _rounds(sizes: Forecast, goals: Goals, name: str, count: float) -> list[StagePlan]:
+    """Lay out the start of a chain of rounds over `count` rows, and one round."""
+    settings, shape = sizes.settings, sizes.shape
+    chain: Chain = chain_of(name, None, settings, goals, shape, local=True)
+    active = min(sizes.support, count)
+    blocks, products = sizes.round_blocks(count), sizes.product_bytes(count)
+    need = sizes.round(count)
+    if name == "conquer" and sizes.measured.smooth is None:
+        need = largest(need, sizes.working_set())
+    commit = Load(COMMIT, written_bytes=sizes.point_bytes())
+    whole = Load("recompute", kernel_values=NEAR_PAIRS * count * sizes.support, threaded=True)
+    check = of_loads(check_stage(chain, 0, None), sizes.checking(count), (whole, commit))
+    step = of_loads(
+        round_stage(chain, 1, "", blocks),
+        need,
+        (
+            Load("improve", kernel_values=blocks * float(settings.block_cap) ** 2),
+            Load(
+                "product",
+                kernel_values=0.2 * NEAR_PAIRS * count * active,
+                written_bytes=products,
+            ),
+            commit,
+        ),
+        times=ROUNDS,
+        passing_bytes=products,
+    )
+    return [check, step]

@@ -1,0 +1,367 @@
+"""What stages take, estimated from sizes: memory of a task, bytes written, kernel values, time.
+
+Memory follows the arrays that the nodes hold; a change to a node's arrays belongs here, too. Work
+rests on shares of support vectors that only the run can tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dcsvm_dask.clustering.grow import FLAT
+from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
+from dcsvm_dask.methods.conquer.point import MOST_BLOCKS
+from dcsvm_dask.methods.dcsvm.level import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
+from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.method import Shape
+from dcsvm_dask.methods.partition import (
+    MEASURED_ROWS,
+    balance_size,
+    largest_block,
+    sample_size,
+)
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.sizes import arrange_parts, bottom_clusters, shuffle_shares
+from dcsvm_dask.solvers.decomposition import GROW
+from dcsvm_dask.solvers.subsets import subset_sizes
+from dcsvm_dask.solvers.working_sets import SMALL_SET
+from dcsvm_dask.storage.node import Record
+
+HELPS = 0.01
+"""Share of the time that is the least for which more workers count as help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the tasks of one layer do together, and how much of it the largest of them."""
+
+    layer: str
+    kernel_values: float = 0.0
+    core_seconds: float = 0.0
+    written_bytes: float = 0.0
+    largest: float = 0.0
+    """Share of the layer's work that is its largest task's; 0: all tasks are equal."""
+    threaded: bool = False
+    """Whether its only task has its kernel values computed by all threads of its process."""
+
+
+def makespan(work: float, largest: float, tasks: int, workers: int) -> float:
+    """Return how long some tasks take that are begun in order, from the largest on.
+
+    No order takes less, and this one hardly more.
+
+    Parameters
+    ----------
+    work : float
+        Time of all tasks together.
+    largest : float
+        Time of the largest; the others are equal.
+    tasks, workers : int
+        How many there are.
+    """
+    largest = max(largest, work / tasks)
+    other = (work - largest) / max(1, tasks - 1)
+    turns = math.ceil(tasks / workers)  # somebody has so many of them
+    return max(largest, work / workers, turns * other)
+
+
+def helping(seconds: Callable[[int], float], most: int) -> int:
+    """Return from how many workers on more gain less than a hundredth.
+
+    Parameters
+    ----------
+    seconds : callable
+        Takes a number of workers; falls with it.
+    most : int
+        How many workers are surely enough.
+    """
+    enough, low, high = (1 + HELPS) * seconds(most), 1, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if seconds(middle) <= enough else (middle + 1, high)
+    return low
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a plan rests on beside sizes; the defaults are what is typical."""
+
+    smooth: bool | None = None
+    """Whether the kernel is smooth, so that levels do not pay; None: nobody has looked."""
+    set_share: float = 1.0
+    """Share of the variables that a working set has to hold."""
+    support_share: float = 1.0
+    """Share of a sample's rows that are support vectors, where classes are many."""
+    kept_share: float = 0.3
+    """Share of the variables that a solver which learns row by row keeps."""
+    value_seconds: float = 2e-9
+    """Time of a core for a kernel value, with the steps of the solver."""
+    process_bytes: int = 215 << 20
+    """What a worker takes before its first task: Python, NumPy, Numba, Dask, compiled code."""
+
+    @classmethod
+    def of(cls, record: Record) -> Measured:
+        """Return what the probe's record says."""
+        return cls(**{name: record[name] for name in cls.__slots__ if name in record})
+
+
+TYPICAL = Measured()
+
+
+SUPPORT_SHARE = 0.3
+"""Of the variables; typical of noisy data. A working set holds a few more than these."""
+NEAR_PAIRS = 0.1
+"""Pairs of rows that matter where the kernel is local; the others are provably negligible."""
+COPIED, MOST_COPIED = 0.1, 0.57
+"""What the solver copies of a kernel matrix: the share that is usual, and the largest possible."""
+VIOLATORS = 0.15
+"""Of the rows of a block above the cap: those that violate, to which its working sets belong."""
+VIOLATING = 0.25
+"""Of the support vectors: what the largest block of a round holds."""
+READ_PER_SECOND = 200e6
+"""Bytes of rows that a process reads and unpacks."""
+LABEL_SECONDS, BLOCK_SECONDS = 4e-6, 4e-3
+"""Time of a core to find a row's block, and for a block beside its kernel values."""
+VECTOR = 8
+"""Bytes of one float64 or int64 a variable."""
+
+
+def support_share(set_share: float) -> float:
+    """Return which share of the variables is foretold to be support vectors.
+
+    Parameters
+    ----------
+    set_share : float
+        The share that a working set has to hold.
+    """
+    return min(SUPPORT_SHARE, 0.85 * set_share)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a task needs beside its process."""
+
+    n_bytes: int
+    """Memory that is likely."""
+    most: int
+    """Memory that it can come to."""
+
+
+def largest(*needs: Need) -> Need:
+    """Return what the largest of some tasks needs."""
+    return Need(max(need.n_bytes for need in needs), max(need.most for need in needs))
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Sizes of one run, and what follows from them."""
+
+    settings: Settings
+    shape: Shape
+    measured: Measured
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.shape.n_variables
+
+    @property
+    def row(self) -> float:
+        """Bytes of a row."""
+        return max(1.0, self.shape.n_bytes / max(1, self.shape.n_rows))
+
+    @property
+    def support(self) -> float:
+        """Number of support vectors."""
+        return self.n * support_share(self.measured.set_share)
+
+    @property
+    def chunk(self) -> float:
+        """Bytes of the rows of one assignment or product task."""
+        return min(self.settings.chunk_rows, self.shape.n_rows) * self.row
+
+    @property
+    def parts(self) -> int:
+        """Tasks that write rows in block order; where there are several, rows are shuffled."""
+        return arrange_parts(self.shape.n_bytes)
+
+    @property
+    def set_rows(self) -> float:
+        """Rows of the largest working set."""
+        return self._set_of(self.n)
+
+    def fixed(self, n_bytes: float) -> Need:
+        """Return the need of a task whose arrays are known."""
+        return Need(int(n_bytes), int(n_bytes))
+
+    def solving(self, rows: float, most_rows: float, beside: float = 0.0) -> Need:
+        """Return the need of solving a block, given its likely and its largest number of rows."""
+        cap = self.settings.block_cap
+        usual, most = (3 * many * self.row + beside for many in (rows, most_rows))
+        if rows <= cap:
+            return self._matrix(rows, min(most_rows, cap), usual, most)
+        # Rows of a working set lie near their margin. How many stay active hangs on the data:
+        # the middle of what is possible is copied.
+        held = min(cap, GROW * VIOLATORS * rows)
+        return self._matrix(held, min(most_rows, cap), usual, most, MOST_COPIED / 2)
+
+    def working_set(self) -> Need:
+        """Return the need of solving the largest working set."""
+        most = min(self.n, self.settings.set_cap)
+        beside = 3 * most * self.row + 12 * VECTOR * self.n
+        return self._matrix(self.set_rows, most, beside, beside)
+
+    def subset(self) -> Need:
+        """Return the need of the subset that foresees the support vectors."""
+        size = subset_sizes(self.n, self.settings.set_cap)[-1]
+        beside = 3 * size * self.row
+        most = min(size, self.settings.set_cap)
+        return self._matrix(self._set_of(size), most, beside, beside)
+
+    def _set_of(self, rows: float) -> float:
+        """Return the size of the largest working set of some rows; small ones are filled up."""
+        return min(rows, self.settings.set_cap, max(SMALL_SET, rows * self.measured.set_share))
+
+    def _matrix(
+        self,
+        rows: float,
+        most_rows: float,
+        beside: float,
+        most_beside: float,
+        copied: float = COPIED,
+    ) -> Need:
+        usual = 4 * (1 + copied) * rows**2 + beside
+        return Need(int(usual), int(4 * (1 + MOST_COPIED) * most_rows**2 + most_beside))
+
+    def choosing(self, n_clusters: int) -> Need:
+        """Return the need of choosing a partition on a sample."""
+        cap = largest_block(self.settings, self.n, n_clusters)
+        sample = sample_size(self.settings, n_clusters) + balance_size(self.n, cap)
+        sample = min(sample, self.shape.n_rows)
+        # Many are clustered in two steps.
+        flat = n_clusters if n_clusters <= FLAT else math.ceil(math.sqrt(n_clusters))
+        clustered = min(sample, MAX_SAMPLE, max(1000, 20 * flat))
+        matrices = 24 * clustered**2 + 8 * min(sample, MEASURED_ROWS) ** 2
+        return self.fixed(matrices + 3 * sample * self.row)
+
+    def merging(self) -> Need:
+        """Return the need of finding the rows that are equal, all of them at once."""
+        return self.fixed(9 * VECTOR * self.shape.n_rows)
+
+    def arranging(self) -> Need:
+        """Return the need of the largest task that puts rows in block order."""
+        part = (2.5 * self.shape.n_bytes + 8 * VECTOR * self.shape.n_rows) / self.parts
+        order = 16 * self.shape.n_rows
+        assigned = 2 * self.chunk
+        if self.parts > 1:  # the rows of a share, the same in pages, their labels and order
+            shares = shuffle_shares(self.shape.n_bytes, self.parts)
+            assigned = (2 * self.shape.n_bytes + 6 * VECTOR * self.shape.n_rows) / shares
+            order += 3 * VECTOR * self.parts * shares
+        return largest(
+            self.choosing(bottom_clusters(self.settings.clusters, self.n)),
+            self.fixed(max(part, order, assigned)),
+        )
+
+    def largest_cluster(self, n_clusters: int) -> float:
+        """Return the likely rows of the largest of some clusters.
+
+        Twice the mean among 8, three times among 64, four times among 512.
+        """
+        return min(self.n, (1 + math.log2(n_clusters) / 3) * self.n / n_clusters)
+
+    def level(self, n_clusters: int, *, bottom: bool) -> Need:
+        """Return the need of a level's largest task: of a block, or of the commit."""
+        likely = self.largest_cluster(n_clusters)
+        most = min(self.n, largest_block(self.settings, self.n, n_clusters))
+        # Where it starts: alpha, what blocks cost, and which variables they hold.
+        block = self.solving(likely, max(most, likely), 0 if bottom else 6 * VECTOR * self.n)
+        vectors = (1 if bottom else 4) + int(self.settings.fit_intercept)
+        together = min(self.support, ESTIMATE_SUPPORT_ROWS) * self.row * 1.5
+        commit = vectors * VECTOR * self.n + 4 * VECTOR * self.support + together
+        return largest(block, self.fixed(commit + 2 * self.n))
+
+    def checking(self, count: float) -> Need:
+        """Return the need of f from scratch for `count` rows, or of its commit."""
+        mine = 2 * min(self.chunk, count * self.row)
+        return self.fixed(2 * self.support * self.row + mine + 8 * VECTOR * self.n)
+
+    def round(self, count: float) -> Need:
+        """Return the need of a round over `count` rows in blocks of violators and others."""
+        cap = self.settings.block_cap
+        rows = min(cap, VIOLATING * self.support)
+        look = self.checking(self.n)
+        # A share of the products, and the moved rows with their steps and where they lie.
+        share = VECTOR * min(self.settings.chunk_rows, count)
+        moved = 4 * VECTOR * min(self.n, MOST_BLOCKS * cap)
+        most = min(MOST_BLOCKS, 1 + 2 * math.ceil(self.n / cap))
+        usual = look.n_bytes + share * self.round_blocks(count) + 4 * VECTOR * self.support
+        product = Need(int(usual), int(look.most + share * most + moved))
+        return largest(self.solving(rows, min(cap, self.n)), product)
+
+    def round_blocks(self, count: float) -> int:
+        """Return the likely number of blocks of a round over `count` rows."""
+        active = min(self.support, count)
+        return min(MOST_BLOCKS, max(1, round(active / self.settings.block_cap)))
+
+    def product_bytes(self, count: float) -> float:
+        """Return the bytes of the products of a round, which are deleted when it is committed."""
+        return VECTOR * count * self.round_blocks(count)
+
+    def reading_seconds(self) -> float:
+        """Return the time of a core for reading all rows once."""
+        return self.shape.n_bytes / READ_PER_SECOND
+
+    def arranging_loads(self) -> tuple[Load, Load, Load]:
+        """Return the work of arranging: rows are sampled, assigned, read to be written."""
+        read, shuffled = self.reading_seconds(), self.shuffled_bytes()
+        assigning = read + LABEL_SECONDS * self.shape.n_rows
+        return (
+            Load("cluster", core_seconds=read),
+            Load("assign", core_seconds=assigning, written_bytes=shuffled),
+            Load("part", core_seconds=read, written_bytes=self.arranged_bytes()),
+        )
+
+    def level_loads(self, n_clusters: int, *, bottom: bool) -> tuple[Load, ...]:
+        """Return the work of a level: rows are assigned, blocks solved, what they hold estimated.
+
+        A block costs the square of its rows.
+        """
+        likely, mean = self.largest_cluster(n_clusters), self.n / n_clusters
+        others = (self.n - likely) ** 2 / max(1, n_clusters - 1)
+        read, half = self.reading_seconds(), self.level_bytes() / 2
+        # Above the cap only the columns of what moves are computed.
+        share = 1.1 if mean <= self.settings.block_cap else 0.5
+        solve = Load(
+            "solve",
+            kernel_values=share * self.n * mean,
+            core_seconds=(2 if bottom else 1) * read + BLOCK_SECONDS * n_clusters,
+            written_bytes=half,
+            largest=likely**2 / (likely**2 + others),
+        )
+        estimates = NEAR_PAIRS * ESTIMATE_ROWS * self.support
+        commit = Load(COMMIT, kernel_values=estimates, written_bytes=half, threaded=True)
+        return (solve, commit) if bottom else (Load("assign", core_seconds=read), solve, commit)
+
+    def level_bytes(self) -> float:
+        """Return the bytes that a level writes: alpha twice, the early model."""
+        vectors = 2 * (2 if self.settings.fit_intercept else 1)
+        return vectors * VECTOR * self.n + self.support * (self.row + VECTOR)
+
+    def arranged_bytes(self) -> float:
+        """Return the bytes that arranging writes: rows in block order, and which they are."""
+        return self.n * (self.row + VECTOR + 6) + 2 * VECTOR * self.shape.n_rows
+
+    def shuffled_bytes(self) -> float:
+        """Return the bytes of the rows sorted by block, which are deleted when these are arranged.
+
+        With their codes and, since they may have some, weights.
+        """
+        if self.parts == 1:
+            return 0.0
+        return self.shape.n_bytes + 1.5 * VECTOR * self.shape.n_rows
+
+    def point_bytes(self) -> float:
+        """Return the bytes that a conquer round writes."""
+        return 5 * VECTOR * self.n

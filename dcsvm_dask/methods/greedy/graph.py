@@ -1,0 +1,266 @@
+"""The graph and plan of SpSVM: a basis that grows in rounds, weights by Newton's method."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.graph import (
+    COMMIT,
+    Graph,
+    Keep,
+    Layer,
+    Outcome,
+    Stage,
+    Stages,
+    many,
+    single,
+)
+from dcsvm_dask.methods.greedy import basis as steps
+from dcsvm_dask.methods.greedy import weights as greedy_weights
+from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.methods.stages import merge_stage, scored
+from dcsvm_dask.solvers.greedy.candidates import STOCK
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import StageId
+
+MODEL = StageId.about("model", "greedy")
+# Basis vectors of the first round, at most; each round after it has twice as many.
+FIRST = 128
+# Newton decrement relative to the objective that ends a round, and the last one; steps of each.
+NEAR, EXACT, MOST_STEPS = 1e-3, 1e-9, 50
+# Kernel columns of a task, and values of a tile of rows.
+PART_BYTES, TILE_VALUES = 64 << 20, 1 << 21
+
+
+@dataclass(frozen=True)
+class Greedy(Options):
+    """The basis, and how it is chosen."""
+
+    basis: int = option(500, "basis vectors, at most")
+    pool: int = option(59, "candidates at a time, drawn at random")
+    least: float = option(1e-4, "share of the objective that a basis vector has to bring")
+
+    def __post_init__(self) -> None:
+        whole(self, "basis", 1)
+        whole(self, "pool", 1)
+        fits = is_a(self.least, numbers.Real) and is_finite(self.least) and self.least >= 0.0
+        check(fits, "least", self.least, "a number from 0")
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to."""
+        return True
+
+    def check_kernel(self, name: str) -> None:
+        """Refuse a kernel that is not positive semi-definite."""
+        check(name != "sigmoid", "kernel", name, "positive semi-definite here")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the basis grows, and how rows are shared."""
+
+    sizes: tuple[int, ...]
+    """Basis vectors after each round."""
+    parts: int
+    """Shares of the rows."""
+    tile: int
+    """Rows that a share works on at a time."""
+
+    @classmethod
+    def of(cls, settings: Settings, shape: Shape) -> Layout:
+        """Return the layout of a run."""
+        n = shape.n_variables
+        sizes = [min(Greedy(**settings.options).basis, n)]
+        while sizes[0] > FIRST:
+            sizes.insert(0, math.ceil(sizes[0] / 2))
+        # A share's sums are of the square of the basis: it has several times as many rows.
+        rows = max(PART_BYTES // (4 * sizes[-1]), 8 * sizes[-1])
+        tile = min(max(TILE_VALUES // sizes[-1], 512), 8192)
+        return cls(tuple(sizes), math.ceil(n / rows), tile)
+
+
+def greedy(settings: Settings, goals: Goals, shape: Shape) -> Stages:
+    """Yield rounds until the basis is large enough, or no candidate brings enough.
+
+    The weights of every round but the last are only a start for those of the next.
+    """
+    del goals
+    layout = Layout.of(settings, shape)
+    before, rounds = [merge_stage()], list[str]()
+    stage: str | None = None
+    optimal = False
+    for number, size in enumerate(layout.sizes):
+        grown = grow_stage(settings, layout, number, stage, rounds)
+        record = (yield [*before, grown])[grown.name]
+        before, rounds = [], [*rounds, grown.name]
+        last = record["ended"] or size == layout.sizes[-1]
+        precision = EXACT if last else NEAR
+        stage, optimal = yield from fit(layout, grown.name, record, rounds, precision)
+        if last:
+            break
+    assert stage is not None
+    yield scored(model_stage(stage, optimal), shape)
+    return Outcome(MODEL, optimal)
+
+
+def fit(
+    layout: Layout, stage: str, record: Record, rounds: list[str], precision: float
+) -> Generator[Graph, dict[str, Record], tuple[str, bool]]:
+    """Yield Newton steps over all rows until the weights are optimal; return where that was."""
+    number = len(rounds) - 1
+    for step in range(MOST_STEPS):
+        if is_optimal(record, precision):
+            return stage, True
+        after = fit_stage(layout, number, step, stage, rounds)
+        record = (yield [after])[after.name]
+        stage = after.name
+    return stage, is_optimal(record, precision)
+
+
+def is_optimal(record: Record, precision: float) -> bool:
+    """Return whether a commit says that the weights are optimal."""
+    decrement = record["decrement"]
+    return decrement is not None and decrement <= precision * record["objective"]
+
+
+def grow_stage(
+    settings: Settings, layout: Layout, number: int, previous: str | None, rounds: list[str]
+) -> Stage:
+    """Return the stage in which the basis grows.
+
+    Parameters
+    ----------
+    previous : str or None
+        Where the round before ended.
+    rounds : list of str
+        The rounds before.
+    """
+    name, options = StageId.numbered("grow", number, digits=2), Greedy(**settings.options)
+    choose = single(
+        "choose",
+        steps.choose_basis,
+        keep=Keep.STAGE,
+        previous=previous,
+        number=number,
+        size=layout.sizes[number],
+        pool=options.pool,
+        least=options.least,
+    )
+    columns = many(
+        steps.COLUMNS,
+        steps.make_columns,
+        layout.parts,
+        "part",
+        keep=Keep.RUN,
+        stage=name,
+        parts=layout.parts,
+        tile=layout.tile,
+    )
+    evaluate = evaluation(layout, name, [name, "choose"], previous, [*rounds, name])
+    return Stage(name, (choose, columns, *evaluate), "grow", supersedes=previous)
+
+
+def fit_stage(layout: Layout, number: int, step: int, previous: str, rounds: list[str]) -> Stage:
+    """Return the stage of one Newton step over all rows."""
+    name = f"fit-{number:02d}-{step:02d}"
+    layers = evaluation(layout, name, [previous, COMMIT], previous, rounds)
+    return Stage(name, layers, "fit", supersedes=previous)
+
+
+def evaluation(
+    layout: Layout, stage: str, source: list[str], previous: str | None, rounds: list[str]
+) -> tuple[Layer, ...]:
+    """Return the layers that try a step: sums over shares, and what follows from them."""
+    sums = many(
+        greedy_weights.SUMS,
+        greedy_weights.sum_share,
+        layout.parts,
+        "part",
+        source=source,
+        previous=previous,
+        rounds=rounds,
+        parts=layout.parts,
+        tile=layout.tile,
+    )
+    commit = single(
+        COMMIT,
+        greedy_weights.take_step,
+        stage=stage,
+        source=source,
+        previous=previous,
+        parts=layout.parts,
+    )
+    return sums, commit
+
+
+def model_stage(source: str, solved: bool) -> Stage:
+    """Return the stage that writes the model."""
+    layers = (single(COMMIT, steps.commit_greedy, source=source, solved=solved),)
+    return Stage(MODEL, layers, "greedy", supersedes=source)
+
+
+# Steps that are typical of a round and of the last one, after that to the sample's weights; where
+# the sample is all rows there is hardly any.
+STEPS, LAST_STEPS = 2, 7
+# Of a core: in a choice, for a score of a candidate at a row, and for a basis vector at a row.
+SCORE_SECONDS, SEARCH_SECONDS = 1e-9, 1e-7
+# Of a core: for a product of two columns at a row; for a value of a column, to make it in float64
+# beside what a kernel value takes otherwise, and in every Newton step.
+PRODUCT_SECONDS, EXACT_SECONDS, COLUMN_SECONDS = 5e-11, 9e-9, 5e-9
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take."""
+    del goals
+    settings, n = sizes.settings, sizes.n
+    layout, pool = Layout.of(settings, sizes.shape), Greedy(**settings.options).pool
+    sample = min(n, steps.SAMPLE_ROWS)
+    few, many = (0, 1) if sample == n else (STEPS, LAST_STEPS)
+    relief, plans = "lower -P basis", [merging_plan(sizes)]
+    before, rounds, known = None, list[str](), 0
+    for number, size in enumerate(layout.sizes):
+        grown, new = grow_stage(settings, layout, number, before, rounds), size - known
+        rounds = [*rounds, grown.name]
+        matrices = 48.0 * size**2 + 10.0 * n
+        choosing = sample * (4.0 * (size + pool + STOCK + 1) + 3.0 * sizes.row + 150.0)
+        choosing += 16.0 * STOCK * min(sample, steps.CHUNK_ROWS)  # columns while they are made
+        summing = layout.tile * 24.0 * size + 32.0 * size**2
+        making = layout.tile * (16.0 * new + 2.0 * sizes.row) + new * sizes.row
+        need = largest(*map(sizes.fixed, (choosing + matrices, summing, making)))
+        candidates = pool + 0.5 * pool * new
+        passing = n * size * COLUMN_SECONDS
+        busy = sample * new * (pool * SCORE_SECONDS + SEARCH_SECONDS)
+        busy += (n + sample) * new * size * PRODUCT_SECONDS + n * new * EXACT_SECONDS
+        values = float(n) * new + sample * (candidates + known)
+        written = 4.0 * n * new + 8.0 * layout.parts * size**2
+        busy += passing
+        plans.append(StagePlan(grown, need, values, written, core_seconds=busy, relief=relief))
+        before = grown.name
+        for step in range(many if size == layout.sizes[-1] else few):
+            stepped = fit_stage(layout, number, step, before, rounds)
+            before = stepped.name
+            held, summed = sizes.fixed(max(matrices, summing)), 8.0 * layout.parts * size**2
+            plans.append(StagePlan(stepped, held, 0.0, summed, core_seconds=passing, relief=relief))
+        known = size
+    assert before is not None
+    model = sizes.fixed(2.0 * known * sizes.row)
+    plans.append(StagePlan(model_stage(before, True), model, 0.0, known * (sizes.row + 8.0)))
+    return plans
+
+
+METHOD = Method(
+    "greedy",
+    "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared hinge",
+    greedy,
+    lay_out,
+    Greedy,
+)

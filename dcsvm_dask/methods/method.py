@@ -1,0 +1,177 @@
+"""What a method of training is: one object that says all that others ask of it.
+
+Its options are parameters of its own; goals and shape are what it is told of a run.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.methods.graph import Stages
+from dcsvm_dask.methods.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """What may change between resumes: how far the run goes."""
+
+    tol: float
+    """Violation of the exact model."""
+    stop_at: int
+    """The level at which the run ends; 0 goes on to the exact model."""
+    max_rounds: int
+    """Most conquer rounds."""
+    committee: bool = False
+    """Whether levels are calibrated for committee prediction."""
+    early: bool = False
+    """Whether there is to be an early model in any regime: this process may not reach the end."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the run's folder keeps of them."""
+        return {key: value for key, value in asdict(self).items() if key != "early"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a graph needs to know of the data."""
+
+    n_rows: int
+    n_variables: int
+    """Rows after those equal in x and y were merged."""
+    n_bytes: int
+    """Size of the rows in memory."""
+    holdout: bool = False
+    """Whether every model is scored on held-out rows."""
+    class_rows: tuple[int, ...] = ()
+    """Rows of each class, where there are more than two."""
+
+    @classmethod
+    def of(cls, value: dict[str, Any]) -> Shape:
+        """Return the shape that a run's header holds."""
+        return cls(**{**value, "class_rows": tuple(value.get("class_rows", ()))})
+
+
+def option(default: Any, about: str) -> Any:
+    """Return a dataclass field for a parameter that has a default and is said in a few words."""
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True)
+class Options:
+    """Base class: frozen dataclasses of JSON values that check themselves."""
+
+    @property
+    def least_rows(self) -> int:
+        """Distinct rows that there have to be."""
+        return 1
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to.
+
+        Or by a rule of its own: what is exact here has a violation that was measured.
+        """
+        return False
+
+    @property
+    def refines(self) -> bool:
+        """Whether a run can go on from its answer to that of another tolerance."""
+        return not self.approximates
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the method trains on rows that have weights."""
+        return True
+
+    def check_kernel(self, name: str) -> None:
+        """Refuse a kernel that the method is not made for; by default none.
+
+        Raises
+        ------
+        InputError
+        """
+
+    def check_bias(self, fit_intercept: bool) -> None:
+        """Refuse a problem with or without a bias; by default neither.
+
+        Raises
+        ------
+        InputError
+        """
+
+    def check_installed(self) -> None:
+        """Refuse to begin where something is missing that the method needs; by default nothing.
+
+        Raises
+        ------
+        InputError
+        """
+
+    def lighter(self) -> Iterator[Self]:
+        """Yield these parameters, then others by which the same method takes ever less memory."""
+        yield self
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters as JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class NoOptions(Options):
+    """Those of a method that has none."""
+
+
+def whole(options: Options, name: str, least: int) -> None:
+    """Refuse an option that is no whole number from `least` on."""
+    value = getattr(options, name)
+    check(is_a(value, numbers.Integral), name, value, "a whole number")
+    check(value >= least, name, value, f"at least {least}")
+
+
+if TYPE_CHECKING:  # they know methods
+    from dcsvm_dask.methods.forecast import Forecast
+    from dcsvm_dask.methods.stage_plan import StagePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of training.
+
+    Parameters
+    ----------
+    name : str
+        What `method` is set to.
+    about : str
+        What it is, in a line.
+    run : callable
+        Begins the generator of its graphs.
+    plan : callable
+        Returns its stages before they run, with what each takes.
+    options : type of Options
+        The parameters that it has beside those of every method.
+    has_levels : bool
+        Whether it trains levels of clusters before the exact model.
+    sets_levels : bool
+        Whether levels, their number and where to stop are parameters of it.
+    many_classes : bool
+        Whether it trains on more than two classes.
+    whole_problem : bool
+        Whether its objective is that of the dual problem of all rows, which methods share.
+    compiles : tuple of str
+        What is compiled for it beside what all need: parameters of `warm_up`.
+    """
+
+    name: str
+    about: str
+    run: Callable[[Settings, Goals, Shape], Stages]
+    plan: Callable[[Forecast, Goals], list[StagePlan]]
+    options: type[Options] = NoOptions
+    has_levels: bool = False
+    sets_levels: bool = False
+    many_classes: bool = False
+    whole_problem: bool = False
+    compiles: tuple[str, ...] = ()

@@ -1,0 +1,90 @@
+"""Machines that one task trains by itself: rows one by one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
+from dcsvm_dask.methods.problem import read_problem, shared_out
+from dcsvm_dask.methods.progress import tell_of_advance
+from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.solvers import solve_online
+from dcsvm_dask.solvers.online.slots import SOLVING
+from dcsvm_dask.storage.model import write_model
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+# What the bar of a run says: where the passes end, whose work grows as the expansion does.
+PASSES, GROWS = 0.7, 1.8
+
+
+def room(settings: Settings) -> int:
+    """Return the bytes of LaSVM's kernel rows: those of a working set of the only task."""
+    return int(SOLVING * settings.set_cap**2)
+
+
+def learn_online(
+    run: RunFolder, attempt: Attempt, *, passes: int, samples: int, tol: float
+) -> Record:
+    """Train by LaSVM."""
+    problem = read_problem(run)
+    settings = problem.settings
+    advanced = tell_of_advance()
+    start, reached, sets = 0.0, 0.0, 0
+
+    def tell(looked: int, about: Record) -> None:
+        nonlocal start, reached, sets
+        if "violation" in about:
+            left, sets = about["violation"], sets + 1
+            start = max(start, left)
+            reached = max(reached, PASSES + (1.0 - PASSES) * fallen(start, left, tol))
+            advanced(sets, 0, "working sets", about, reached)
+        else:
+            share = (looked / about["rows"]) ** (GROWS if passes == 1 else 1.0)
+            reached = max(reached, PASSES * share)
+            advanced(looked, about["rows"], "rows", about, reached)
+
+    found = solve_online(
+        settings.kernel,
+        problem.X.read(0, problem.n),
+        problem.y,
+        problem.C,
+        equality=settings.fit_intercept,
+        tol=tol,
+        passes=passes,
+        samples=samples,
+        cache_bytes=room(settings),
+        threads=threads(),
+        seed=settings.seed,
+        solved=tell,
+    )
+    support = np.flatnonzero(found.alpha)
+    attempt.write("alpha", shared_out(run, problem, found.alpha)[None, :])
+    model = write_model(
+        attempt,
+        rows_in_chunks(problem, support),
+        problem.labels(support) * found.alpha[support],
+        np.array([0, len(support)], dtype=np.int64),
+        np.array([found.bias]),
+        n_features=problem.X.n_features,
+        sparse=problem.X.is_sparse,
+    )
+    return {
+        "objective": found.objective,
+        "bias": found.bias,
+        "support": len(support),
+        "bounded": int(np.count_nonzero(found.alpha >= problem.C)),
+        # The problem of the expansion: which rows that is, so many passes say.
+        "solved": bool(found.violation <= tol),
+        "iterations": found.n_iter,
+        "kernel_values": found.kernel_values,
+        **model,
+    }
+
+
+def fallen(start: float, left: float, tol: float) -> float:
+    """Return how far a violation has come to a tolerance, in [0, 1]; it falls geometrically."""
+    return math.log(start / max(left, tol)) / math.log(start / tol) if start > tol else 1.0

@@ -1,0 +1,202 @@
+"""Clustering a level: choose the rule on a sample, assign every row, list the blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.clustering import Partition, choose_partition, partition_quality
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.methods.block_table import BlockTable
+from dcsvm_dask.methods.problem import (
+    ARRANGE,
+    Variables,
+    data_of,
+    data_rows,
+    is_of_classes,
+    read_variables,
+    settings_of,
+)
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.sizes import share
+from dcsvm_dask.storage.model import read_partition, write_rule
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+SAMPLE_ROWS_PER_CENTRE = 20
+MEASURED_ROWS = 2048
+# A block at its cap has about so many of the rows that tell the sizes of the blocks.
+BALANCE_ROWS_PER_BLOCK = 16
+# A cluster this many times the level's mean is split, so that one block does not hold a level up.
+IMBALANCE = 3
+# Of more blocks a record does not list the sizes.
+MOST_LISTED = 4096
+
+
+def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
+    """Choose the bottom partition on a sample of all rows of the data set."""
+    settings, data = settings_of(run), data_of(run)
+    cap = largest_block(settings, data.n_distinct, n_clusters)
+    size = balance_size(data.n_distinct, cap)
+    sample = drawn_rows(settings, data.n_rows, sample_size(settings, n_clusters))
+    more = drawn_rows(settings, data.n_rows, size, stream=7000)
+    # At once: each of them lies in nearly all chunks.
+    both = data_rows(run).take(np.concatenate([sample, more]))
+    X, others = both[: len(sample)], both[len(sample) :] if size else None
+    return _choose(settings, attempt, X, others, data.n_distinct, n_clusters, cap, 0)
+
+
+def cluster_support(
+    run: RunFolder, attempt: Attempt, *, level: int, n_clusters: int, below: str
+) -> Record:
+    """Choose a level's partition on a sample of the support vectors of the level below."""
+    settings, problem = settings_of(run), read_variables(run)
+    node = run.node(below, "commit")
+    if is_of_classes(run):
+        support = np.sort(node.read("support"))
+    else:
+        support = np.flatnonzero(node.read("alpha")[0] > 0)
+    if not len(support):
+        support = np.arange(problem.n)
+    rng = np.random.default_rng([settings.seed, level])
+    size = min(len(support), sample_size(settings, n_clusters))
+    sample = np.sort(rng.choice(support, size=size, replace=False))
+    cap = largest_block(settings, problem.n, n_clusters)
+    balance = balance_size(problem.n, cap)
+    others = None
+    if balance:
+        others = problem.take(np.sort(rng.choice(problem.n, size=balance, replace=False)))
+    return _choose(
+        settings, attempt, problem.take(sample), others, problem.n, n_clusters, cap, level
+    )
+
+
+def assign_data(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
+    """Assign a share of the data set's rows to the bottom partition's blocks."""
+    rows = data_rows(run)
+    return _assign(attempt, read_rule(run, ARRANGE), rows.read(*share(rows.n_rows, part, parts)))
+
+
+def assign_problem(
+    run: RunFolder, attempt: Attempt, *, stage: str, part: int, parts: int
+) -> Record:
+    """Assign a share of the variables to a level's blocks."""
+    problem = read_variables(run)
+    return _assign(attempt, read_rule(run, stage), problem.X.read(*share(problem.n, part, parts)))
+
+
+def order_blocks(run: RunFolder, attempt: Attempt, *, stage: str, parts: int) -> Record:
+    """List the variables of each block of a level."""
+    labels = read_labels(run, stage, parts)
+    index, offsets, kept = group_by_label(labels)
+    attempt.write("index", index)
+    attempt.write("offsets", offsets)
+    attempt.write("block_label", kept)
+    return block_record(offsets)
+
+
+def read_rule(run: RunFolder, stage: str) -> Partition:
+    """Return the rule that a stage's cluster node chose."""
+    node = run.node(stage, "cluster")
+    return read_partition(node, "rule", node.record["rule"])
+
+
+def read_labels(run: RunFolder, stage: str, parts: int) -> NDArray[np.int32]:
+    """Return the labels that a stage's assign nodes wrote, in the order of the rows."""
+    nodes = [run.node(stage, f"assign-{i:04d}") for i in range(parts)]
+    labels = np.empty(sum(node.record["rows"] for node in nodes), dtype=np.int32)
+    done = 0
+    for node in nodes:
+        labels[done : done + node.record["rows"]] = node.read("labels")
+        done += node.record["rows"]
+    return labels
+
+
+def group_by_label(
+    labels: NDArray[np.int32],
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows grouped by label, ascending in each, the groups' offsets and their labels."""
+    n = len(labels)
+    # Columns of a row each, by rows: a sort by counting, in memory of a few bytes a row.
+    each = np.arange(n + 1, dtype=np.int32 if n < np.iinfo(np.int32).max else np.int64)
+    one_each = sparse.csc_array((np.ones(n, dtype=np.bool_), labels, each))
+    grouped = one_each.tocsr()
+    counts = np.diff(grouped.indptr)
+    label = np.flatnonzero(counts)
+    offsets = np.concatenate([[0], np.cumsum(counts[label], dtype=np.int64)])
+    return grouped.indices, offsets, label
+
+
+def block_record(offsets: NDArray[np.int64]) -> Record:
+    """Return the sizes of the blocks in numbers for a record."""
+    sizes = np.diff(offsets)
+    return {
+        "blocks": len(sizes),
+        "largest_block": int(sizes.max()),
+        "smallest_block": int(sizes.min()),
+        "block_rows": sizes.tolist() if len(sizes) <= MOST_LISTED else [],
+    }
+
+
+def mass_record(problem: Variables, table: BlockTable) -> Record:
+    """Estimate D(pi) of a level on a seeded sample of the variables."""
+    rng = np.random.default_rng([problem.settings.seed, 1000])
+    sample = np.sort(rng.choice(problem.n, size=min(problem.n, MEASURED_ROWS), replace=False))
+    mass = partition_quality(
+        problem.settings.kernel, problem.take(sample), table.blocks_of(sample), n_rows=problem.n
+    )
+    return {"D": mass.between, "D_error": mass.between_error, "D_share": mass.share}
+
+
+def sample_size(settings: Settings, n_clusters: int) -> int:
+    """Return how many rows a partition is chosen on."""
+    # Candidates are measured on rows that they were not clustered on.
+    return max(settings.n_samples_clustering, SAMPLE_ROWS_PER_CENTRE * n_clusters) + MEASURED_ROWS
+
+
+def largest_block(settings: Settings, n_rows: int, n_clusters: int) -> int:
+    """Return the most rows that a cluster of a level may have."""
+    return max(min(settings.block_cap, n_rows), IMBALANCE * n_rows // n_clusters)
+
+
+def balance_size(n_rows: int, cap: int) -> int:
+    """Return how many rows tell the sizes of the blocks; 0: those that measure mass are enough."""
+    size = min(n_rows, BALANCE_ROWS_PER_BLOCK * (n_rows // cap))
+    return size if size > MEASURED_ROWS else 0
+
+
+def drawn_rows(settings: Settings, n_rows: int, size: int, stream: int = 0) -> NDArray[np.int64]:
+    """Return the numbers of some rows drawn at random, ascending."""
+    rng = np.random.default_rng([settings.seed, stream])
+    return np.sort(rng.choice(n_rows, size=min(n_rows, size), replace=False))
+
+
+def _choose(
+    settings: Settings,
+    attempt: Attempt,
+    sample: Rows,
+    X_balance: Rows | None,
+    n_rows: int,
+    n_clusters: int,
+    cap: int,
+    level: int,
+) -> Record:
+    partition, choice = choose_partition(
+        settings.kernel,
+        sample,
+        n_clusters=n_clusters,
+        n_rows=n_rows,
+        cap=cap,
+        seed=settings.seed * 1009 + level,
+        X_balance=X_balance,
+    )
+    rule = write_rule(attempt.place / "rule", partition)
+    return {"rule": rule, "choice": choice, "cap": cap}
+
+
+def _assign(attempt: Attempt, rule: Partition, X: Rows) -> Record:
+    attempt.write("labels", rule.assign(X))
+    return {"rows": int(X.shape[0])}

@@ -1,0 +1,196 @@
+"""The first look at a data set: how local the kernel is there, and what the plan rests on.
+
+What is measured of the worker (time of a kernel value, memory) is for the plan alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from dcsvm_dask.clustering import choose_partition
+from dcsvm_dask.kernels import Rows, kernel_matrix, kernel_product
+from dcsvm_dask.methods.partition import drawn_rows, sample_size
+from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
+from dcsvm_dask.methods.regime import is_smooth, share_between
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.solvers import bias, machines_of, solve_machines, solve_smo
+from dcsvm_dask.solvers.online.slots import BATCH, OnlineExpansion
+from dcsvm_dask.solvers.subsets import SUBSET_TOL
+from dcsvm_dask.solvers.working_sets import FORESEEN
+from dcsvm_dask.storage.dataset_sample import Data
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.rows.read import RowReader
+from dcsvm_dask.storage.rows.selected import SelectedRows
+from dcsvm_dask.storage.run import RunFolder
+
+TIMED_ROWS = 1024
+TIMES = 5
+SOLVING = 2.0
+"""A kernel value with the steps that the solver takes on it, over one of a product."""
+SUBSET_ROWS = 1500
+LEARNED_ROWS = 4096
+FLATTER = 0.05
+"""What the power by which an expansion grows is less than that between a sample and its half."""
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process takes now."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def time_of_value(settings: Settings, X: Rows) -> float:
+    """Return the seconds of a core for one kernel value of a sample's rows, while solving."""
+    rows = X[:TIMED_ROWS]
+    coef = np.ones(rows.shape[0])
+    took = []
+    for _ in range(TIMES):
+        begin = time.perf_counter()
+        kernel_product(settings.kernel, rows, rows, coef)
+        took.append(time.perf_counter() - begin)
+    return SOLVING * float(np.median(took)) / int(rows.shape[0]) ** 2
+
+
+def kept_share(settings: Settings, X: Rows, y: NDArray[np.float64], n_variables: int) -> float:
+    """Estimate which share of all rows LaSVM keeps, by how its expansion grows over a few.
+
+    It grows as a power of the rows that were looked at, which becomes smaller slowly.
+    """
+    m = int(X.shape[0])
+    C = np.full(m, settings.C)
+    some = OnlineExpansion(
+        settings.kernel,
+        X,
+        y,
+        C,
+        np.zeros(m),
+        equality=settings.fit_intercept,
+        tol=settings.level_tol,
+        cache_bytes=8 * m**2,
+    )
+    kept = []
+    for part in np.array_split(np.arange(m), 2):
+        for at in range(0, len(part), BATCH):
+            some.learn(part[at : at + BATCH], 1)
+        kept.append(max(1, len(some.live)))
+    power = math.log2(kept[-1] / kept[0]) - FLATTER
+    more = max(n_variables, m) / m
+    return float(kept[-1] / m * more ** (min(max(power, 0.4), 1.0) - 1.0))
+
+
+def working_set_share(
+    settings: Settings, X: Rows, y: NDArray[np.float64], n_variables: int
+) -> float:
+    """Estimate which share of all rows the first working set holds, by the machine of a few."""
+    m = min(SUBSET_ROWS, X.shape[0] // 2)
+    if m < 2:
+        return 1.0
+    C = np.full(m, settings.C * n_variables / m)
+    K = kernel_matrix(settings.kernel, X[:m])
+    found = solve_smo(K, y[:m], C, equality=settings.fit_intercept, tol=SUBSET_TOL)
+    offset = 0.0
+    if settings.fit_intercept:
+        offset = bias(found.gradient, found.alpha, y[:m], C)
+    f, _ = kernel_product(settings.kernel, X[m:], X[:m], y[:m] * found.alpha)
+    return float(np.mean(1.0 - y[m:] * (f + offset) >= -FORESEEN))
+
+
+PROBE_CLUSTERS = 16
+# Rows on which machines of many classes are tried, and how exactly.
+CLASS_ROWS, CLASS_TOL = 2000, 0.1
+
+
+def probe_kernel(run: RunFolder, attempt: Attempt, *, learning: bool = False) -> Record:
+    """Estimate how much of the kernel's mass lies between a few clusters of all rows.
+
+    A kernel is as local as that is little; between many clusters there is always much. The record
+    also says what the plan is to know of this worker and of these rows.
+
+    Parameters
+    ----------
+    learning : bool
+        Whether the method learns row by row: then the record says how many rows it is going to
+        keep instead.
+    """
+    del attempt
+    settings, data = settings_of(run), data_of(run)
+    return probe_rows(settings, data, data_rows(run), learning=learning)
+
+
+def probe_rows(
+    settings: Settings, data: Data, rows: RowReader | SelectedRows, *, learning: bool = False
+) -> Record:
+    """Return what a sample of a data set's rows tells; see `probe_kernel`."""
+    process_bytes = resident_bytes()  # before it keeps rows
+    if learning:
+        return _learning(settings, data, rows, process_bytes)
+    sample = drawn_rows(settings, rows.n_rows, sample_size(settings, PROBE_CLUSTERS))
+    X = rows.take(sample)
+    seconds = time_of_value(settings, X)
+    _, choice = choose_partition(
+        settings.kernel,
+        X,
+        n_clusters=min(PROBE_CLUSTERS, data.n_distinct),
+        n_rows=data.n_distinct,
+        cap=data.n_distinct,
+        seed=settings.seed,
+        more_starts=0,  # of how little mass there is between them, nothing depends
+    )
+    between = share_between(choice)
+    smooth, share = is_smooth(between), 1.0
+    if smooth:
+        y = np.where(data.take_codes(sample) == 1, 1.0, -1.0)
+        drawn = np.random.default_rng(settings.seed).permutation(len(sample))
+        share = working_set_share(settings, X[drawn], y[drawn], data.n_distinct)
+        sets = share * data.n_distinct / settings.set_cap if settings.clusters else 1.0
+        smooth = is_smooth(between, sets)
+    of_classes = {}
+    if len(data.counts) > 2 and not smooth:
+        of_classes["support_share"] = _support_share(settings, data, rows)
+    return {
+        "probed_between": between,
+        "smooth": smooth,
+        "set_share": share if smooth else 1.0,
+        **of_classes,
+        "value_seconds": seconds,
+        "process_bytes": process_bytes,
+    }
+
+
+def _support_share(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> float:
+    """Return which share of some rows are support vectors of any machine of many classes."""
+    sample = drawn_rows(settings, rows.n_rows, CLASS_ROWS)
+    codes = data.take_codes(sample)
+    solved = solve_machines(
+        settings.kernel,
+        rows.take(sample),
+        codes,
+        settings.bound_of(codes),
+        machines_of(len(data.counts), settings.multiclass),
+        equality=settings.fit_intercept,
+        tol=CLASS_TOL,
+    )
+    support = np.zeros(len(sample), dtype=np.bool_)
+    for machine in solved:
+        support[machine.rows[machine.coef != 0.0]] = True
+    return float(support.mean())
+
+
+def _learning(
+    settings: Settings, data: Data, rows: RowReader | SelectedRows, process_bytes: int
+) -> Record:
+    """Return how many rows LaSVM keeps of some, and is likely to keep of all."""
+    sample = drawn_rows(settings, rows.n_rows, min(LEARNED_ROWS, rows.n_rows))
+    sample = np.random.default_rng(settings.seed).permutation(sample)
+    X = rows.take(sample)
+    y = np.where(data.take_codes(sample) == 1, 1.0, -1.0)
+    return {
+        "probed_rows": len(sample),
+        "kept_share": kept_share(settings, X, y, data.n_distinct),
+        "value_seconds": time_of_value(settings, X),
+        "process_bytes": process_bytes,
+    }

@@ -1,0 +1,1 @@
+"""scikit-learn's SVC (LIBSVM) and LinearSVC (LIBLINEAR), to compare with."""

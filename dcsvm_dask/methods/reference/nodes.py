@@ -1,0 +1,164 @@
+"""Machines that scikit-learn trains: SVC, which is LIBSVM, and LinearSVC, which is LIBLINEAR.
+
+The classes come from where scikit-learn defines them: scikit-learn-intelex puts its own into
+``sklearn.svm`` when it patches a process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_product
+from dcsvm_dask.methods.conquer.finish import write_machine
+from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.svc import require_sklearn
+from dcsvm_dask.solvers import objective
+from dcsvm_dask.storage.model import write_whole
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+Vector = NDArray[np.float64]
+_INDEX_MAX = np.iinfo(np.int32).max
+
+
+def solve_libsvm(
+    run: RunFolder, attempt: Attempt, *, cache: float, shrinking: bool, tol: float
+) -> Record:
+    """Train by LIBSVM; the objective is that of its alphas, by kernel values in float64."""
+    require_sklearn("method: libsvm")
+    from sklearn.svm._classes import SVC
+
+    problem = read_problem(run)
+    kernel = problem.settings.kernel
+    svc = SVC(
+        C=problem.settings.C,
+        kernel=kernel.name,
+        degree=kernel.degree,
+        gamma=kernel.gamma,
+        coef0=kernel.coef0,
+        tol=tol,
+        cache_size=cache,
+        shrinking=shrinking,
+    )
+    seconds = _fit(svc, problem)
+    dual = svc.dual_coef_.toarray() if sparse.issparse(svc.dual_coef_) else svc.dual_coef_
+    alpha = np.zeros(problem.n)
+    alpha[svc.support_] = np.abs(dual[0])
+    bias = float(svc.intercept_[0])
+    value, computed = _objective(problem, alpha)
+    return {
+        "objective": value,
+        "bias": bias,
+        "support": int(np.count_nonzero(alpha)),
+        "bounded": int(np.count_nonzero(alpha >= problem.C)),
+        "solved": svc.fit_status_ == 0,
+        "iterations": int(svc.n_iter_[0]),
+        "fit_seconds": seconds,
+        "kernel_values": computed,
+        **write_machine(run, attempt, problem, alpha, bias),
+    }
+
+
+def solve_liblinear(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    loss: str,
+    dual: bool,
+    constant: float,
+    max_iter: int,
+    tol: float,
+) -> Record:
+    """Train by LIBLINEAR; with a bias that is the weight of a feature, and regularised as such."""
+    require_sklearn("method: liblinear")
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm._classes import LinearSVC
+
+    problem = read_problem(run)
+    settings = problem.settings
+    svc = LinearSVC(
+        loss=loss,
+        dual=dual,
+        tol=tol,
+        C=settings.C,
+        fit_intercept=settings.fit_intercept,
+        intercept_scaling=constant,
+        random_state=settings.seed % (1 << 32),
+        max_iter=max_iter,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the record says so
+        seconds = _fit(svc, problem)
+    bias = float(svc.intercept_[0]) if settings.fit_intercept else 0.0
+    model = machine(svc.coef_[0], bias, is_sparse_too=problem.X.is_sparse)
+    values = decide(model, problem.X.read(0, problem.n), "exact", dtype=np.float64)
+    slack = np.maximum(0.0, 1.0 - problem.y * values)
+    losses = slack if loss == "hinge" else slack**2
+    squares = float(np.sum(svc.coef_[0] ** 2)) + (bias / constant) ** 2
+    return {
+        "support": model.n_support,
+        "rows_in_margin": int(np.count_nonzero(slack)),
+        "outputs": model.n_features,
+        "primal_objective": 0.5 * squares + float(problem.C @ losses),
+        "bias": bias,
+        "solved": bool(svc.n_iter_ < max_iter),
+        "passes": int(svc.n_iter_),
+        "fit_seconds": seconds,
+        "kernel_values": problem.n,
+        **write_whole(attempt, model),
+    }
+
+
+def machine(w: Vector, bias: float, *, is_sparse_too: bool) -> Model:
+    """Return a linear machine: its weights are the only support vector."""
+    row: Rows = np.ascontiguousarray(w[None, :], dtype=np.float32)
+    row = sparse.csr_array(row) if is_sparse_too else row
+    return Model(Kernel("linear"), row, np.ones(1), np.array([0, 1]), np.array([bias]))
+
+
+def _fit(svc: Any, problem: Problem) -> float:
+    """Fit a machine to the rows, each of its weight; return the seconds that this took."""
+    X = problem.X.read(0, problem.n)
+    if is_sparse(X) and X.nnz <= _INDEX_MAX:  # neither library takes longer indices
+        short = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+        X = sparse.csr_array((X.data, *short), shape=X.shape)
+    begin = time.perf_counter()
+    _apart(lambda: svc.fit(X, problem.y, sample_weight=problem.C / problem.settings.C))
+    return time.perf_counter() - begin
+
+
+def _apart(work: Callable[[], Any]) -> None:
+    """Do work in a thread of its own: Ctrl-C is not heard by a thread that is in compiled code."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - raised below
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)  # so that it keeps no process alive
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if failed:
+        raise failed[0]
+
+
+def _objective(problem: Problem, alpha: Vector) -> tuple[float, int]:
+    """Return the dual objective, and the kernel values computed for it."""
+    support = np.flatnonzero(alpha)
+    rows, y, a = problem.take(support), problem.labels(support), alpha[support]
+    how: Any = {"dtype": np.float64, "threads": threads()}
+    f, computed = kernel_product(problem.settings.kernel, rows, rows, y * a, **how)
+    return objective(a, y * f - 1.0), computed

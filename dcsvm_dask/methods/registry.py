@@ -1,0 +1,78 @@
+"""The methods by their names: the only table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods import compressed, subsample
+from dcsvm_dask.methods.approximation import graph as features
+from dcsvm_dask.methods.bagging import graph as bagging
+from dcsvm_dask.methods.cascade import graph as cascade
+from dcsvm_dask.methods.dcsvm import method as dcsvm_method
+from dcsvm_dask.methods.greedy import graph as greedy_plan
+from dcsvm_dask.methods.method import Method, Options
+from dcsvm_dask.methods.online import graph as direct
+from dcsvm_dask.methods.reference import graph as reference
+from dcsvm_dask.methods.search import graph as search
+from dcsvm_dask.methods.settings import DEFAULT_METHOD
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        dcsvm_method.METHOD,
+        cascade.METHOD,
+        *features.METHODS,
+        greedy_plan.METHOD,
+        direct.METHOD,
+        subsample.METHOD,
+        bagging.METHOD,
+        *reference.METHODS,
+    )
+}
+SEARCH = Method(
+    search.METHOD,
+    "cross-validated choice of C and of the kernel: many candidates for little more than one fit",
+    search.search,
+    search.lay_out,
+    search.Search,
+    many_classes=True,
+)
+BEGUN: dict[str, Method] = {**METHODS, SEARCH.name: SEARCH}
+"""All that a run folder may have been begun with."""
+
+MADE: dict[str, type[Options]] = {"compressed": compressed.Compressed}
+"""What other runs' models were made into, which nobody trains: its options say how."""
+
+
+def options_of(settings: Mapping[str, Any]) -> tuple[str, Options]:
+    """Return the method that a run's settings name, and what it has of its own.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or it has other parameters.
+    """
+    name = settings.get("method", DEFAULT_METHOD)
+    try:
+        kind = MADE[name] if name in MADE else BEGUN[name].options
+        return name, kind(**settings.get("options", {}))
+    except (KeyError, TypeError, InputError) as error:
+        raise InputError(f"run.json: the method's settings are damaged: {error}") from error
+
+
+def approximation(settings: Mapping[str, Any]) -> str | None:
+    """Return the name of the method whose model is not the exact one; None: it is, or is to be."""
+    name, options = options_of(settings)
+    return name if options.approximates else None
+
+
+def has_levels(name: str) -> bool:
+    """Whether the method of a run trains levels of clusters."""
+    return name in METHODS and METHODS[name].has_levels
+
+
+def is_whole_problem(name: str) -> bool:
+    """Whether the objectives of a run are those of the dual problem of all rows."""
+    return name in METHODS and METHODS[name].whole_problem

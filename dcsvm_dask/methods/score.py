@@ -1,0 +1,80 @@
+"""Accuracy of a committed model on held-out rows, as soon as there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from dcsvm_dask.methods.committee import read_committee
+from dcsvm_dask.methods.predict import decide_by
+from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.models.blocks import BlocksModel
+from dcsvm_dask.models.classes import winning_classes
+from dcsvm_dask.models.many import ManyModel
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.model import read_any
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+# A look at where the run stands, not the evaluation: about this many rows tell enough.
+ABOUT_ROWS = 20_000
+
+
+def score_model(
+    run: RunFolder, attempt: Attempt, *, source: str, committee: str | None = None
+) -> Record:
+    """Return the accuracy of a level's early prediction, or of the exact model.
+
+    With `committee`, the stage that calibrated it, that of the level's committee.
+
+    Writes ``decision`` and ``positive`` (the label's class) of the rows, in their order; of many
+    classes ``predicted`` and ``true``, their codes.
+    """
+    data = DataSet.open(run.header["holdout"])
+    settings = settings_of(run)
+    model = read_any(run.node(source, "commit"), settings.kernel)
+    if not isinstance(model, Model):
+        return _score_classes(model, data, attempt, source)
+    mode, told = ("exact", settings.answers) if model.partition is None else ("early", "early")
+    if committee is not None:
+        mode = told = "committee"
+        model = replace(model, committee=read_committee(run.node(committee, "commit")))
+    decisions, positives = [], []
+    for start, stop in _parts(data):
+        decisions.append(decide_by(model, data.rows.read(start, stop), mode))
+        positives.append(data.read_codes(start, stop) == 1)
+    decision, positive = np.concatenate(decisions), np.concatenate(positives)
+    attempt.write("decision", decision)
+    attempt.write("positive", positive.astype(np.uint8))
+    correct = int(np.count_nonzero((decision > 0) == positive))
+    return {
+        "accuracy": correct / len(decision),
+        "rows": len(decision),
+        "source": source,
+        "mode": told,
+    }
+
+
+def _score_classes(
+    model: ManyModel | BlocksModel, data: DataSet, attempt: Attempt, source: str
+) -> Record:
+    """Return the accuracy of a model of many classes."""
+    mode, found, true = "early" if isinstance(model, BlocksModel) else "exact", [], []
+    for start, stop in _parts(data):
+        values = decide_by(model, data.rows.read(start, stop), mode)
+        found.append(winning_classes(values, model.n_classes, model.scheme))
+        true.append(data.read_codes(start, stop))
+    predicted, codes = np.concatenate(found), np.concatenate(true)
+    attempt.write("predicted", predicted.astype(np.int32))
+    attempt.write("true", codes)
+    accuracy = float(np.mean(predicted == codes))
+    return {"accuracy": accuracy, "rows": len(codes), "source": source, "mode": mode}
+
+
+def _parts(data: DataSet) -> Iterator[tuple[int, int]]:
+    """Yield chunks from all over a part: its rows may be in an order."""
+    for start in range(0, data.n_rows, data.chunk_rows * max(1, data.n_rows // ABOUT_ROWS)):
+        yield start, min(start + data.chunk_rows, data.n_rows)

@@ -1,0 +1,1 @@
+"""A search over C and the kernel's parameters."""

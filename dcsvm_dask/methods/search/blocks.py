@@ -1,0 +1,188 @@
+"""Scoring candidates by blocks: a kernel's matrix of a block serves all folds and all C."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked
+from dcsvm_dask.methods.progress import tell_of_advance
+from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.search.held_out import HeldOut, part_rows, read_split
+from dcsvm_dask.methods.search.scores import SCORES, accuracies, no_scores, write_scores
+from dcsvm_dask.models.grid import FoldMachines, train_fold
+from dcsvm_dask.models.stand_ins import SLACK
+from dcsvm_dask.solvers.whole import SMALL
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+Index = NDArray[np.int64]
+Matrix = NDArray[np.floating[Any]]
+
+SOLVE = "solve"
+
+
+def score_blocks(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    kernel: Record,
+    costs: list[float],
+    candidates: list[int],
+    first: int,
+    last: int,
+    slot: int,
+    slots: int,
+    alone: bool,
+    tol: float,
+    budget: int,
+) -> Record:
+    """Score some C of one kernel by the machines of some blocks (early prediction).
+
+    The kernel matrix of a block is computed once, its folds are parts of it, C goes up. Where the
+    kernel is smooth, some rows of other blocks stand in it for all of them; see `stand_ins`.
+
+    Parameters
+    ----------
+    candidates : list of int
+        The numbers of these among all candidates.
+    first, last : int
+        Which of the blocks that have held-out rows, in a random order of them; every `slots`-th of
+        these is this slot's.
+    alone : bool
+        Whether no other task runs beside this one.
+    budget : int
+        Most steps of a machine for each row that it trains on.
+    """
+    held, made = read_split(run), Kernel(**kernel)
+    order = np.random.default_rng([held.problem.settings.seed, 9701])
+    mine = order.permutation(held.deciding)[first:last][slot::slots]
+    shape = len(costs), len(held.folds)
+    right, rows, values = np.zeros(shape), np.zeros(shape), 0
+    seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
+    advanced = tell_of_advance()
+    standing, standing_rows = held.stand_ins(made)
+    for done, number in enumerate(mine.tolist()):
+        begin = time.perf_counter()
+        own = held.blocks[number]
+        outside = held.block_of[standing] != number
+        others = standing[outside]
+        known = np.concatenate([own, others])
+        X = stacked([held.problem.take(own), standing_rows[outside]])
+        dtype = np.float64 if len(known) <= SMALL else np.float32
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = kernel_matrix(made, X, dtype=dtype, threads=threads(alone=alone))
+        most = part_rows(values_of_row(len(known), len(costs), len(held.machines)))
+        values += len(known) ** 2
+        seconds += (time.perf_counter() - begin) / len(costs)
+        for fold in held.folds:
+            train, _ = held.of_fold(known, fold)
+            _, test = held.of_fold(own, fold)
+            machines: FoldMachines | None = None
+            with np.errstate(over="ignore", invalid="ignore"):
+                try:
+                    machines = train_fold(
+                        K,
+                        held.codes[known],
+                        held.weight_beside(own, others, fold),
+                        train,
+                        np.array(costs),
+                        held.machines,
+                        equality=held.problem.settings.fit_intercept,
+                        tol=tol * (SLACK if len(others) else 1.0),
+                        most_steps=lambda rows: budget * rows,
+                    )
+                    seconds += machines.seconds
+                    solved &= machines.solved
+                except InputError:  # rows are finite: it is the kernel that is impossible here
+                    solved[:] = False
+                begin = time.perf_counter()
+                decided = _held_out(held, number, test, made, X, K, most)
+                for across, tested, codes, counts in decided:
+                    rows[:, fold] += counts.sum()
+                    values += 0 if across is K else across.size
+                    if machines is None:
+                        continue
+                    for place, of_C in enumerate(machines.decide(across, tested)):
+                        hit = held.classes_of(of_C) == codes
+                        right[place, fold] += counts[hit].sum()
+                seconds += (time.perf_counter() - begin) / len(costs)
+        advanced(done + 1, len(mine), "blocks", {"kernel_values": values})
+    for name, array in zip(SCORES, (right, rows, seconds, solved), strict=True):
+        attempt.write(name, array)
+    return {
+        "candidates": candidates,
+        "blocks": len(mine),
+        "stand_ins": len(standing),
+        "kernel_values": values,
+        "solved": bool(solved.all()),
+    }
+
+
+def values_of_row(block: float, costs: int, machines: int) -> int:
+    """Return how many float64 values a held-out row takes while a block's machines decide it."""
+    return 2 * int(block) + costs * machines
+
+
+def _held_out(
+    held: HeldOut, number: int, test: Index, kernel: Kernel, X: Rows, K: Matrix, most: int
+) -> Iterator[tuple[Matrix, Index, NDArray[np.int32], NDArray[np.float64]]]:
+    """Yield what a block decides, at most so many rows at a time.
+
+    Those of a fold are in the block's matrix K.
+
+    Yields
+    ------
+    tuple
+        A matrix of kernel values with the block's rows, which of its rows are decided, their
+        classes and as how many each counts.
+    """
+    own = held.blocks[number]
+    for start in range(0, len(test), most):
+        some = test[start : start + most]
+        yield K, some, held.codes[own[some]], held.problem.weights[own[some]]
+    for Z, codes, counts in held.outside(number, most):
+        yield kernel_matrix(kernel, Z, X, dtype=K.dtype), np.arange(len(codes)), codes, counts
+
+
+def commit_scores(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    nodes: list[list[int]],
+    candidates: int,
+    before: str | None,
+) -> Record:
+    """Add up what blocks said, with what those of the rung before said.
+
+    Parameters
+    ----------
+    nodes : list of list of int
+        The candidates that each node has scored.
+    before : str or None
+        The stage of the rung before.
+
+    Returns
+    -------
+    dict
+        ``ranked`` lists the candidates that were scored now, the best first.
+    """
+    found = no_scores(candidates, len(read_split(run).folds))
+    if before is not None:
+        commit = run.node(before, "commit")
+        found = {name: commit.read(name) for name in SCORES}
+    for number, places in enumerate(nodes):
+        node = run.node(stage, f"{SOLVE}-{number:04d}")
+        for name in ("right", "rows", "seconds"):
+            found[name][places] += node.read(name)
+        found["solved"][places] &= node.read("solved")
+    now = sorted({place for places in nodes for place in places})
+    ranked = sorted(now, key=lambda place: -accuracies(found)[place])
+    whole = len(read_split(run).blocks) == 1
+    return {"ranked": ranked, "whole": whole, **write_scores(attempt, found, ranked[0], now)}

@@ -1,0 +1,361 @@
+"""A search over C and the kernel: candidates are ranked by blocks, the best solved exactly."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+
+import numpy as np
+
+from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.methods.choice import SEARCH
+from dcsvm_dask.methods.dcsvm.graph import arrange_stage
+from dcsvm_dask.methods.forecast import VECTOR, Forecast, Load, Need
+from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
+from dcsvm_dask.methods.method import Goals, Options, Shape, option, whole
+from dcsvm_dask.methods.partition import largest_block
+from dcsvm_dask.methods.problem import ARRANGE
+from dcsvm_dask.methods.search import blocks as search_blocks
+from dcsvm_dask.methods.search import exact as search_exact
+from dcsvm_dask.methods.search import held_out
+from dcsvm_dask.methods.search.held_out import part_rows
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
+from dcsvm_dask.methods.stages import merge_stage
+from dcsvm_dask.models import stand_ins
+from dcsvm_dask.solvers import coefficient_rows, machines_of
+from dcsvm_dask.solvers.whole import SMALL
+
+METHOD = SEARCH
+EARLY, EXACT = "early", "exact"
+BLOCK_ROWS = 4096
+"""Of a block, at most, about, where nothing else is said."""
+OF_KERNEL = {
+    "rbf": ("gamma",),
+    "laplacian": ("gamma",),
+    "linear": (),
+    "poly": ("gamma", "degree", "coef0"),
+    "sigmoid": ("gamma", "coef0"),
+}
+"""Which of them a kernel has."""
+# Rows of the blocks of a task, about: for each kernel.
+SLOT_ROWS, MOST_SLOTS = 8192, 128
+# Of the candidates, a rung keeps one of so many; the next one looks at so many times the blocks.
+HALVING = 3
+MOST_CANDIDATES, MOST_FOLDS = 10_000, 1000
+# Kernel values of an exact candidate, for its rows times its support vectors.
+WORK = 3.0
+# Kernel matrices that a block takes while it is solved.
+COPIES = 2.2
+# What a process knows of each variable, and what it takes to draw a sample of all.
+VECTORS = 10
+RELIEF = "lower --block-rows"
+"""What makes tasks smaller."""
+
+
+@dataclass(frozen=True)
+class Search(Options):
+    """What is searched, and how."""
+
+    C: Sequence[float] = option((1.0,), "upper bounds, ascending")
+    gamma: Sequence[float] = option((1.0,), "of the kernel")
+    degree: Sequence[int] = option((3,), "of the polynomial kernel")
+    coef0: Sequence[float] = option((0.0,), "of the polynomial and the sigmoid kernel")
+    folds: int = option(5, "of cross-validation; 0: rows are held out for all")
+    exact: int = option(3, "candidates that are solved as a whole, the best ones")
+    halving: bool = option(False, "rank on few blocks first, and the better third on more")
+    budget: int = option(1000, "steps of a machine, at most, for each row that it trains on")
+    held_out: int = option(0, "rows that are held out for all")
+    refit: bool = option(True, "train the best candidate on all rows")
+
+    def __post_init__(self) -> None:
+        for name, kind in (("C", "above 0"), ("gamma", "above 0"), ("coef0", "finite")):
+            values = getattr(self, name)
+            known = len(values) > 0 and all(is_a(one, numbers.Real) for one in values)
+            fits = known and all(is_finite(one) and (one > 0 or name == "coef0") for one in values)
+            check(fits, name, values, f"numbers, {kind}")
+        fits = len(self.degree) > 0 and all(is_a(one, numbers.Integral) for one in self.degree)
+        check(fits and min(self.degree) >= 1, "degree", self.degree, "whole numbers from 1")
+        for name, least in (("exact", 0), ("budget", 1)):
+            whole(self, name, least)
+        for name in ("halving", "refit"):
+            value = getattr(self, name)
+            check(isinstance(value, bool | np.bool_), name, value, "true or false")
+        check(is_a(self.folds, numbers.Integral), "cv", self.folds, "a whole number")
+        none = self.folds == 0 and self.held_out > 0
+        check(none or self.folds >= 2, "cv", self.folds, "2 folds or more")
+        check(self.folds <= MOST_FOLDS, "cv", self.folds, f"{MOST_FOLDS} folds at most")
+        many = len(self.C) * len(self.gamma) * len(self.degree) * len(self.coef0)
+        check(many <= MOST_CANDIDATES, "C and gamma", many, f"{MOST_CANDIDATES} candidates at most")
+
+    @property
+    def least_rows(self) -> int:
+        """Distinct rows that there have to be."""
+        return max(2, self.folds)
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one: in none."""
+        return True
+
+    def kernels(self, name: str) -> list[Kernel]:
+        """Return all kernels of a name."""
+        every = product(self.gamma, self.degree, self.coef0)
+        return [Kernel(name, gamma, degree, coef0) for gamma, degree, coef0 in every]
+
+    def candidates(self, name: str) -> list[tuple[Kernel, float]]:
+        """Return all candidates: kernel by kernel, C ascending."""
+        return [(kernel, C) for kernel in self.kernels(name) for C in self.C]
+
+
+def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
+    """Yield the graphs of a search."""
+    options = Search(**settings.options)
+    candidates = options.candidates(settings.kernel.name)
+    records = yield [*before(settings, shape, options)]
+    blocks: int = records[ARRANGE].get("blocks", 1)
+    if options.exact >= len(candidates) and blocks > 1:  # nothing to rank
+        found = yield [exact_stage(settings, goals, list(range(len(candidates))))]
+        return Outcome(EXACT, found[EXACT]["unsolved"] == 0)
+    left, stage, above = list(range(len(candidates))), "", None
+    # Of rows that are held out of all, some blocks may have none to decide.
+    deciding: int = records[held_out.SPLIT].get("deciding", blocks)
+    for rung, (first, last) in enumerate(rungs(options, deciding, len(candidates)), start=1):
+        stage = f"{EARLY}-{rung}"
+        found = yield [early_stage(settings, goals, shape, (rung, first, last), left, above)]
+        ranked = found[stage]["ranked"]
+        kept = max(options.exact, math.ceil(len(ranked) / HALVING))
+        above, left = stage, sorted(ranked[:kept])
+        if last == deciding:
+            break
+    solved = found[stage]["unsolved"] == 0
+    chosen = sorted(ranked[: options.exact])
+    if blocks == 1 or not chosen:  # one block is the whole problem
+        return Outcome(stage, solved)
+    found = yield [exact_stage(settings, goals, chosen)]
+    return Outcome(EXACT, found[EXACT]["unsolved"] == 0)
+
+
+def before(settings: Settings, shape: Shape, options: Search) -> list[Stage]:
+    """Return the stages before the first score: rows put into blocks, some held out."""
+    ordered = arrange_stage(settings, shape) if settings.clusters else merge_stage()
+    split = single(COMMIT, held_out.split_rows, folds=options.folds)
+    return [ordered, Stage(held_out.SPLIT, (split,), held_out.SPLIT)]
+
+
+def rungs(options: Search, blocks: int, candidates: int) -> list[tuple[int, int]]:
+    """Return which of the blocks that decide rows, in their random order, each rung adds."""
+    borders = [blocks]
+    while options.halving and borders[0] >= HALVING and candidates > HALVING ** len(borders):
+        borders.insert(0, borders[0] // HALVING)
+    return list(zip([0, *borders[:-1]], borders, strict=True))
+
+
+def early_stage(
+    settings: Settings,
+    goals: Goals,
+    shape: Shape,
+    rung: tuple[int, int, int],
+    left: list[int],
+    above: str | None,
+) -> Stage:
+    """Return the stage that scores some candidates by some blocks.
+
+    Parameters
+    ----------
+    rung : (number, first, last)
+        Of the blocks that have held-out rows, in their random order.
+    left : list of int
+        The candidates.
+    above : str or None
+        The stage of the rung before.
+    """
+    options, (number, first, last) = Search(**settings.options), rung
+    candidates = options.candidates(settings.kernel.name)
+    clusters = max(1, *settings.clusters) if settings.clusters else 1
+    rows = shape.n_variables * (last - first) / clusters
+    slots = min(last - first, MOST_SLOTS, max(1, math.ceil(rows / SLOT_ROWS)))
+    name, scored = f"{EARLY}-{number}", []
+    nodes: list[Node] = []
+    kernels = by_kernel(candidates, left)
+    for kernel, places in kernels.items():
+        for slot in range(slots):
+            arguments = {
+                "kernel": asdict(kernel),
+                "costs": [candidates[place][1] for place in places],
+                "candidates": places,
+                "first": first,
+                "last": last,
+                "slot": slot,
+                "slots": slots,
+                "alone": slots * len(kernels) == 1,
+                "tol": goals.tol,
+                "budget": options.budget,
+            }
+            nodes.append(
+                Node(
+                    f"{search_blocks.SOLVE}-{len(nodes):04d}", search_blocks.score_blocks, arguments
+                )
+            )
+            scored.append(places)
+    commit = single(
+        COMMIT,
+        search_blocks.commit_scores,
+        stage=name,
+        nodes=scored,
+        candidates=len(candidates),
+        before=above,
+    )
+    return Stage(name, (Layer(search_blocks.SOLVE, tuple(nodes)), commit), f"early{number}")
+
+
+def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
+    """Return the stage that solves some candidates as a whole.
+
+    Those of a kernel follow each other, C ascending: the n-th of each kernel are a layer.
+    """
+    options = Search(**settings.options)
+    candidates = options.candidates(settings.kernel.name)
+    chains = list(by_kernel(candidates, chosen).values())
+    folds, layers = range(max(1, options.folds)), []
+    nodes: list[tuple[str, int, int]] = []
+    for depth in range(max(map(len, chains))):
+        layer, made = f"C{depth + 1}", []
+        at = [(chain, fold) for chain in chains if depth < len(chain) for fold in folds]
+        for chain, fold in at:
+            candidate = chain[depth]
+            below = None if depth == 0 else _node(f"C{depth}", chain[depth - 1], fold, len(folds))
+            kernel, C = candidates[candidate]
+            arguments = {
+                "stage": EXACT,
+                "candidate": candidate,
+                "kernel": asdict(kernel),
+                "C": C,
+                "fold": fold,
+                "before": below,
+                "alone": len(at) == 1,
+                "tol": goals.tol,
+                "budget": options.budget,
+            }
+            name = _node(layer, candidate, fold, len(folds))
+            made.append(Node(name, search_exact.solve_candidate, arguments))
+            nodes.append((name, candidate, fold))
+        layers.append(Layer(layer, tuple(made)))
+    commit = single(
+        COMMIT, search_exact.commit_candidates, stage=EXACT, nodes=nodes, of=len(candidates)
+    )
+    return Stage(EXACT, (*layers, commit), EXACT)
+
+
+def _node(layer: str, candidate: int, fold: int, folds: int) -> str:
+    return f"{layer}-{candidate * folds + fold:05d}"
+
+
+def by_kernel(candidates: list[tuple[Kernel, float]], places: list[int]) -> dict[Kernel, list[int]]:
+    """Return some candidates by their kernel, C ascending."""
+    found: dict[Kernel, list[int]] = {}
+    for place in sorted(places):
+        found.setdefault(candidates[place][0], []).append(place)
+    return found
+
+
+def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take, about."""
+    settings, shape = sizes.settings, sizes.shape
+    options = Search(**settings.options)
+    candidates = options.candidates(settings.kernel.name)
+    kernels, folds = len(options.kernels(settings.kernel.name)), max(1, options.folds)
+    arranged, split = before(settings, shape, options)
+    n, clusters = sizes.n, max(1, *settings.clusters) if settings.clusters else 1
+    stages = [merging_plan(sizes)]
+    if settings.clusters:
+        stages = [
+            of_loads(
+                arranged,
+                sizes.arranging(),
+                sizes.arranging_loads(),
+                passing_bytes=sizes.shuffled_bytes(),
+                relief=RELIEF,
+            )
+        ]
+    # Folds; or held-out rows with their classes and weights, block after block.
+    written = 8.0 * shape.n_rows + options.held_out * (sizes.row + 16)
+    stages.append(StagePlan(split, sizes.fixed(64 * shape.n_rows), 0.0, written, relief=None))
+    block, every = n / clusters, list(range(len(candidates)))
+    # Each C costs about as many kernel values again in steps.
+    beside = block + (stand_ins.MOST if settings.clusters else 0)
+    values = kernels * n * beside + 0.5 * len(candidates) * folds * n * beside
+    early = early_stage(settings, goals, shape, (1, 0, clusters), every, None)
+    ranked = clusters == 1 or options.exact < len(candidates)
+    if ranked:
+        usual, most = (
+            _of_block(sizes, side) for side in (min(2 * block, n), _largest_block(sizes, clusters))
+        )
+        values += kernels * options.held_out * block
+        written = 40.0 * len(candidates) * folds
+        stages.append(StagePlan(early, Need(usual, most), values, written, relief=RELIEF))
+    if clusters > 1 and options.exact:
+        chosen = every[: options.exact]
+        exact = exact_stage(settings, goals, chosen)
+        work = WORK * len(chosen) * folds * n * sizes.support
+        written = 16.0 * n * _coefficients(sizes) * folds * len(chosen)
+        # Of a kernel the candidates follow each other.
+        loads = tuple(
+            Load(layer.name, kernel_values=work * len(layer.nodes) / (len(chosen) * folds))
+            for layer in exact.layers[:-1]
+        )
+        planned = StagePlan(exact, _of_whole(sizes), work, written, relief=RELIEF, loads=loads)
+        stages.append(planned)
+    return stages
+
+
+def _of_block(sizes: Forecast, side: float) -> int:
+    """Return the bytes of a task that scores candidates by a block of so many rows."""
+    options = Search(**sizes.settings.options)
+    if sizes.settings.clusters:  # with those that stand for other blocks
+        side += min(stand_ins.MOST, side // 2)
+    # A block's matrix, what a fold trains on and what the solver copies of that.
+    matrices = COPIES * (8 if side <= SMALL else 4) * side**2
+    vectors = 0.0
+    if sizes.settings.clusters:  # how far a kernel reaches is seen on a sample of all variables
+        matrices = max(matrices, 8 * min(stand_ins.SAMPLE, sizes.n) ** 2)
+        vectors = VECTORS * VECTOR * sizes.n
+    coefficients = 8 * len(options.C) * _coefficients(sizes) * side
+    machines = len(machines_of(_classes(sizes), sizes.settings.multiclass))
+    width = search_blocks.values_of_row(side, len(options.C), machines)
+    many = part_rows(width)
+    if options.held_out:
+        many = min(many, options.held_out)
+    rows = 2 * side + many + stand_ins.SAMPLE
+    return int(matrices + vectors + coefficients + 8 * many * width + rows * sizes.row)
+
+
+def _of_whole(sizes: Forecast) -> Need:
+    """Return the need of solving a candidate as a whole."""
+    n, height = sizes.n, _coefficients(sizes)
+    width = search_exact.values_of_row(len(machines_of(_classes(sizes), sizes.settings.multiclass)))
+    # Alpha and gradient of each machine, where it starts and as they are written; coefficients.
+    beside = 8 * (height - 1) * (5 * n + sizes.support)
+    beside += part_rows(width) * (8 * width + sizes.row)
+    return sizes.fixed(sizes.working_set().most + 2 * sizes.shape.n_bytes + beside)
+
+
+def _classes(sizes: Forecast) -> int:
+    return max(2, len(sizes.shape.class_rows))
+
+
+def _coefficients(sizes: Forecast) -> int:
+    """Return how many dual coefficients a row has."""
+    return coefficient_rows(_classes(sizes), sizes.settings.multiclass)
+
+
+def _largest_block(sizes: Forecast, clusters: int) -> float:
+    """Return the rows of the largest block."""
+    if clusters == 1:
+        return float(sizes.n)
+    return float(min(sizes.n, largest_block(sizes.settings, sizes.n, clusters)))

@@ -1,0 +1,317 @@
+"""Rows that a search holds out, to score on: folds of the data, or a data set of their own."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import RunError
+from dcsvm_dask.kernels import Kernel, Rows, stored_like
+from dcsvm_dask.methods.block_table import read_table
+from dcsvm_dask.methods.partition import read_rule
+from dcsvm_dask.methods.problem import (
+    ARRANGE,
+    Variables,
+    data_of,
+    read_variables,
+    representatives,
+)
+from dcsvm_dask.models.classes import decided_classes
+from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
+from dcsvm_dask.solvers import Machine, machines_of
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.storage.permute import permuted
+from dcsvm_dask.storage.rows import write_rows
+from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.spool import Column, RowSpool
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+SPLIT = "split"
+PART_ROWS, LEAST_PART_ROWS = 16_384, 256
+"""Held-out rows that are looked at at a time, at most and at least."""
+SORTED_CHUNK_ROWS = 1024
+"""Of those that are written block after block: a block reads two chunks too many at most."""
+PART_VALUES = 1 << 23
+"""Values that are held of these, about."""
+
+
+def part_rows(width: int) -> int:
+    """Return how many held-out rows are decided at a time, given the values that each takes."""
+    return max(LEAST_PART_ROWS, min(PART_ROWS, PART_VALUES // max(1, width)))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The problem with what is held out of it.
+
+    Attributes
+    ----------
+    codes : ndarray, shape (n,), int32
+        The class of each variable.
+    weight : ndarray, shape (n,), float64
+        Its upper bound for C = 1.
+    fold : ndarray, shape (n,), integers
+        The fold in which it is held out, -1: in none.
+    data : DataSet or None
+        Rows that are held out of all; None: there are folds.
+    block : ndarray, shape (data.n_rows,), integers
+        The block that decides each of these.
+    sorted_rows : Committed or None
+        What `split_rows` wrote of these rows, block after block; None: there are folds, or one
+        block.
+    blocks : list of ndarray
+        The variables of each block.
+    """
+
+    problem: Variables
+    codes: NDArray[np.int32]
+    weight: Vector
+    fold: NDArray[Any]
+    data: DataSet | None
+    block: NDArray[Any]
+    sorted_rows: Committed | None
+    blocks: list[Index]
+    n_classes: int
+
+    @cached_property
+    def block_of(self) -> NDArray[np.int32]:
+        """The block of each variable."""
+        found = np.empty(self.problem.n, dtype=np.int32)
+        for number, rows in enumerate(self.blocks):
+            found[rows] = number
+        return found
+
+    @cached_property
+    def sample(self) -> tuple[Index, Rows]:
+        """Variables of which some may stand for others, and their rows."""
+        in_given_order = np.argsort(self.problem.rows)
+        index = sample_of(self.codes, self.weight, in_given_order, self.problem.settings.seed)
+        return index, self.problem.take(index)
+
+    def stand_ins(self, kernel: Kernel) -> tuple[Index, Rows]:
+        """Return the variables that stand for those of other blocks, and their rows."""
+        none = np.empty(0, dtype=np.int64)
+        if len(self.blocks) == 1:
+            return none, self.problem.take(none)
+        with _reading:  # one task looks through all variables for those beside it
+            (index, X), _ = self.sample, self.weights_of_folds
+        some = stand_ins(kernel, X, self.block_of[index], max(map(len, self.blocks)))
+        return index[some], X[some]
+
+    def weight_beside(self, own: Index, others: Index, fold: int) -> Vector:
+        """Return the weights of some variables and of those that stand for all others in a fold."""
+        trains, _ = self.of_fold(own, fold)
+        total = self.weights_of_folds[fold] - self._of_classes(own[trains])
+        weight, (trains, _) = np.zeros(len(others)), self.of_fold(others, fold)
+        weight[trains] = standing_weights(self.codes[others[trains]], total)
+        return np.concatenate([self.weight[own], weight])
+
+    @cached_property
+    def weights_of_folds(self) -> Vector:
+        """The weights of the variables that each fold trains on, by class: (folds, n_classes)."""
+        shape = len(self.folds) + 1, self.n_classes
+        place = (self.fold + 1) * np.int64(self.n_classes) + self.codes
+        held_out = np.bincount(place, self.weight, math.prod(shape)).reshape(shape)
+        return np.asarray(held_out.sum(axis=0) - held_out[1:])
+
+    def _of_classes(self, index: Index) -> Vector:
+        found = np.bincount(self.codes[index], self.weight[index], minlength=self.n_classes)
+        return found.astype(np.float64)
+
+    @property
+    def folds(self) -> range:
+        """The folds."""
+        return range(max(1, int(self.fold.max()) + 1))
+
+    @property
+    def machines(self) -> list[Machine]:
+        """Those of all classes."""
+        return machines_of(self.n_classes, self.problem.settings.multiclass)
+
+    def classes_of(self, values: Vector) -> Index:
+        """Return the class that each row is decided for, given what the machines say of it."""
+        return decided_classes(values, self.n_classes, self.problem.settings.multiclass)
+
+    @property
+    def deciding(self) -> Index:
+        """The blocks that have held-out rows to decide."""
+        return np.arange(len(self.blocks)) if self.data is None else np.unique(self.block)
+
+    def outside(self, block: int, most: int) -> Iterator[tuple[Rows, NDArray[np.int32], Vector]]:
+        """Yield the rows that are held out of all and decided by a block, at most so many at once.
+
+        With their classes and weights; none where there are folds.
+        """
+        if self.data is None:
+            return
+        if self.sorted_rows is None:
+            yield from self.batches(np.empty(0, dtype=np.int64), most)
+            return
+        rows = self.sorted_rows.open_rows("rows")
+        first = int(np.count_nonzero(self.block < block))
+        last = first + int(np.count_nonzero(self.block == block))
+        for start in range(first, last, most):
+            some = slice(start, min(start + most, last))
+            codes = self.sorted_rows.read("codes", some)
+            weighted = self.sorted_rows.record["weighted"]
+            counts = self.sorted_rows.read("weights", some) if weighted else np.ones(len(codes))
+            yield rows.read(some.start, some.stop), codes, counts
+
+    def of_fold(self, own: Index, fold: int) -> tuple[Index, Index]:
+        """Return the places among some variables that a fold trains on, and that it decides."""
+        out = self.fold[own] == fold
+        return np.flatnonzero(~out), np.flatnonzero(out)
+
+    def batches(self, test: Index, most: int) -> Iterator[tuple[Rows, NDArray[np.int32], Vector]]:
+        """Yield the rows that are held out, their classes, and as how many each counts.
+
+        Parameters
+        ----------
+        test : ndarray of int64
+            The variables of a fold; none where rows are held out of all.
+        most : int
+            Rows at a time.
+        """
+        n = len(test) if self.data is None else self.data.n_rows
+        for start in range(0, n, most):
+            stop = min(start + most, n)
+            if self.data is not None:
+                codes = self.data.read_codes(start, stop)
+                weights = self.data.read_weights(start, stop)
+                counts = np.ones(stop - start) if weights is None else weights
+                yield self._like_problem(self.data.rows.read(start, stop)), codes, counts
+            else:
+                some = test[start:stop]
+                counts = self.problem.weights[some].astype(np.float64)
+                yield self.problem.take(some), self.codes[some], counts
+
+    def _like_problem(self, rows: Rows) -> Rows:
+        return stored_like(rows, as_csr=self.problem.X.is_sparse)
+
+
+def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
+    """Hold rows out: in stratified folds, or those of the data set held out for all.
+
+    Writes ``fold`` of every variable and ``fold_of_row`` of every row of the data set (-1: always
+    trained on), or ``block`` of every row that is held out. Where there are several blocks, also
+    these rows block after block: ``rows``, ``codes`` and, where they have some, ``weights``.
+    """
+    problem, data = read_variables(run), data_of(run)
+    codes = data.read_codes(0, data.n_rows)[problem.rows]
+    fold = np.full(problem.n, -1, dtype=np.int16)
+    if folds:
+        fold = stratified(codes, folds, problem.settings.seed)
+        by_row = np.full(data.n_rows, -1, dtype=np.int16)
+        by_row[problem.rows] = fold
+        shown = representatives(run.node(ARRANGE, "commit"))
+        attempt.write("fold_of_row", by_row if shown is None else by_row[shown])
+        attempt.write("fold", fold)
+        return {"folds": folds, "rows": data.n_rows, "variables": problem.n}
+    held = DataSet.open(run.header["holdout"])
+    block = np.zeros(held.n_rows, dtype=np.int32)
+    if run.node(ARRANGE, "commit").record["parts"]:
+        block = _write_sorted(run, attempt, held, as_csr=problem.X.is_sparse)
+    attempt.write("fold", fold)
+    attempt.write("block", block)
+    about = {
+        "held_out": held.n_rows,
+        "fingerprint": held.fingerprint,
+        "deciding": len(np.unique(block)),  # blocks that have any of these rows
+        "weighted": held.weights is not None,
+    }
+    return {"folds": 0, "rows": data.n_rows, "variables": problem.n, **about}
+
+
+def _write_sorted(
+    run: RunFolder, attempt: Attempt, held: DataSet, *, as_csr: bool
+) -> NDArray[np.int32]:
+    """Write held-out rows block after block, and return the block of each in the given order.
+
+    Otherwise the task of each block would look for its rows in all of them.
+    """
+    rule, table = read_rule(run, ARRANGE), read_table(run, ARRANGE)
+    # A block of the rule that has no rows decides nothing: the largest one stands in for it.
+    of_label = np.full(rule.n_blocks, np.argmax(np.diff(table.offsets)), dtype=np.int32)
+    of_label[table.label] = np.arange(table.n_blocks)
+    block = np.empty(held.n_rows, dtype=np.int32)
+    with closing(RowSpool(as_csr)) as spool, closing(Column(np.int32)) as codes:
+        for start in range(0, held.n_rows, PART_ROWS):
+            stop = min(start + PART_ROWS, held.n_rows)
+            rows = stored_like(held.rows.read(start, stop), as_csr=as_csr)
+            block[start:stop] = of_label[rule.assign(rows)]
+            spool.append(rows)
+            codes.append(held.read_codes(start, stop))
+        order = np.argsort(block, kind="stable")
+        write_rows(
+            attempt.place / "rows",
+            (rows for rows, _ in permuted(spool, codes, order)),
+            n_features=held.n_features,
+            sparse=as_csr,
+            chunk_rows=SORTED_CHUNK_ROWS,
+        )
+    attempt.write("codes", held.read_codes(0, held.n_rows)[order], PART_ROWS)
+    weights = held.read_weights(0, held.n_rows)
+    if weights is not None:
+        attempt.write("weights", weights[order], PART_ROWS)
+    return block
+
+
+def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int16]:
+    """Return a fold for each row: of every class about as many rows in each."""
+    rng, fold = np.random.default_rng([seed, 9700]), np.empty(len(codes), dtype=np.int16)
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    fold[order] = np.arange(len(codes)) % folds
+    return fold
+
+
+def read_split(run: RunFolder) -> HeldOut:
+    """Open what is held out; kept for the next step of the process."""
+    with _reading:  # one task reads for those that begin beside it
+        return _read_split(run.place.url, run.node(SPLIT, "commit").attempt)
+
+
+_reading = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _read_split(run_url: str, attempt: str) -> HeldOut:
+    del attempt  # part of the cache's key
+    run = RunFolder.open(run_url)
+    problem, data, commit = read_variables(run), data_of(run), run.node(SPLIT, "commit")
+    codes = data.read_codes(0, data.n_rows)[problem.rows]
+    settings, held, block = problem.settings, None, np.empty(0, dtype=np.int32)
+    sorted_rows = None
+    if not commit.record["folds"]:
+        held, block = DataSet.open(run.header["holdout"]), commit.read("block")
+        if held.fingerprint != commit.record["fingerprint"]:
+            raise RunError(
+                f"{run.place}: its held-out rows {held.url} are others now than when it was begun"
+            )
+    blocks = [np.arange(problem.n)]
+    if run.node(ARRANGE, "commit").record["parts"]:
+        table = read_table(run, ARRANGE)
+        blocks = [table.rows(number) for number in range(table.n_blocks)]
+        sorted_rows = None if held is None else commit
+    return HeldOut(
+        problem,
+        codes,
+        settings.bound_of(codes) / settings.C * problem.weights,
+        commit.read("fold"),
+        held,
+        block,
+        sorted_rows,
+        blocks,
+        len(data.counts),
+    )

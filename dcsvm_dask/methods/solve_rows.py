@@ -1,0 +1,134 @@
+"""Solving the problem of some rows, whatever their number, with or without a bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Rows, counted_kernel_matrix, is_sparse, kd_order
+from dcsvm_dask.methods.problem import Problem
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.solvers import Solution, bias, duality_gap, solve_decomposition, solve_smo
+from dcsvm_dask.solvers.divide import NEGLIGIBLE
+from dcsvm_dask.storage.node import Record
+
+# Share of the tolerance that a product may lose by skipping far pairs of tiles; far below what
+# the violation needs, since the objective sums these errors over all rows.
+FAR_PAIRS = 1e-4
+
+
+class RowsSolver:
+    """The problem of some rows: solved in memory up to the cap, by decomposition above it.
+
+    Attributes
+    ----------
+    kernel_values : int
+        How many were computed so far.
+    in_memory : bool
+        Whether the kernel matrix is kept, so that solving again costs no kernel values.
+    """
+
+    def __init__(self, settings: Settings, X: Rows, y: Vector, C: Vector) -> None:
+        self.y, self.C = y, C
+        self.kernel_values = 0
+        self._settings, self._X = settings, X
+        self._K: NDArray[np.floating] | None = None
+        self.in_memory = len(y) <= settings.block_cap
+        if self.in_memory:
+            self._K, self.kernel_values = counted_kernel_matrix(
+                settings.kernel, X, least=NEGLIGIBLE
+            )
+
+    def solve(
+        self,
+        *,
+        alpha: Vector | None,
+        tol: float,
+        p: Vector | None = None,
+        gradient: Vector | None = None,
+        equality: bool = False,
+    ) -> Solution:
+        """Solve it, as `solve_smo` does."""
+        start: dict[str, Any] = {
+            "p": p,
+            "alpha": alpha,
+            "gradient": gradient,
+            "equality": equality,
+            "tol": tol,
+        }
+        if self._K is not None:
+            return solve_smo(self._K, self.y, self.C, **start)
+        solution, values = solve_decomposition(
+            self._settings.kernel,
+            self._X,
+            self.y,
+            self.C,
+            **start,
+            working_size=self._settings.block_cap,
+            budget=FAR_PAIRS * tol,
+            # Levels are only starts, and of a round's step no more is believed than what it brings.
+            verify=False,
+        )
+        self.kernel_values += values
+        return solution
+
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+def solve_machine(
+    problem: Problem,
+    index: Index,
+    C: Vector,
+    *,
+    tol: float,
+    alpha: Vector | None = None,
+    f: Vector | None = None,
+) -> tuple[Vector, Record]:
+    """Solve the problem of some variables as if there were no others.
+
+    Parameters
+    ----------
+    index : ndarray of int64, shape (m,)
+    C : ndarray, shape (m,)
+        Their upper bounds.
+    tol : float
+    alpha, f : ndarray, shape (m,), optional
+        Where to start, feasible, and the decision values there.
+
+    Returns
+    -------
+    alpha : ndarray, shape (m,)
+    record : dict
+        What it came to, and its ``bias``.
+    """
+    settings = problem.settings
+    X, y = problem.take(index), problem.labels(index)
+    order = np.arange(len(index))
+    if len(index) > settings.block_cap and settings.kernel.is_shift_invariant and not is_sparse(X):
+        order = kd_order(X)  # what is far is skipped by tiles of neighbours
+    solver = RowsSolver(settings, X[order], y[order], C[order])
+    start: dict[str, Any] = {"alpha": None if alpha is None else alpha[order]}
+    if alpha is not None and f is not None:
+        start["gradient"] = (y * f - 1.0)[order]
+    solution = solver.solve(**start, equality=settings.fit_intercept, tol=tol)
+    found = np.empty(len(index))
+    found[order] = solution.alpha
+    with_bias = settings.fit_intercept
+    labels = (y[order],) if with_bias else ()
+    return found, {
+        "blocks": 1,
+        "rows": len(index),
+        "support": int(np.count_nonzero(found)),
+        "bounded": int(np.count_nonzero(found >= C)),
+        "objective": solution.objective,
+        "own_gap": duality_gap(solution.gradient, solution.alpha, C[order], *labels),
+        "violation": solution.violation,
+        "converged": bool(solution.converged),
+        "iterations": solution.n_iter,
+        "bias": bias(solution.gradient, solution.alpha, y[order], C[order]) if with_bias else 0.0,
+        "kernel_values": solver.kernel_values,
+    }

@@ -1,0 +1,44 @@
+"""A random share of the rows, solved exactly: what the others have to be better than."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+
+from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.methods.dcsvm.graph import dcsvm
+from dcsvm_dask.methods.dcsvm.plan import lay_out
+from dcsvm_dask.methods.method import Method, Options, option
+
+
+@dataclass(frozen=True)
+class Subsample(Options):
+    """How much of the data is looked at."""
+
+    fraction: float = option(0.1, "share of the rows, above 0 and up to 1")
+
+    def __post_init__(self) -> None:
+        number = is_a(self.fraction, numbers.Real) and is_finite(self.fraction)
+        fits = number and 0.0 < self.fraction <= 1.0
+        check(fits, "fraction", self.fraction, "a number above 0 and up to 1")
+
+    @property
+    def approximates(self) -> bool:
+        """Whether the method ends in another model than the exact one, and means to."""
+        return True
+
+    @property
+    def refines(self) -> bool:
+        """Whether a run can go on from its answer to that of another tolerance."""
+        return True
+
+
+METHOD = Method(
+    "subsample",
+    "the exact model of a random share of the rows, by divide and conquer",
+    dcsvm,
+    lay_out,
+    Subsample,
+    has_levels=True,
+)

@@ -1,0 +1,267 @@
+"""Rows to predict, a batch after the other: from a data set, a raw file or arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.masking import masked
+from dcsvm_dask.methods.choice import Choice
+from dcsvm_dask.methods.predict import Decided, decide_given, decide_stored
+from dcsvm_dask.readers.columns import match_names
+from dcsvm_dask.readers.encoding import MARKED
+from dcsvm_dask.readers.frames import memory_source
+from dcsvm_dask.readers.open import find_format, open_source
+from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
+from dcsvm_dask.readers.svmlight import SvmlightSource
+from dcsvm_dask.storage.dataset import PARTS, DataSet, is_data_set
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.rows.read import take_rows
+
+MOST_ROWS = 65536
+LEAST_ROWS = 16384
+STORED_BYTES = 16 << 20
+"""Rows of a data set that a task reads."""
+SENT_BYTES = 4 << 20
+"""Rows of a file that travel to a task."""
+BATCHES = 64
+"""A data set is cut into this many batches where that leaves them large enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some consecutive rows."""
+
+    n_rows: int
+    codes: NDArray[np.int32] | None
+    """True classes, where they are known and wanted."""
+    function: Callable[..., Decided]
+    arguments: tuple[Any, ...]
+    """What follows the choice of the model."""
+
+    def call(self, choice: Choice) -> tuple[Callable[..., Decided], tuple[Any, ...]]:
+        """Return the call that decides these rows."""
+        return self.function, (choice, *self.arguments)
+
+
+class StoredRows:
+    """Rows of a data set; tasks read them.
+
+    Raises
+    ------
+    InputError
+        If features, scaling or classes are not those of the run's training data.
+    """
+
+    def __init__(self, data: DataSet, prepared: Preparation, *, labelled: bool) -> None:
+        self.name = data.url
+        self.n_rows: int | None = data.n_rows
+        self._data = data
+        self._table = prepared.codes_of_classes(data) if labelled else None
+        self._features: list[int] | None = None
+        names, wanted = data.feature_names, prepared.feature_names
+        if names is not None and wanted is not None:
+            if names != wanted:
+                self._features = match_names(data.url, names, wanted)
+        elif data.n_features != prepared.n_features:
+            raise InputError(
+                f"{data.url}: has {data.n_features} features, the model was trained on "
+                f"{prepared.n_features}"
+            )
+        if not prepared.scales_like(data, self._features):
+            ours = "unscaled" if prepared.scaling is None else f"scaled ({prepared.scaling.kind})"
+            raise InputError(
+                f"{data.url}: was scaled otherwise than the data that the model was trained on "
+                f"({ours}); ingest it as the test part of those (--test), or give the raw file, "
+                "which is scaled as they were"
+            )
+
+    def take(self, index: NDArray[np.int64]) -> Rows:
+        """Return the rows of an ascending index."""
+        rows = take_rows(self._data.rows, index)
+        return rows if self._features is None else rows[:, self._features]
+
+    def batches(self) -> Iterator[Batch]:
+        """Return the batches in order."""
+        data = self._data
+        per_row = max(1, data.rows.nbytes_of(0, data.n_rows) // max(1, data.n_rows))
+        rows = min(MOST_ROWS, STORED_BYTES // per_row, max(LEAST_ROWS, data.n_rows // BATCHES))
+        # Whole chunks: none is unpacked twice.
+        rows = max(1, rows // data.chunk_rows) * data.chunk_rows
+        for start in range(0, data.n_rows, rows):
+            stop = min(start + rows, data.n_rows)
+            codes = None if self._table is None else self._table[data.read_codes(start, stop)]
+            yield Batch(stop - start, codes, decide_stored, (data.url, start, stop, self._features))
+
+
+class SentRows:
+    """Rows of a file or of arrays, read and scaled here and sent to tasks.
+
+    Parameters
+    ----------
+    source : Source
+    prepared : Preparation
+    labelled : bool
+        Whether true classes are needed.
+    """
+
+    def __init__(self, source: Source, prepared: Preparation, *, labelled: bool) -> None:
+        self.name = masked(source.name)
+        self.n_rows: int | None = None
+        self._source = source
+        self._prepared = prepared
+        self._labelled = labelled
+
+    def batches(self) -> Iterator[Batch]:
+        """Return the batches in order.
+
+        Raises
+        ------
+        InputError
+            If the rows have other features than the model, or labels are needed and absent or
+            unknown.
+        """
+        seen = 0
+        for rows, labels in self._source.blocks():
+            codes = None
+            if self._labelled:
+                if labels is None:
+                    raise InputError(
+                        f"{self.name}: has no labels to compare predictions with" + self._absent()
+                    )
+                codes = self._prepared.codes(labels, self.name, seen)
+            for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
+                ready = prepare_rows(part, self._prepared, self.name, seen + start)
+                yield from self._cut(ready, None if codes is None else codes[start:stop])
+            seen += rows.shape[0]
+
+    def _absent(self) -> str:
+        """Return which column is missing, where labels are found by name."""
+        name = self._prepared.expected().label
+        return "" if name is None or self._source.feature_names is None else f": no column {name!r}"
+
+    def _cut(self, rows: Rows, codes: NDArray[np.int32] | None) -> Iterator[Batch]:
+        n = rows.shape[0]
+        held = rows.data.nbytes + rows.indices.nbytes if is_sparse(rows) else rows.nbytes
+        step = min(MOST_ROWS, max(1, SENT_BYTES * n // max(1, held)))
+        for start in range(0, n, step):
+            part = slice(start, min(start + step, n))
+            yield Batch(
+                part.stop - start,
+                None if codes is None else codes[part],
+                decide_given,
+                (rows[part],),
+            )
+
+
+def prepare_rows(rows: Rows, prepared: Preparation, name: str, first_row: int = 0) -> Rows:
+    """Return raw rows as the training rows were made: checked, in their form, scaled.
+
+    Raises
+    ------
+    InputError
+        If they have other features than the model, or scaling takes a value out of float32.
+    """
+    if rows.shape[1] != prepared.n_features:
+        raise InputError(
+            f"{name}: has {rows.shape[1]} features, the model was trained on {prepared.n_features}"
+        )
+    if is_sparse(rows) and not prepared.is_sparse:
+        rows = rows.toarray()
+    if prepared.scaling is not None:
+        rows = prepared.scaling.apply(rows)
+        name = f"{name} after scaling"
+    return rows if rows.dtype == np.float32 else round_block(rows, name, first_row)
+
+
+def open_batches(
+    data: Any, prepared: Preparation, *, labelled: bool, encoding: str | None = None
+) -> StoredRows | SentRows:
+    """Return the rows that a user means.
+
+    Parameters
+    ----------
+    data : str, path, DataSet, data frame, array, sparse matrix or tuple (X, y)
+        A data set or a part of it, a raw file, a frame, or arrays, as they were before scaling.
+        Features are found by name where they have names.
+    prepared : Preparation
+        Of the run that predicts.
+    labelled : bool
+        Whether true classes are needed.
+    encoding : str, optional
+        Of text that does not begin with a byte order mark; by default that of the training data.
+    """
+    if isinstance(data, DataSet):
+        return StoredRows(data, prepared, labelled=labelled)
+    if isinstance(data, str | os.PathLike | Location):
+        if is_data_set(data):
+            return StoredRows(DataSet.open(data), prepared, labelled=labelled)
+        source = open_raw_file(data, prepared, labelled=labelled, encoding=encoding)
+        return SentRows(source, prepared, labelled=labelled)
+    X, y = data if isinstance(data, tuple) else (data, None)
+    return SentRows(rows_in_memory(X, y, prepared, labelled=labelled), prepared, labelled=labelled)
+
+
+def rows_in_memory(X: Any, y: Any, prepared: Preparation, *, labelled: bool) -> Source:
+    """Return an array or a data frame as a source of the features of the training data."""
+    return memory_source(X, y, name="X", expected=prepared.expected(), labelled=labelled)
+
+
+def open_raw_file(
+    path: str | os.PathLike[str] | Location,
+    prepared: Preparation,
+    *,
+    labelled: bool,
+    encoding: str | None = None,
+) -> Source:
+    """Return a raw file as a source of rows with the features of the run's training data.
+
+    ``FILE/test`` is the test part of an archive.
+    """
+    text = path.url if isinstance(path, Location) else os.fspath(path)
+    part = "train"
+    home, _, name = text.rstrip("/").rpartition("/")
+    if name in PARTS and home and not Location.of(text).exists():
+        text, part = home, name
+    reading = prepared.reading
+    recorded = reading.get("encoding")
+    if encoding is None and recorded not in MARKED:  # these have a mark, or they are not that
+        encoding = recorded
+    kind = find_format(text, encoding)
+    first, label = reading.get("first_feature"), None
+    if labelled and reading.get("format") in ARCHIVES:
+        label = reading.get("label")  # else other files of this kind could not be evaluated
+    if kind == "svmlight" and first != 1:
+        first = _first_feature(text, first, prepared.n_features, encoding)
+    return open_source(
+        text,
+        part=part,
+        label=label,
+        n_features=prepared.n_features,
+        first_feature=first,
+        header=reading.get("header"),
+        encoding=encoding,
+        expected=prepared.expected(),
+        labelled=labelled,
+    )
+
+
+def _first_feature(path: str, recorded: int | None, n_features: int, encoding: str | None) -> int:
+    """Return from which index a svmlight file counts: 1, unless 0 occurs in it.
+
+    Where the training file counted from 0, only an index that is too large says otherwise.
+    """
+    source, widest = SvmlightSource(path, encoding=encoding), 0
+    for rows, _ in source.blocks():
+        widest = max(widest, rows.shape[1])
+    if recorded is None or widest > n_features:
+        return source.first_feature
+    return recorded

@@ -1,0 +1,342 @@
+"""A run whose model is another run's, with fewer support vectors."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import numbers
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.errors import InputError, OwnershipLostError
+from dcsvm_dask.kernels import Rows, is_sparse, kernel_product
+from dcsvm_dask.kernels.kernel import is_finite
+from dcsvm_dask.methods.choice import Choice, choose_model
+from dcsvm_dask.methods.compressed import Compressed
+from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.node import peak_bytes
+from dcsvm_dask.methods.predict import held_model
+from dcsvm_dask.models.compression import Block, check_kernel, compress, shares
+from dcsvm_dask.models.elimination import Path
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.prediction.batches import SentRows, StoredRows, open_batches
+from dcsvm_dask.prediction.compress_parts import (
+    Machine,
+    held_machine,
+    share_of_distance,
+    shrink_part,
+    write_sample,
+)
+from dcsvm_dask.prediction.run_prediction import REPORT_SECONDS, evaluate
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.calls import Pool, results
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.pool import open_pool
+from dcsvm_dask.runtime.session import check_reach, method_of
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.lock import FolderLock, Ownership
+from dcsvm_dask.storage.model import write_whole
+from dcsvm_dask.storage.outputs import refuse_inside
+from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.rows.read import stack_rows, take_rows
+from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.storage.stage_id import StageId
+from dcsvm_dask.storage.state import STATE, write_state
+
+STAGE = StageId.about("model", "compressed")
+SAMPLE = 8192
+MOST_SAMPLE = 65_536
+# Training rows at which smaller models are fitted.
+FIT_ROWS = 2048
+METHOD = "compressed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Rows at which a model is measured, and what they are rows of."""
+
+    check: Rows
+    fit: Rows
+    of: str
+    labels: NDArray[np.int32] | None
+    """Classes of `check`, where that is all that there is to score on."""
+    data: Any
+    """What is scored on instead."""
+
+
+def compress_run(
+    run: RunFolder,
+    out: Location,
+    choice: Choice,
+    *,
+    bound: float,
+    data: Any,
+    sample: int,
+    seed: int,
+    execution: Execution,
+    announcer: Announcer,
+    encoding: str | None = None,
+) -> dict[str, Any]:
+    """Write a run of its own whose model is a smaller form of a run's; see `Predictor.compress`."""
+    check(is_a(bound, numbers.Real) and is_finite(bound), "bound", bound, "a number")
+    check(bound > 0, "bound", bound, "a number above 0")
+    check(is_a(sample, numbers.Integral), "sample", sample, "a whole number")
+    check(1 <= sample <= MOST_SAMPLE, "sample", sample, f"1 to {MOST_SAMPLE}")
+    check(is_a(seed, numbers.Integral) and seed >= 0, "seed", seed, "a whole number from 0")
+    if execution.workers or execution.remote is not None or execution.file is not None:
+        check_reach(execution, run.place.url, out.url)
+    if (out / "run.json").exists():
+        raise InputError(f"{out}: a run lives there already; name another folder")
+    refuse_foreign(out)
+    refuse_inside(out)
+    model = _whole_model(run, choice)
+    prepared = Preparation.read(run)
+    rows = _sample(run, prepared, data, sample, seed, encoding)
+    began, busy, begin = time.time(), time.process_time(), time.perf_counter()
+    before = None
+    if rows.labels is None:
+        before = _accuracy(run, choice, rows, execution, encoding)
+    with _new_folder(out) as owner:
+        place = out / "sample"
+        write_sample(place, rows.fit, rows.check, sparse=prepared.is_sparse)
+        with open_pool(execution, announcer, "compress") as pool:
+            smaller, found = _compressed(model, choice, place, float(bound), pool, announcer)
+        place.delete()
+        own = Compressed(
+            run=run.place.url,
+            stage=choice.stage,
+            method=method_of(run),
+            bound=float(bound),
+            sample=rows.check.shape[0],
+        )
+        settings = {**run.header["settings"], "method": METHOD, "options": asdict(own)}
+        header = {**_without_digest(run.header), "settings": settings}
+        made = RunFolder.draft(out, header, owner)
+        attempt = made.attempt(STAGE, COMMIT)
+        attempt.commit(
+            {
+                **write_whole(attempt, smaller),
+                **found,
+                "source": choice.stage,
+                "measured_on": rows.of,
+                "seconds": time.perf_counter() - begin,
+                "cpu_seconds": time.process_time() - busy,
+                "began": began,
+                "host": f"{socket.gethostname()}:{psutil.Process().pid}",
+                "peak_bytes": peak_bytes(),
+                "resident_bytes": psutil.Process().memory_info().rss,
+            }
+        )
+        prepared.write(made)
+        taken = time.perf_counter() - begin
+        write_state(made, "complete", stage=STAGE, start_seconds=0.0, run_seconds=taken)
+        made.begin()
+    if rows.labels is None:
+        chosen = choose_model(made, approximation=METHOD)
+        after = _accuracy(made, chosen, rows, execution, encoding)
+        assert before is not None
+    else:
+        before, after = (
+            {"accuracy": _share_right(one, rows), "n_rows": len(rows.labels)}
+            for one in (model, smaller)
+        )
+    return {
+        "out": out.url,
+        **found,
+        "bound": float(bound),
+        "measured_on": rows.of,
+        "accuracy": {"before": before["accuracy"], "after": after["accuracy"]},
+        "scored_rows": before["n_rows"],
+        "scored_on": rows.of,
+        "seconds": taken,
+    }
+
+
+def _whole_model(run: RunFolder, choice: Choice) -> Model:
+    """Return the model to compress, refuse others."""
+    model = held_model(choice)
+    if not isinstance(model, Model):
+        raise InputError(
+            f"{run.place}: has machines of many classes; only models of two classes can be "
+            "compressed"
+        )
+    whole = model.partition is None and model.features is None and model.vote is None
+    if not whole or model.n_blocks != 1:
+        raise InputError(
+            f"{run.place}: a machine of {method_of(run)} is no single sum of kernel values; only "
+            "such models can be compressed"
+        )
+    if model.n_support == 0:
+        raise InputError(f"{run.place}: the model has no support vectors")
+    check_kernel(model.kernel)
+    return model
+
+
+def _compressed(
+    model: Model, choice: Choice, place: Location, bound: float, pool: Pool, announcer: Announcer
+) -> tuple[Model, dict[str, Any]]:
+    """Return the smaller model, and what is to be told of it."""
+    machine = held_machine(choice, place.url)
+    told = time.perf_counter()
+
+    def each(blocks: Iterable[Block]) -> Iterator[Path]:
+        nonlocal told
+        listed = list(blocks)
+        calls = (((shrink_part, (choice, place.url, bound, block)), None) for block in listed)
+        for done, (path, _) in enumerate(results(pool, calls), start=1):
+            if time.perf_counter() - told > REPORT_SECONDS:
+                told = time.perf_counter()
+                announcer.say(f"part {done} of {len(listed)} done")
+            yield path
+
+    n = len(machine.coef)
+    repeats = model.n_support - n
+    announcer.say(
+        f"{model.n_support} support vectors"
+        + (f", of which {repeats} repeat others or cancel" if repeats else "")
+    )
+    found = compress(
+        machine.kernel,
+        machine.support,
+        machine.coef,
+        machine.fit,
+        machine.check,
+        bound,
+        each=each,
+        told=announcer.say,
+    )
+    change = -machine.coef
+    change[found.rows] += found.coef
+    announcer.say("measuring the distance", doing=True)
+    calls = (((share_of_distance, (choice, place.url, change, start)), None) for start in shares(n))
+    distance = math.sqrt(max(0.0, sum(share for share, _ in results(pool, calls))))
+    smaller = replace(
+        model,
+        support=machine.support[found.rows],
+        coef=found.coef,
+        offsets=np.array([0, len(found.rows)], dtype=np.int64),
+    )
+    return smaller, {
+        "support_before": model.n_support,
+        "support": len(found.rows),
+        "change": _largest(machine, change),
+        "distance": distance,
+        "sample": machine.check.shape[0],
+    }
+
+
+def _largest(machine: Machine, change: NDArray[np.float64]) -> float:
+    """Return the largest change of a decision value at the rows where it is measured."""
+    products, _ = kernel_product(
+        machine.kernel, machine.check, machine.support, change, dtype=np.float64
+    )
+    return float(np.abs(products).max(initial=0.0))
+
+
+def _sample(
+    run: RunFolder, prepared: Preparation, data: Any, n: int, seed: int, encoding: str | None
+) -> _Sample:
+    """Draw the rows by which a model is compressed.
+
+    It is measured on rows that are given, else on those held out, else on the test part of the
+    training data, else on training rows; it is fitted to training rows where they are there.
+    """
+    rng = np.random.default_rng([seed, 9100])
+    try:
+        train = DataSet.open(run.header["data"]["url"])
+    except InputError:
+        train = None
+    if data is None:
+        data = _held_out(run, train)
+    if data is None and train is None:
+        raise InputError(
+            f"{run.place}: its training data {run.header['data']['url']} are not there any more: "
+            "name rows on which the change is to be measured (--data)"
+        )
+    if data is None:
+        assert train is not None
+        order = rng.permutation(train.n_rows)
+        many = max(1, min(n, train.n_rows - min(FIT_ROWS, train.n_rows // 4)))
+        chosen, others = np.sort(order[:many]), np.sort(order[many : many + FIT_ROWS])
+        checked, fit = take_rows(train.rows, chosen), take_rows(train.rows, others)
+        return _Sample(checked, fit, train.url, train.take_codes(chosen), None)
+    source = open_batches(data, prepared, labelled=True, encoding=encoding)
+    checked = _drawn(source, prepared, n, rng)
+    if checked.shape[0] == 0:
+        raise InputError(f"{source.name}: has no rows")
+    fit = checked[:0]
+    if train is not None:
+        chosen = np.sort(rng.permutation(train.n_rows)[:FIT_ROWS])
+        fit = take_rows(train.rows, chosen)
+    return _Sample(checked, fit, source.name, None, data)
+
+
+def _held_out(run: RunFolder, train: DataSet | None) -> Any:
+    """Return the rows that a run did not see in training, as far as it knows of any."""
+    url = run.header.get("holdout")
+    if url is not None:
+        with contextlib.suppress(InputError):
+            return DataSet.open(url)
+    return train.open_part("test") if train is not None and "test" in train.parts else None
+
+
+def _drawn(
+    source: StoredRows | SentRows, prepared: Preparation, n: int, rng: np.random.Generator
+) -> Rows:
+    """Draw n rows of a source at random, or all where it has fewer, in bounded memory."""
+    if isinstance(source, StoredRows):
+        return source.take(np.sort(rng.permutation(source.n_rows or 0)[:n]))
+    held, lots = stack_rows([], prepared.n_features, prepared.is_sparse), np.zeros(0)
+    for batch in source.batches():
+        rows = batch.arguments[0]
+        if prepared.is_sparse and not is_sparse(rows):
+            rows = sparse.csr_array(rows)
+        rows = stack_rows([held, rows], prepared.n_features, prepared.is_sparse)
+        lots = np.append(lots, rng.random(batch.n_rows))
+        least = np.sort(np.argsort(lots, kind="stable")[:n])
+        held, lots = rows[least], lots[least]
+    return held
+
+
+def _accuracy(
+    run: RunFolder, choice: Choice, rows: _Sample, execution: Execution, encoding: str | None
+) -> dict[str, Any]:
+    return evaluate(run, rows.data, choice, execution, Announcer(run.place.url, []), encoding)
+
+
+def _share_right(model: Model, rows: _Sample) -> float:
+    values, _ = kernel_product(model.kernel, rows.check, model.support, model.coef)
+    return float(np.mean((values + model.bias[0] > 0) == (rows.labels == 1)))
+
+
+def _without_digest(header: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in header.items() if key not in ("format", "digest")}
+
+
+@contextlib.contextmanager
+def _new_folder(out: Location) -> Iterator[Ownership]:
+    """Hold a new run's folder; what was written there goes where it is not brought to an end."""
+    try:
+        with FolderLock(out) as lock:
+            try:
+                refuse_foreign(out)
+                yield lock.ownership
+            except OwnershipLostError:  # what is there now is not this process's
+                raise
+            except BaseException:
+                for name in ("sample", "stages", "preparation.json", STATE):
+                    (out / name).delete()
+                raise
+    except BaseException:
+        out.delete_if_empty()
+        raise

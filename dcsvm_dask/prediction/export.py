@@ -1,0 +1,292 @@
+"""Models in the forms of other programs, alpha shared out again among repeated rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.methods.choice import choose_model
+from dcsvm_dask.methods.predict import load_any, load_model
+from dcsvm_dask.methods.problem import ARRANGE, data_of, representatives, settings_of
+from dcsvm_dask.models.blocks import BlocksModel
+from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, pairs_lines, range_lines
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, pairs_onnx, rest_onnx
+from dcsvm_dask.models.pairs import PairsModel
+from dcsvm_dask.models.rest import RestModel
+from dcsvm_dask.models.svc import to_linear_svc, to_pairs_svc, to_svc
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.outputs import output
+from dcsvm_dask.storage.predictions import label_array
+from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.run import RunFolder
+
+# Its machine is its weights.
+LINEAR = "liblinear"
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A model of the whole problem as one sum of kernel values.
+
+    Attributes
+    ----------
+    support : Rows, shape (n_support, n_features)
+        Of liblinear the weights, as one row.
+    rows : ndarray, shape (n_support,), int64
+        Their row numbers in the training data, ascending; empty where they are weights,
+        landmarks, or what several machines have.
+    coef : ndarray, shape (n_support,), float64
+        Of rows of the training data y_i alpha_i, none above C times the row's weight and its
+        class's; 1 for weights.
+    """
+
+    kernel: Kernel
+    support: Rows
+    rows: NDArray[np.int64]
+    coef: NDArray[np.float64]
+    bias: float
+
+
+def read_expansion(run: RunFolder) -> Expansion:
+    """Return the model of the whole problem that a run has.
+
+    Where it is a vector of alpha, it has a support vector for each row of the training data: rows
+    that are equal in x and y were one variable in training; each of them gets its share.
+
+    Raises
+    ------
+    InputError
+        If the model is not committed, is no sum of kernel values, or is damaged.
+    """
+    choice = choose_model(run, "exact")
+    model = load_model(run, choice.stage, compact=False)
+    _check_sum(run, model)
+    node, arranged = run.find(choice.stage, "commit"), run.find(ARRANGE, "commit")
+    if node is not None and not node.has("alpha"):
+        coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
+        return Expansion(model.kernel, model.support, np.empty(0, np.int64), coef, bias)
+    if node is None or arranged is None:
+        raise InputError(f"{run.place}: what {choice.stage} was made from is not there any more")
+    alpha, representative = node.read("alpha")[0], representatives(arranged)
+    rows = np.flatnonzero(alpha)
+    # The model holds one support vector for each representative, in the order of the data set.
+    stands_for, position = np.unique(
+        rows if representative is None else representative[rows], return_inverse=True
+    )
+    if len(stands_for) != model.n_support:
+        raise InputError(f"{node.place}: damaged: alpha does not fit to the support vectors")
+    coef = np.sign(model.coef[position]) * alpha[rows]
+    if node.record.get("sampled"):
+        rows = node.read("sampled")[rows]
+    return Expansion(model.kernel, model.support[position], rows, coef, float(model.bias[0]))
+
+
+def _check_sum(run: RunFolder, model: Model) -> None:
+    """Refuse what is no single sum of kernel values."""
+    if model.features is not None or model.vote not in (None, "mean"):
+        raise InputError(
+            f"{run.place}: a machine of {settings_of(run).method} has no form in other programs: "
+            "it is no single sum of kernel values"
+        )
+
+
+def _pairs(run: RunFolder, form: str) -> PairsModel:
+    """Return the exact model of many classes; refuse one that LIBSVM has no form for."""
+    model = load_any(run, choose_model(run, "exact").stage)
+    if not isinstance(model, PairsModel):
+        raise InputError(
+            f"{run.place}: has a machine for each class against the rest, {form} has one for each "
+            "pair of classes; train with --multiclass ovo"
+        )
+    return model
+
+
+def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) -> dict[str, Any]:
+    """Write a run's model as a LIBSVM model file, and the scaling as a range file beside it.
+
+    Returns
+    -------
+    dict
+        ``model`` and ``range`` (where they lie, the latter None if nothing was scaled),
+        ``n_support``, ``labels`` (what stands for each class in the file) and ``classes``, and
+        ``notes`` for the user.
+
+    Raises
+    ------
+    InputError
+        If the model is not committed or no sum of kernel values, or LIBSVM has no such kernel.
+    """
+    prepared = Preparation.read(run)
+    output(target, "file", overwrite=overwrite)
+    scaling = prepared.scaling
+    ranges = None
+    if scaling is not None and scaling.kind != "unit":
+        ranges = output(f"{target.url}.range", "file", overwrite=overwrite)
+    labels = label_integers(prepared.classes)
+    if len(labels) > 2:
+        pairs = _pairs(run, "LIBSVM's format")
+        n_support, lines = pairs.n_support, pairs_lines(pairs, labels)
+    else:
+        exact = read_expansion(run)
+        n_support = len(exact.coef)
+        lines = libsvm_lines(exact.kernel, exact.support, exact.coef, exact.bias, labels)
+    target.write_bytes("".join(lines).encode())
+    notes = []
+    if list(labels) != prepared.classes:
+        named = zip(reversed(labels), reversed(prepared.classes), strict=True)
+        stands = ", ".join(f"{number} for {label!r}" for number, label in named)
+        stands = stands.replace(" for", " stands for", 1)
+        notes.append(f"LIBSVM's labels are integers: {stands}")
+    if prepared.reading.get("first_feature") == 0:
+        notes.append(
+            "features are numbered from 1 in the model, but from 0 in the training file: "
+            "add 1 to the indices of rows for svm-predict"
+        )
+    if scaling is not None and ranges is None:
+        notes.append("svm-scale cannot scale rows to unit length: do that before svm-predict")
+    elif scaling is not None and ranges is not None:
+        lines = range_lines(prepared.n_features, scaling.offset, scaling.factor)
+        ranges.write_bytes("".join(lines).encode())
+        notes.append(f"scale rows by `svm-scale -r {ranges} ROWS` before svm-predict")
+    return {
+        "model": target.url,
+        "range": None if ranges is None else ranges.url,
+        "n_support": n_support,
+        "classes": prepared.classes,
+        "labels": list(labels),
+        "notes": notes,
+    }
+
+
+def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) -> dict[str, Any]:
+    """Write a run's model as an ONNX graph that takes raw rows.
+
+    See `expansion_onnx`; of many classes `pairs_onnx` and `rest_onnx`.
+
+    Returns
+    -------
+    dict
+        ``model`` (where it lies), ``n_support``, ``classes`` and ``notes`` for the user.
+
+    Raises
+    ------
+    InputError
+        If the model is not committed or no sum of kernel values, the package onnx is not
+        installed, or the file were larger than 2 GB.
+    """
+    prepared = Preparation.read(run)
+    output(target, "file", overwrite=overwrite)
+    classes, own, scaling = label_array(prepared.classes), prepared.scaling, None
+    if own is not None:
+        scaling = RowScaling(own.offset, own.factor, own.kind == "unit")
+    model = load_any(run, choose_model(run, "exact").stage)
+    assert not isinstance(model, BlocksModel)
+    if isinstance(model, PairsModel):
+        made = pairs_onnx(model, classes, scaling=scaling)
+    elif isinstance(model, RestModel):
+        made = rest_onnx(model, classes, scaling)
+    else:
+        assert isinstance(model, Model)
+        _check_sum(run, model)
+        coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
+        made = expansion_onnx(model.kernel, model.support, coef, bias, classes, scaling)
+    target.write_bytes(made.SerializeToString())
+    notes = []
+    if scaling is not None:
+        notes.append("the graph scales rows itself: give them as they were before ingest")
+    if prepared.reading.get("first_feature") == 1:
+        notes.append("feature 1 of the training file is column 0 of the input")
+    of_row = bytes_of_pair(model.kernel) * model.n_support
+    if of_row:
+        notes.append(f"it takes {of_row / 1e6:.3g} MB of memory for each row of a batch")
+    return {
+        "model": target.url,
+        "n_support": model.n_support,
+        "classes": prepared.classes,
+        "notes": notes,
+    }
+
+
+def export_svc(run: RunFolder) -> Any:
+    """Return the exact model as a fitted scikit-learn SVC; see `to_svc`.
+
+    That of liblinear becomes a LinearSVC. It knows the names of features, where rows come to it as
+    they are; scaled rows have lost them.
+    """
+    prepared = Preparation.read(run)
+    svc = _svc(run, prepared)
+    if prepared.feature_names is not None and prepared.scaling is None:
+        svc.feature_names_in_ = np.array(prepared.feature_names, dtype=object)
+    return svc
+
+
+def _svc(run: RunFolder, prepared: Preparation) -> Any:
+    settings = settings_of(run)
+    tol, classes = float(run.header["goals"]["tol"]), label_array(prepared.classes).tolist()
+    if len(prepared.classes) > 2:
+        model, rows = _pairs_of_rows(run)
+        return to_pairs_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
+    exact = read_expansion(run)
+    if settings.method == LINEAR:
+        return _linear_svc(run, exact, classes, tol)
+    if len(exact.rows) < len(exact.coef):
+        raise InputError(
+            f"{run.place}: an SVC's support vectors are rows of the training data; those of a "
+            f"machine of {settings.method} are not: export it in LIBSVM's format"
+        )
+    return to_svc(
+        exact.kernel,
+        settings.C,
+        tol,
+        exact.support,
+        exact.rows,
+        exact.coef,
+        exact.bias,
+        classes,
+        prepared.n_rows,
+    )
+
+
+def _pairs_of_rows(run: RunFolder) -> tuple[PairsModel, NDArray[np.int64]]:
+    """Return the model of many classes with a support vector for each row, and these rows."""
+    model, node = _pairs(run, "an SVC"), run.node(choose_model(run, "exact").stage, "commit")
+    alpha, representative = node.read("alpha"), representatives(run.node(ARRANGE, "commit"))
+    codes = data_of(run).read_codes(0, alpha.shape[1])
+    rows = np.flatnonzero(alpha.any(axis=0))
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    # The model holds one support vector for each representative, class after class.
+    stands_for = rows if representative is None else representative[rows]
+    held = np.unique(stands_for)
+    held = held[np.argsort(codes[held], kind="stable")]
+    if len(held) != model.n_support:
+        raise InputError(f"{node.place}: damaged: alpha does not fit to the support vectors")
+    place = np.empty(alpha.shape[1], dtype=np.int64)
+    place[held] = np.arange(len(held))
+    of_class = np.bincount(codes[rows], minlength=model.n_classes).astype(np.int64)
+    support = model.support[place[stands_for]]
+    return replace(model, support=support, dual_coef=alpha[:, rows], of_class=of_class), rows
+
+
+def _linear_svc(run: RunFolder, exact: Expansion, classes: list[Any], tol: float) -> Any:
+    settings, stage = settings_of(run), choose_model(run, "exact").stage
+    w = exact.support.toarray() if is_sparse(exact.support) else exact.support
+    return to_linear_svc(
+        w[0],
+        exact.bias,
+        classes,
+        n_iter=run.node(stage, "commit").record["passes"],
+        C=settings.C,
+        tol=tol,
+        fit_intercept=settings.fit_intercept,
+        loss=settings.options["loss"],
+        dual=settings.options["dual"],
+        intercept_scaling=settings.options["constant"],
+        max_iter=settings.options["max_iter"],
+        random_state=settings.seed % (1 << 32),
+    )

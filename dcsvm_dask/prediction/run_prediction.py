@@ -1,0 +1,188 @@
+"""Predicting with a run's committed models, streamed: files, arrays, evaluation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.methods.choice import Choice
+from dcsvm_dask.methods.predict import Decided, decide_given, held_model
+from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.models.classes import values_of_classes, winning_classes
+from dcsvm_dask.models.scores import Scores
+from dcsvm_dask.prediction.batches import (
+    Batch,
+    SentRows,
+    StoredRows,
+    open_batches,
+    prepare_rows,
+    rows_in_memory,
+)
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.calls import results
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.pool import open_pool
+from dcsvm_dask.runtime.session import check_reach
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.predictions import open_predictions
+from dcsvm_dask.storage.preparation import Preparation
+from dcsvm_dask.storage.rows.read import stack_rows
+from dcsvm_dask.storage.run import RunFolder
+
+REPORT_SECONDS = 5.0
+
+
+def decision_values(
+    run: RunFolder, X: Any, choice: Choice, execution: Execution, encoding: str | None = None
+) -> NDArray[np.float64]:
+    """Return the decision values of raw rows in memory, or of a data set or file.
+
+    Returns
+    -------
+    ndarray, shape (n,), of many classes (n, n_machines), float64
+    """
+    rows = open_batches(X, Preparation.read(run), labelled=False, encoding=encoding)
+    with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
+        values = [block.values for block, _ in found]
+    return np.concatenate(values) if values else np.zeros(0)
+
+
+def scaled_rows(run: RunFolder, X: Any) -> Any:
+    """Return raw rows in memory as the training rows were made."""
+    prepared = Preparation.read(run)
+    source = rows_in_memory(X, None, prepared, labelled=False)
+    blocks: list[Rows] = []
+    for rows, _ in source.blocks():
+        first = sum(block.shape[0] for block in blocks)
+        blocks.append(prepare_rows(rows, prepared, source.name, first))
+    return stack_rows(blocks, prepared.n_features, is_sparse(blocks[0]))
+
+
+def predict_file(
+    run: RunFolder,
+    data: Any,
+    out: Any,
+    choice: Choice,
+    execution: Execution,
+    announcer: Announcer,
+    encoding: str | None = None,
+    *,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Write labels and decision values of rows to a file; see `open_predictions`.
+
+    Returns
+    -------
+    dict
+        ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``.
+    """
+    prepared = Preparation.read(run)
+    writer = open_predictions(out, prepared.classes, overwrite=overwrite)
+    rows = open_batches(data, prepared, labelled=False, encoding=encoding)
+    _check_out(rows, writer.target)
+    n, seconds = 0, 0.0
+    n_classes, scheme = len(prepared.classes), settings_of(run).multiclass
+    with writer, closing(decided(run, rows, choice, execution, announcer)) as found:
+        for block, _ in found:
+            codes = winning_classes(block.values, n_classes, scheme).astype(np.int32)
+            writer.append(codes, values_of_classes(block.values, n_classes, scheme))
+            n += len(block.values)
+            seconds += block.seconds
+    return {"out": writer.target.url, **_about(choice, n, seconds)}
+
+
+def evaluate(
+    run: RunFolder,
+    data: Any,
+    choice: Choice,
+    execution: Execution,
+    announcer: Announcer,
+    encoding: str | None = None,
+) -> dict[str, Any]:
+    """Compare predictions with the labels of rows.
+
+    Returns
+    -------
+    dict
+        What `Scores.result` returns, and ``mode``, ``level``, ``n_support``, ``ms_per_row``: the
+        time of one core for a row, without reading rows or loading the model.
+    """
+    prepared = Preparation.read(run)
+    rows = open_batches(data, prepared, labelled=True, encoding=encoding)
+    scores = Scores(prepared.classes)
+    n_classes, scheme, seconds = len(prepared.classes), settings_of(run).multiclass, 0.0
+    with closing(decided(run, rows, choice, execution, announcer)) as found:
+        for block, batch in found:
+            assert batch.codes is not None
+            predicted = winning_classes(block.values, n_classes, scheme).astype(np.int32)
+            scores.update(batch.codes, predicted)
+            seconds += block.seconds
+    result = scores.result()
+    return {**result, **_about(choice, result["n_rows"], seconds)}
+
+
+def decided(
+    run: RunFolder,
+    rows: StoredRows | SentRows,
+    choice: Choice,
+    execution: Execution,
+    announcer: Announcer,
+) -> Generator[tuple[Decided, Batch]]:
+    """Yield the decision values of all rows, batch by batch in order."""
+    if execution.workers or execution.remote is not None or execution.file is not None:
+        stored = [rows.name] if isinstance(rows, StoredRows) else []
+        check_reach(execution, run.place.url, *stored)
+    # Here first: a damaged model is one error in this process, not one in each of many tasks.
+    # One row is decided to compile, or to load what was compiled, outside of the time a row takes.
+    model = held_model(choice)
+    decide_given(choice, model.any_row())
+    announcer.say(
+        f"{choice.mode} prediction by {choice.stage}, {model.n_support} support vectors"
+        + _shortfall(run, choice)
+    )
+    calls = ((batch.call(choice), batch) for batch in rows.batches())
+    seen, told = 0, time.perf_counter()
+    with open_pool(execution, announcer, f"predict_{choice.mode}") as pool:
+        for found, batch in results(pool, calls):
+            seen += batch.n_rows
+            if time.perf_counter() - told > REPORT_SECONDS:
+                told = time.perf_counter()
+                announcer.say(f"{seen} rows" + (f" of {rows.n_rows}" if rows.n_rows else ""))
+            yield found, batch
+
+
+def _shortfall(run: RunFolder, choice: Choice) -> str:
+    """Say so where the exact model is not as exact as the run was asked to be."""
+    if choice.mode != "exact":
+        return ""
+    node = run.node(choice.stage, "commit")
+    violation = node.record.get("violation")
+    if violation is None:  # an approximation
+        return ""
+    if not isinstance(violation, int | float):
+        raise InputError(f"{node.place}: damaged: its violation is {violation!r:.80}")
+    tol = run.header["goals"]["tol"]
+    return f"; NOT converged: violation {violation:.2g}, tol {tol:g}" if violation > tol else ""
+
+
+def _about(choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:
+    return {
+        "mode": choice.mode,
+        "level": choice.level,
+        "n_rows": n_rows,
+        "n_support": held_model(choice).n_support,
+        "ms_per_row": 1e3 * seconds / n_rows if n_rows else 0.0,
+    }
+
+
+def _check_out(rows: StoredRows | SentRows, target: Location) -> None:
+    """Refuse to write over what is read."""
+    if target.url == Location.of(rows.name).url:
+        raise InputError(f"out: {target} is what the prediction reads; give another name")

@@ -1,0 +1,1 @@
+"""Clusters: what their files say, starting workers by kind, connecting to a scheduler."""

@@ -1,0 +1,117 @@
+"""A cluster from a cluster file, for as long as a run goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dcsvm_dask.errors import DcsvmError, RunError
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.arrival import first_workers
+from dcsvm_dask.runtime.capacity import memory_of_slots
+from dcsvm_dask.runtime.cluster.connect import check_versions, prepared, uninterrupted
+from dcsvm_dask.runtime.cluster.file import SSH, ClusterFile
+from dcsvm_dask.runtime.cluster.kinds import ask_for_workers, check, create, dashboard, settings
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.executors import Executor, OnCluster
+from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker
+
+LONG_SECONDS = 60.0
+
+
+@contextmanager
+def started_cluster(
+    file: ClusterFile,
+    announcer: Announcer,
+    execution: Execution,
+    run: BegunBy | None = None,
+) -> Iterator[Executor]:
+    """Start a cluster on other hosts; its jobs end with the block, however it ends.
+
+    Parameters
+    ----------
+    execution : Execution
+        Says how long to wait for the first worker; by itself a queue's jobs may wait for days.
+    run : BegunBy, optional
+        The run that the workers are for.
+
+    Raises
+    ------
+    InputError
+        If a worker lacks the package, or has another version of it.
+    RunError
+        If the cluster does not start, or no worker comes in time.
+    """
+    import dask
+
+    # Its own reports of a lost connection are tracebacks; that it is lost ends the run anyway.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    check(file)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set(settings(file)))
+        try:
+            with uninterrupted():  # half a cluster cannot be closed, nor a job half submitted
+                cluster, client = _start(file, stack)
+            page = dashboard(file, client.dashboard_link)
+            where = f"scheduler {cluster.scheduler_address}, dashboard {page}"
+            announcer.say(f"waiting for the first worker of {file.name}; {where}", doing=True)
+            workers = _wait(client, file, announcer, execution)
+            check_versions(client, cluster.scheduler_address)
+            announcer.say("preparing the workers, which compile at their first run", doing=True)
+            memory = memory_of_slots(workers)
+            with prepared(client, announcer, PrepareWorker(shield=False, run=run)) as watch:
+                yield OnCluster(client, announcer, where, memory, watch)
+        finally:
+            with uninterrupted():
+                stack.close()
+
+
+def _start(file: ClusterFile, stack: contextlib.ExitStack) -> tuple[Any, Any]:
+    """Start a cluster that the stack closes, its client with it."""
+    from distributed import Client
+
+    try:
+        cluster = create(file)
+        stack.callback(_close, cluster)
+        client = stack.enter_context(Client(cluster, set_as_default=False))
+        if file.kind != SSH:
+            ask_for_workers(cluster, file)
+    except DcsvmError:
+        raise
+    except Exception as error:  # those of a queue's commands, of SSH, of the system
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise RunError(f"{file.name}: the cluster did not start: {said}") from error
+    return cluster, client
+
+
+def _close(cluster: Any) -> None:
+    """Close a cluster; jobs that a queue has refused would be taken for such that are left."""
+    from distributed.core import Status
+
+    for name in [name for name, job in cluster.workers.items() if job.status is Status.created]:
+        cluster.workers[name].status = Status.failed
+    cluster.close()
+
+
+def _wait(
+    client: Any, file: ClusterFile, announcer: Announcer, execution: Execution
+) -> dict[str, dict[str, Any]]:
+    """Wait for the first worker; say so if it takes long, for jobs that fail say nothing here."""
+    logs = file.options.get("log_directory")
+    left = f", and what ended jobs left in {logs}" if logs else ""
+    limits = [execution.wait, execution.time_budget]
+    workers = first_workers(
+        client,
+        min((limit for limit in limits if limit is not None), default=None),
+        lambda: announcer.say(f"no worker yet; look at what the queue says{left}"),
+        LONG_SECONDS,
+    )
+    if not workers:
+        raise RunError(
+            f"{file.name}: no worker came within the time to wait (--wait) or the time budget; "
+            "resume the run"
+        )
+    return workers

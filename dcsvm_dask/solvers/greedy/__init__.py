@@ -1,0 +1,1 @@
+"""Greedy selection of basis vectors, and Newton's method for their weights."""

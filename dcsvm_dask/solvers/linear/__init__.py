@@ -1,0 +1,1 @@
+"""Linear SVMs by dual coordinate descent."""

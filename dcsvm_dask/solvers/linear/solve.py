@@ -1,0 +1,158 @@
+"""Linear machines by dual coordinate descent, with all rows in memory or in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.solvers.linear.descent import Chunks, LinearDescent
+from dcsvm_dask.solvers.linear.problem import LinearProblem, LinearSolution, Loss
+
+
+def solve_linear(
+    X: Rows,
+    y: ArrayLike,
+    C: ArrayLike,
+    *,
+    loss: Loss = "hinge",
+    constant: float = 0.0,
+    alpha: ArrayLike | None = None,
+    tol: float = 1e-3,
+    max_iter: int | None = None,
+    seed: int = 0,
+    callback: Callable[[int, float], object] | None = None,
+) -> LinearSolution:
+    """Train a linear machine by dual coordinate descent.
+
+    Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008: Algorithm 3 with the random order of
+    section 3.1. Solves the dual (4) of::
+
+        min 0.5 w'w + sum_i C_i max(0, 1 - y_i w'x_i)^p,   p = 1 (hinge) or 2 (squared hinge)
+
+    which is::
+
+        min 0.5 a'(Q + D)a - e'a,   Q_ij = y_i y_j x_i'x_j
+            0 <= a_i <= U_i
+
+    with U_i = C_i, D_ii = 0 for the hinge and U_i = infinity, D_ii = 1 / (2 C_i) for its square.
+    Given X, y, C and a feasible start `alpha`; the answer is in `LinearSolution`, which has
+    w = sum_i y_i a_i x_i. A step minimises over one a_i exactly (9); its gradient (12) is
+    y_i w'x_i - 1 + D_ii a_i, and w follows (13), so a step costs two passes over x_i. A pass
+    visits the active rows in a new random order; rows at a bound rest while their gradient says
+    that they will stay (16).
+
+    The tolerance is that of (17), as LIBLINEAR's `-e` and scikit-learn's ``LinearSVC(tol=...)``
+    have it: the largest minus the smallest projected gradient met in a pass (0 always counts as
+    met, so that it bounds each of them). When the active rows reach it, all rows are visited
+    again. Then, beyond LIBLINEAR, w is summed from scratch and the violation of all rows is
+    measured where nothing moves; passes go on if that is not within `tol`.
+
+    Parameters
+    ----------
+    X : array or CSR, shape (n, d), float32 or float64
+        Rows; they are not copied if dense in C order or CSR.
+    y : array, shape (n,)
+        Labels -1 and +1.
+    C : float or array, shape (n,)
+        Cost of each row's loss, 0 or more: C times the weights of classes and samples.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    constant : float, default=0.0
+        Value of a feature appended to every row, whose weight times `constant` is the offset b;
+        it is regularised like the others. LIBLINEAR's `-B`, scikit-learn's intercept_scaling.
+        0: no offset.
+    alpha : array, shape (n,), optional
+        Start within the bounds, 0 by default.
+    tol : float, default=1e-3
+        Violation to stop at.
+    max_iter : int, optional
+        Most passes to make; by default as many as visit 1,000 n rows.
+    seed : int, default=0
+        Of the random order: the same seed gives the same answer bit for bit on one kind of
+        processor with one set of versions.
+    callback : callable, optional
+        Called as callback(n_iter, violation) every 50 ms or so; a true answer stops the solver.
+
+    Returns
+    -------
+    LinearSolution
+
+    Raises
+    ------
+    InputError
+        For shapes, labels, bounds or values that do not fit.
+    """
+    return solve_linear_chunks(
+        (X,),
+        y,
+        C,
+        loss=loss,
+        constant=constant,
+        alpha=alpha,
+        tol=tol,
+        max_iter=max_iter,
+        seed=seed,
+        callback=callback,
+    )
+
+
+def solve_linear_chunks(
+    chunks: Chunks,
+    y: ArrayLike,
+    C: ArrayLike,
+    *,
+    loss: Loss = "hinge",
+    constant: float = 0.0,
+    alpha: ArrayLike | None = None,
+    tol: float = 1e-3,
+    max_iter: int | None = None,
+    inner_passes: int = 3,
+    seed: int = 0,
+    callback: Callable[[int, float], object] | None = None,
+) -> LinearSolution:
+    """Train a linear machine on rows that come in chunks, one in memory at a time.
+
+    The problem, the tolerance and the answer are those of `solve_linear`; with one chunk this is
+    `solve_linear`. With more it is block minimisation: Yu, Hsieh, Chang, Lin, KDD 2010,
+    Algorithm 1 on the dual. An outer pass asks for the chunks in a new random order
+    (the first time as they lie) and makes a few passes over the alphas of each with the w of all.
+    Its violation is that of the first of these passes, over all chunks. Chunks whose rows all
+    rest are not asked for until all rows are visited again.
+
+    Chunks that share a direction, such as the constant, would settle it by turns, over hundreds
+    of outer passes. So a few free rows of each chunk stay in memory, as many as a tenth of a
+    chunk together, and are visited among the rows of the others (as Chang, Roth, KDD 2011, keep
+    rows near the margin). Besides them, what stays in memory is w, six float64 values and one
+    int32 for each row, and the chunk at hand, twice.
+
+    Parameters
+    ----------
+    chunks : sequence of arrays or CSR
+        ``len(chunks)`` and ``chunks[i]``, the i-th rows, shape (n_i, d), below 2^31 rows each.
+        Reading ahead is up to the sequence.
+    y, C, alpha : array, shape (n,)
+        As for `solve_linear`, over all chunks in their order.
+    inner_passes : int, default=3
+        Most passes over a chunk while it is in memory: more where reading is slow.
+    max_iter : int, optional
+        Most passes over the chunks; by default as many as visit 1,000 n rows.
+    callback : callable, optional
+        Called after each pass over the chunks.
+    loss, constant, tol, seed
+        As for `solve_linear`.
+
+    Returns
+    -------
+    LinearSolution
+
+    Raises
+    ------
+    InputError
+        As for `solve_linear`; if there are no chunks, or they do not fit together.
+    """
+    n = np.size(y)
+    problem = LinearProblem.of(n, y, C, loss, constant, alpha)
+    descent = LinearDescent(chunks, problem, seed, max(1, inner_passes))
+    return descent.solve(tol, max_iter, callback)

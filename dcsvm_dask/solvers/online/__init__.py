@@ -1,0 +1,1 @@
+"""LaSVM: rows one by one."""

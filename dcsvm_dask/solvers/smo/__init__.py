@@ -1,0 +1,1 @@
+"""Sequential minimal optimisation of a block whose kernel matrix is in memory."""

@@ -1,0 +1,287 @@
+"""The active rows of a block: the part of the problem that the inner loops see.
+
+Steps of sequential minimal optimisation for the problem without an equality.
+
+Steps of sequential minimal optimisation for the problem with one equality.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.smo.columns import take
+from dcsvm_dask.solvers.smo.loops import FAR, box_partner, box_update, pair_partner, pair_update
+
+TAU = 1e-12
+
+
+@njit(cache=True, nogil=True)
+def pair_steps(
+    K: Any,
+    G: Any,
+    diagonal: Any,
+    beta: Any,
+    lower: Any,
+    upper: Any,
+    lo: Any,
+    hi: Any,
+    tol: Any,
+    max_steps: Any,
+) -> tuple[int, float, float]:
+    """Minimise 0.5 b'Kb + q'b over lower <= b <= upper with sum(b) constant, pair by pair.
+
+    The pair is LIBSVM's: i is the row whose gradient pulls up most, j the one that gains most
+    with it by the second-order model (Fan, Chen, Lin, JMLR 6, 2005, WSS 2); b_i rises by what
+    b_j falls.
+
+    Given and updated as for `box_steps`; G may be shifted by a constant. Returns the number of
+    steps, the violation m - M (at least 0), and (m + M) / 2, by which G is off its middle.
+    """
+    i = 0
+    j = 0
+    step = 0.0
+    steps = 0
+    while True:
+        i, fall = pair_update(G, K[i], K[j], lo, hi, np.float32(step), np.float32(-step))
+        rise = -G[i] if lo[i] < 0.0 else -FAR
+        violation = np.float64(rise) + np.float64(fall)
+        if not violation > tol or steps >= max_steps:
+            return steps, max(0.0, violation), 0.5 * (np.float64(rise) - np.float64(fall))
+        j = pair_partner(G, hi, diagonal, K[i], G[i], diagonal[i])
+        both = np.float64(diagonal[i]) + np.float64(diagonal[j])
+        a = max(both - 2.0 * np.float64(K[i, j]), TAU * both)
+        room_i = upper[i] - beta[i]
+        room_j = beta[j] - lower[j]
+        step = min((np.float64(G[j]) - np.float64(G[i])) / a, room_i, room_j)
+        beta[i] = upper[i] if step == room_i else beta[i] + step
+        beta[j] = lower[j] if step == room_j else beta[j] - step
+        lo[i] = -FAR if beta[i] < upper[i] else np.float32(0.0)
+        hi[i] = FAR
+        lo[j] = -FAR
+        hi[j] = FAR if beta[j] > lower[j] else np.float32(0.0)
+        steps += 1
+
+
+@njit(cache=True, nogil=True)
+def _edge(a: Any, g: Any, lower: Any, upper: Any) -> float:
+    """Return the minimiser of 0.5 a d^2 + g d over [lower, upper]."""
+    return min(max(-g / a, lower), upper)
+
+
+@njit(cache=True, nogil=True)
+def _rectangle(
+    a: Any, b: Any, c: Any, g: Any, h: Any, lower_i: Any, upper_i: Any, lower_j: Any, upper_j: Any
+) -> tuple[float, float]:
+    """Minimise 0.5 (a s^2 + 2 b s t + c t^2) + g s + h t over a rectangle, exactly."""
+    det = a * c - b * b
+    if det > TAU * a * c:
+        s = (b * h - c * g) / det
+        t = (b * g - a * h) / det
+        if lower_i <= s <= upper_i and lower_j <= t <= upper_j:
+            return s, t
+    best = np.inf
+    best_s = 0.0
+    best_t = 0.0
+    for edge in range(4):
+        if edge < 2:
+            s = lower_i if edge == 0 else upper_i
+            t = _edge(c, h + b * s, lower_j, upper_j)
+        else:
+            t = lower_j if edge == 2 else upper_j
+            s = _edge(a, g + b * t, lower_i, upper_i)
+        value = 0.5 * (a * s * s + 2.0 * b * s * t + c * t * t) + g * s + h * t
+        if value < best:
+            best = value
+            best_s = s
+            best_t = t
+    return best_s, best_t
+
+
+@njit(cache=True, nogil=True)
+def _move(
+    beta: Any,
+    lower: Any,
+    upper: Any,
+    lo: Any,
+    hi: Any,
+    k: Any,
+    step: Any,
+    room_down: Any,
+    room_up: Any,
+) -> None:
+    """Add a step to one variable; a step that takes all its room ends exactly on the bound."""
+    if step == room_up:
+        beta[k] = upper[k]
+    elif step == room_down:
+        beta[k] = lower[k]
+    else:
+        beta[k] += step
+    lo[k] = -FAR if beta[k] < upper[k] else np.float32(0.0)
+    hi[k] = FAR if beta[k] > lower[k] else np.float32(0.0)
+
+
+@njit(cache=True, nogil=True)
+def box_steps(
+    K: Any,
+    G: Any,
+    diagonal: Any,
+    beta: Any,
+    lower: Any,
+    upper: Any,
+    lo: Any,
+    hi: Any,
+    tol: Any,
+    max_steps: Any,
+) -> tuple[int, float]:
+    """Minimise 0.5 b'Kb + q'b over lower <= b <= upper, two variables at a time.
+
+    The first variable has the largest projected gradient, the second gains most by the
+    second-order model after the Newton step of the first (Steinwart, Hush, Scovel, JMLR 12,
+    2011, section 3, with the gain of Fan, Chen, Lin, JMLR 6, 2005); then the two-variable
+    problem is solved exactly within its rectangle.
+
+    Given: K (m, m); G = Kb + q in float32; the diagonal of K; b and its bounds in float64; where
+    each variable may go (`smo_loops`). G, b, lo, hi are updated. Returns the number of steps and
+    the largest projected gradient, at most `tol` unless `max_steps` were taken.
+    """
+    i = 0
+    j = 0
+    s = 0.0
+    t = 0.0
+    steps = 0
+    while True:
+        i = box_update(G, K[i], K[j], lo, hi, np.float32(s), np.float32(t))
+        worst = abs(min(max(G[i], lo[i]), hi[i]))
+        if not worst > tol or steps >= max_steps:
+            return steps, worst
+        a = np.float64(diagonal[i])
+        g = np.float64(G[i])
+        down_i = lower[i] - beta[i]
+        up_i = upper[i] - beta[i]
+        lo_i = lo[i]
+        hi_i = hi[i]
+        lo[i] = 0.0
+        hi[i] = 0.0
+        j = box_partner(G, lo, hi, diagonal, K[i], np.float32(g / a), np.float32(1.0 / a))
+        lo[i] = lo_i
+        hi[i] = hi_i
+        if j == i:
+            s = _edge(a, g, down_i, up_i)
+            t = 0.0
+        else:
+            down_j = lower[j] - beta[j]
+            up_j = upper[j] - beta[j]
+            s, t = _rectangle(
+                a,
+                np.float64(K[i, j]),
+                np.float64(diagonal[j]),
+                g,
+                np.float64(G[j]),
+                down_i,
+                up_i,
+                down_j,
+                up_j,
+            )
+            _move(beta, lower, upper, lo, hi, j, t, down_j, up_j)
+        _move(beta, lower, upper, lo, hi, i, s, down_i, up_i)
+        steps += 1
+
+
+Vector = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def likely_free(G: Any, shift: Any, lo: Any, hi: Any, margin: Any) -> Any:
+    """Return the rows that are free, violate, or are within `margin` of violating."""
+    n = G.shape[0]
+    rows = np.empty(n, np.int64)
+    m = 0
+    for k in range(n):
+        g = G[k] + shift
+        if (lo[k] < 0.0 and g <= margin) or (hi[k] > 0.0 and g >= -margin):
+            rows[m] = k
+            m += 1
+    return rows[:m].copy()
+
+
+def pays(m: int, of: int, steps: int) -> bool:
+    """Whether to copy the m active of `of` rows together.
+
+    A copied value costs about as much as a step costs for each row, so the copy must cost at
+    most what it would have saved in the steps taken so far; a quarter of the rows must go, which
+    bounds the memory of the copy by 0.57 of the matrix.
+    """
+    return 4 * m <= 3 * of and m * m <= (of - m) * steps
+
+
+class ActiveSet:
+    """Some rows of a block with a gradient in float32, and their kernel matrix side by side.
+
+    The gradient is centred (with the equality its values at free variables are then near 0) and
+    good for some steps; the caller keeps the whole gradient in float64 and starts the set anew.
+    """
+
+    def __init__(
+        self, K: NDArray[np.floating], diagonal: NDArray[np.float32], problem: SignedProblem
+    ) -> None:
+        self._whole = K
+        self._whole_diagonal = diagonal
+        self._problem = problem
+        self._buffer: NDArray[np.floating] = np.empty(0, K.dtype)
+
+    def begin(self, beta: Vector, F: Vector, shift: float, margin: float, steps: int) -> None:
+        """Choose the active rows at beta, whose signed gradient is F + shift once centred."""
+        problem = self._problem
+        lo = np.where(beta < problem.upper, -FAR, np.float32(0.0))
+        hi = np.where(beta > problem.lower, FAR, np.float32(0.0))
+        n = beta.shape[0]
+        rows = likely_free(F, shift, lo, hi, margin)
+        self.rows: Rows = rows
+        if pays(rows.size, n, steps):
+            self._copy(self._whole, rows)
+        else:
+            self.rows = rows = np.arange(n)
+            self.K = self._whole
+        self.G = (F[rows] + shift).astype(np.float32)
+        self.diagonal = self._whole_diagonal[rows]
+        self.beta, self.lower, self.upper = beta[rows], problem.lower[rows], problem.upper[rows]
+        self.lo, self.hi = lo[rows], hi[rows]
+        self.shift = 0.0
+
+    def advance(self, tol: float, max_steps: int) -> tuple[int, float]:
+        """Take up to `max_steps` steps; returns their number and the violation."""
+        state = (self.K, self.G, self.diagonal, self.beta, self.lower, self.upper, self.lo, self.hi)
+        if self._problem.equality:
+            steps, violation, self.shift = pair_steps(*state, tol, max_steps)
+        else:
+            steps, violation = box_steps(*state, tol, max_steps)
+        return steps, float(violation)
+
+    def narrow(self, beta: Vector, margin: float, steps: int) -> None:
+        """Let go of rows that are clearly at their bounds; their values are stored in beta."""
+        m = self.rows.size
+        kept = likely_free(self.G, self.shift, self.lo, self.hi, margin)
+        if not pays(kept.size, m, steps):
+            return
+        self.store(beta)
+        self._copy(self.K, kept)
+        self.rows = self.rows[kept]
+        self.G, self.diagonal = self.G[kept], self.diagonal[kept]
+        self.beta, self.lower, self.upper = self.beta[kept], self.lower[kept], self.upper[kept]
+        self.lo, self.hi = self.lo[kept], self.hi[kept]
+
+    def _copy(self, K: NDArray[np.floating], rows: Rows) -> None:
+        # What is copied within the buffer always fits: only from the whole matrix it may not.
+        if self._buffer.size < rows.size**2:
+            self._buffer = np.empty(rows.size**2, K.dtype)
+        self.K = take(K, rows, self._buffer)
+
+    def store(self, beta: Vector) -> None:
+        """Write the variables of the active rows to beta."""
+        beta[self.rows] = self.beta

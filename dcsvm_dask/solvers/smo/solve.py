@@ -1,0 +1,183 @@
+"""Sequential minimal optimisation of one block whose kernel matrix is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.smo.active import ActiveSet
+from dcsvm_dask.solvers.smo.columns import add_columns, kernel_times
+from dcsvm_dask.solvers.solution import Solution
+
+# The violation falls by this factor before the rows that were let go are looked at again.
+_FALL = 0.1
+# Of so few rows letting some go saves less than looking at them again costs. Whoever is called back
+# sees the phases.
+_FEW = 1000
+# Rows whose gradient is off by this many violations are let go.
+_MARGIN = 1.0
+# The inner loops, in float32, aim a little lower than the tolerance.
+_AIM = 1.0 - 2.0**-10
+# Work (steps times rows) between two returns to Python, some 50 ms.
+_WORK = 50_000_000
+# Phases in a row that may end no nearer to the answer: the tolerance is below the rounding.
+_STALLS = 20
+# Float32 holds it and its inverse.
+_LEAST_CURVATURE = 1e-30
+
+
+def solve_smo(
+    K: NDArray[np.floating],
+    y: ArrayLike,
+    C: ArrayLike,
+    *,
+    p: ArrayLike | None = None,
+    alpha: ArrayLike | None = None,
+    gradient: ArrayLike | None = None,
+    equality: bool = False,
+    tol: float = 1e-3,
+    max_iter: int | None = None,
+    callback: Callable[[int, float], object] | None = None,
+) -> Solution:
+    """Solve the dual problem of a support vector machine by sequential minimal optimisation.
+
+    Steinwart, Hush, Scovel, JMLR 12, 2011 (without an equality); Fan, Chen, Lin, JMLR 6, 2005
+    (with it). Solves::
+
+        min 0.5 a'Qa + p'a,   Q_ij = y_i y_j K_ij
+            0 <= a_i <= C_i
+            y'a = y'alpha     (only with `equality`)
+
+    Given K, y, C, p and a feasible start `alpha`; the answer is in `Solution.alpha`.
+
+    Steps work on the rows that are likely to be free, with a gradient in float32; the kernel
+    matrix of those rows is copied together where that pays (up to 0.57 of the size of K more
+    memory). Whenever the violation among them has fallen tenfold (of up to 1,000 rows: to the
+    tolerance), the gradient of all rows is brought up to date in float64 and the active rows are
+    chosen anew, so that the tolerance is met by the true gradient whatever the rounding on the
+    way. Before the end it is summed from scratch.
+
+    Parameters
+    ----------
+    K : array, shape (n, n), float32 or float64
+        Kernel matrix, symmetric; not changed. Subnormal numbers in it are slow: set them to 0.
+    y : array, shape (n,)
+        Labels -1 and +1.
+    C : float or array, shape (n,)
+        Upper bounds, 0 or more.
+    p : float or array, shape (n,), optional
+        Linear term, -1 by default.
+    alpha : array, shape (n,), optional
+        Start within the bounds, 0 by default.
+    gradient : array, shape (n,), optional
+        Q alpha + p where it is known. It may hold contributions of variables outside of K; the
+        linear term is then whatever makes it so, and `p` is not used.
+    equality : bool, default=False
+        Keep y'a at its value at the start: the problem with a bias.
+    tol : float, default=1e-3
+        Violation to stop at: the largest absolute projected gradient, or m - M as LIBSVM's.
+    max_iter : int, optional
+        Most steps to take; the larger of 10 million and 100 n by default.
+    callback : callable, optional
+        Called as callback(n_iter, violation) every 50 ms or so; a true answer stops the solver.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    InputError
+        For shapes, labels, bounds or values that do not fit.
+    """
+    K = _matrix(K)
+    n = K.shape[0]
+    problem = SignedProblem.of(n, y, C, p, alpha, gradient, equality)
+    limit = max(10_000_000, 100 * n) if max_iter is None else max_iter
+    beta = problem.start.copy()
+    product = kernel_times(K, beta)
+    if problem.gradient is None:
+        linear = problem.linear
+        F = linear + product
+    else:
+        F = problem.gradient.copy()
+        linear = F - product
+    diagonal = _curvatures(K)
+    active = ActiveSet(K, diagonal, problem)
+    n_iter = stalls = 0
+    best = np.inf
+    exact = True
+    going = True
+    while True:
+        violation, shift = problem.violation(beta, F)
+        if violation <= tol or n_iter >= limit or not going or stalls >= _STALLS:
+            if exact:
+                return problem.solution(beta, F, linear, n_iter, tol)
+            F = linear + kernel_times(K, beta)
+            exact = True
+            continue
+        before = beta.copy()
+        at_once = n <= _FEW and callback is None
+        target = max(_AIM * tol, 0.0 if at_once else _FALL * violation)
+        active.begin(beta, F, shift, _MARGIN * violation, n_iter)
+        last = n_iter + max(5_000, 8 * active.rows.size)
+        work = 0
+        while True:
+            m = active.rows.size
+            budget = min(max(500, m // 4), 1 + _WORK // m, limit - n_iter)
+            steps, violation = active.advance(target, budget)
+            n_iter += steps
+            work += steps * m
+            if callback is not None and work >= _WORK:
+                work = 0
+                going = not callback(n_iter, violation)
+            # The last step of a budget may have been the last of all.
+            done = steps < budget or violation <= target
+            if done or n_iter >= min(last, limit) or not going:
+                break
+            active.narrow(beta, _MARGIN * violation, n_iter)
+        if not np.isfinite(active.G).all():
+            raise InputError("the kernel matrix holds a value that is not finite: see the data.")
+        active.store(beta)
+        moved = np.zeros(n)
+        add_columns(K, moved, beta - before)
+        F += moved
+        exact = False
+        if callback is not None and going:
+            going = not callback(n_iter, violation)
+        reached = problem.violation(beta, F)[0]
+        stalls = stalls + 1 if done and reached >= best else 0
+        best = min(best, reached)
+        if best <= _rounding(linear, beta, diagonal):
+            going = False
+
+
+def _curvatures(K: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return the diagonal of K, kept above 0 (linear kernels have rows of zeros).
+
+    In float32, too: values of a polynomial of a high degree may be next to nothing.
+    """
+    diagonal = K.diagonal()
+    least = max(1e-12 * (diagonal.max(initial=0.0) or 1.0), _LEAST_CURVATURE)
+    return np.maximum(diagonal, least).astype(np.float32)
+
+
+def _rounding(
+    linear: NDArray[np.float64], beta: NDArray[np.float64], diagonal: NDArray[np.float32]
+) -> float:
+    """Return about how far off the gradient K beta + q is when it is summed in float64."""
+    size = np.abs(linear).max() + diagonal.max() * np.linalg.norm(beta)
+    return float(2.0 * np.finfo(np.float64).eps * size)
+
+
+def _matrix(K: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return K with contiguous rows; it is symmetric, so the transposed serves as well."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InputError(f"the kernel matrix has the shape {K.shape}: it must be square.")
+    if K.dtype not in (np.float32, np.float64):
+        raise InputError(f"the kernel matrix is {K.dtype}: give float32 or float64.")
+    return np.ascontiguousarray(K.T if K.flags.f_contiguous else K)

@@ -1,0 +1,250 @@
+"""The plan: what it foretells of stages, memory, work and disk."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from dcsvm_dask import api, kernels, solvers
+from dcsvm_dask.diagnostics.status import status
+from dcsvm_dask.methods.conquer.point import MOST_BLOCKS
+from dcsvm_dask.methods.dcsvm.graph import arrange_stage
+from dcsvm_dask.methods.forecast import TYPICAL, Forecast, Measured
+from dcsvm_dask.methods.method import Shape
+from dcsvm_dask.methods.plan import disk_bytes, plan
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.sizes import arrange_parts, level_slots, shuffle_shares
+from dcsvm_dask.methods.stage_plan import StagePlan
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.solvers.working_sets import SMALL_SET
+from tests.typical import COVTYPE, GOALS, SETTINGS
+
+
+def test_the_stages_are_those_of_the_tree_and_a_round_of_each_kind() -> None:
+    for measured in (TYPICAL, Measured(smooth=False)):
+        found = [stage.stage.name for stage in plan(SETTINGS, GOALS, COVTYPE, measured).stages]
+        assert found == [
+            *("probe", "arrange"),
+            *(f"level-{number}" for number in (4, 3, 2, 1)),
+            *("refine-000", "refine-001", "conquer-000", "conquer-001"),
+        ]
+
+
+def test_a_smooth_kernel_is_planned_by_working_sets_unless_levels_are_asked_for() -> None:
+    smooth = Measured(smooth=True, set_share=0.1)
+    found = [stage.stage.name for stage in plan(SETTINGS, GOALS, COVTYPE, smooth).stages]
+    assert found == ["probe", "arrange", "subset", "conquer-000", "conquer-001", "conquer-003"]
+    for settings, goals in (
+        (replace(SETTINGS, levels_forced=True), GOALS),
+        (SETTINGS, replace(GOALS, stop_at=2)),
+    ):
+        names = [stage.stage.name for stage in plan(settings, goals, COVTYPE, smooth).stages]
+        assert "level-2" in names
+
+
+def test_a_plan_that_knows_the_kernel_needs_no_more_than_one_that_does_not() -> None:
+    blind = plan(SETTINGS, GOALS, COVTYPE)
+    for measured in (Measured(smooth=False), Measured(smooth=True, set_share=0.01)):
+        assert plan(SETTINGS, GOALS, COVTYPE, measured).most_bytes() <= blind.most_bytes()
+
+
+def test_time_falls_with_workers_and_rises_with_the_measured_rate() -> None:
+    found = plan(SETTINGS, GOALS, COVTYPE, Measured(smooth=False))
+    assert found.seconds(8) < found.seconds(2) < found.seconds(1)
+    assert found.seconds(2) > found.seconds(1) / 2  # commits have one worker
+    slow = plan(SETTINGS, GOALS, COVTYPE, Measured(smooth=False, value_seconds=2e-8))
+    assert slow.seconds(2) > 5 * found.seconds(2)
+
+
+def test_rows_that_are_one_working_set_are_planned_as_that() -> None:
+    few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
+    found = plan(replace(SETTINGS, clusters=()), GOALS, few)
+    assert [stage.stage.name for stage in found.stages] == ["arrange", "conquer-001"]
+    assert sum(stage.stage.n_nodes for stage in found.stages) == 4
+    assert found.kernel_values == 2000**2
+
+
+def test_an_early_end_plans_no_more_than_its_level() -> None:
+    early = plan(SETTINGS, replace(GOALS, stop_at=3), COVTYPE)
+    assert [stage.stage.name for stage in early.stages] == [
+        *("probe", "arrange", "level-4", "level-3")
+    ]
+    assert early.kernel_values < plan(SETTINGS, GOALS, COVTYPE).kernel_values
+
+
+@pytest.mark.long
+def test_coefficients_of_many_classes_are_planned() -> None:
+    few, many = (
+        plan(replace(SETTINGS, clusters=()), GOALS, replace(COVTYPE, class_rows=rows)).stages[-1]
+        for rows in ((COVTYPE.n_rows // 3,) * 3, (COVTYPE.n_rows // 500,) * 500)
+    )
+    assert few.relief == "lower --block-cap and --set-cap"
+    # The commit holds those of variables, of rows and of what is written: no cap changes that.
+    assert many.need.most > 3 * 499 * 8 * COVTYPE.n_rows
+    assert many.relief is None
+
+
+def test_the_memory_of_a_worker_is_the_process_and_its_largest_task() -> None:
+    found = plan(SETTINGS, GOALS, COVTYPE)
+    largest = max(stage.task_bytes for stage in found.stages)
+    assert found.worker_bytes == TYPICAL.process_bytes + largest
+    assert found.most_bytes() == TYPICAL.process_bytes + found.largest().need.most
+    # A kernel matrix at the cap must be in it, and all of it must fit a small machine.
+    assert 4 * SETTINGS.block_cap**2 < largest < 2 << 30
+    assert all(stage.task_bytes <= stage.need.most for stage in found.stages)
+
+
+def test_a_block_above_the_cap_is_planned_as_large_as_its_arrays(
+    shared_data: Callable[[str], Any],
+) -> None:
+    cap, n = 2048, 3300
+    X = shared_data("covtype")["X_train"].astype(np.float32)
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:n])
+    y = np.where(shared_data("covtype")["y_train"][rows] == 1, 1.0, -1.0)
+    X = ((X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1))[rows]
+    for warm_up in (kernels.warm_up, solvers.warm_up):  # whose memory is the process's
+        warm_up()
+    tracemalloc.start()
+    solvers.solve_decomposition(
+        kernels.Kernel("rbf", 32.0), X, y, 32.0, tol=0.1, working_size=cap, verify=False
+    )
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    sizes = Forecast(replace(SETTINGS, block_cap=cap), COVTYPE, TYPICAL)
+    assert sizes.solving(n, n).n_bytes == pytest.approx(taken, rel=0.2)
+
+
+def test_sets_are_planned_as_large_as_small_ones_are_filled_up() -> None:
+    smooth = Measured(smooth=True, set_share=0.01)
+    sizes = Forecast(replace(SETTINGS, clusters=()), COVTYPE, smooth)
+    assert sizes.set_rows == SMALL_SET
+    assert sizes.working_set().n_bytes > 4 * SMALL_SET**2
+    few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
+    assert Forecast(SETTINGS, few, smooth).set_rows == 2000
+
+
+def test_a_smaller_cap_needs_less_memory_and_small_data_less_than_the_cap() -> None:
+    def of_a_round(settings: Settings, shape: Shape) -> int:
+        stages = plan(settings, GOALS, shape).stages
+        return next(s.task_bytes for s in stages if s.stage.name == "conquer-001")
+
+    small = replace(SETTINGS, block_cap=1024, set_cap=1024)
+    assert of_a_round(small, COVTYPE) < of_a_round(SETTINGS, COVTYPE)
+    few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
+    assert of_a_round(replace(SETTINGS, clusters=()), few) < 4 * 8192**2
+
+
+def test_more_rows_need_more_of_everything() -> None:
+    half = replace(COVTYPE, n_rows=232_405, n_variables=232_405, n_bytes=COVTYPE.n_bytes // 2)
+    whole, part = plan(SETTINGS, GOALS, COVTYPE), plan(SETTINGS, GOALS, half)
+    assert whole.kernel_values > 2 * part.kernel_values
+    assert whole.disk_bytes > part.disk_bytes
+    assert whole.disk_bytes > COVTYPE.n_bytes  # the arranged copy
+
+
+@pytest.mark.long
+def test_a_run_by_working_sets_takes_the_memory_that_was_planned(
+    shared_data: Callable[[str], Any], tmp_path: Path
+) -> None:
+    file = shared_data("a9a")
+    data = tmp_path / "data.zarr"
+    api.ingest((csr_array(file["X_train"].astype(np.float32)), file["y_train"]), data)
+    run = api.train(
+        data, tmp_path / "run", execution=Execution(workers=2), quiet=True, gamma=2.0**-7, C=32.0
+    )
+    both = run.status()["plan"]["worker_bytes"]
+    assert both["planned"] == pytest.approx(both["actual"], rel=0.2)
+
+
+@pytest.mark.long
+def test_what_a_run_takes_stays_below_its_plan(
+    shared_data: Callable[[str], Any], tmp_path: Path
+) -> None:
+    file = shared_data("ijcnn1")
+    data = tmp_path / "data.zarr"
+    api.ingest((file["X_train"][:12_000], file["y_train"][:12_000]), data)
+    how: dict[str, Any] = {"gamma": 2.0, "C": 32.0, "clusters": (16, 4)}
+    planned = api.plan(data, execution=Execution(workers=2), **how)
+    run = api.train(data, tmp_path / "run", execution=Execution(workers=2), quiet=True, **how)
+    found = status(run.folder)
+    assert len(found["peak_bytes"]) == 2
+    kept = planned.data_bytes
+    assert max(found["peak_bytes"].values()) < planned.most_bytes() + kept
+    both = found["plan"]["worker_bytes"]
+    assert both["actual"] == max(found["peak_bytes"].values())
+    assert both["planned"] == pytest.approx(both["actual"], rel=0.2)
+    on_disk = sum(path.stat().st_size for path in Path(run.url).rglob("*") if path.is_file())
+    assert on_disk < planned.disk_bytes
+    stages = {stage.stage.name: stage.stage.n_nodes for stage in planned.stages}
+    for name in ("arrange", "level-2", "level-1"):
+        assert sum(found["tasks"][name].values()) == stages[name]
+
+
+def test_arranging_many_bytes_is_by_shares_whose_number_follows_from_the_data() -> None:
+    def layers(gigabytes: float) -> dict[str, int]:
+        n = int(gigabytes * 1e9 / 216)
+        shape = replace(COVTYPE, n_rows=n, n_variables=n, n_bytes=216 * n)
+        stage = arrange_stage(replace(SETTINGS, chunk_rows=16_384), shape)
+        return {layer.name: len(layer.nodes) for layer in stage.layers}
+
+    once = {"cluster": 1, "order": 1, "commit": 1}
+    assert layers(0.033) == {**once, "assign": 10, "part": 1}  # rows are read from the data set
+    assert layers(0.2) == {**once, "assign": 48, "pieces": 1, "part": 6}
+    assert layers(2.0) == {**once, "assign": 64, "pieces": 1, "part": 16}
+    assert layers(100.0) == {**once, "assign": 746, "pieces": 1, "part": 373}
+
+
+@pytest.mark.parametrize("gigabytes", [0.2, 2.0, 100.0])
+def test_a_share_of_the_rows_takes_no_more_memory_than_a_part_of_the_blocks(
+    gigabytes: float,
+) -> None:
+    n = int(gigabytes * 1e9 / 216)
+    shape = replace(COVTYPE, n_rows=n, n_variables=n, n_bytes=216 * n)
+    sizes = Forecast(SETTINGS, shape, TYPICAL)
+    parts = arrange_parts(shape.n_bytes)
+    share = 2 * shape.n_bytes / shuffle_shares(shape.n_bytes, parts)
+    assert share <= 2.5 * shape.n_bytes / parts
+    assert sizes.arranging().most < 16 * n + (1 << 30)
+
+
+def test_the_copy_sorted_by_block_counts_while_rows_are_arranged() -> None:
+    stages = plan(SETTINGS, GOALS, COVTYPE).stages
+    arrange = next(stage for stage in stages if stage.stage.name == "arrange")
+    assert COVTYPE.n_bytes < arrange.passing_bytes < 1.1 * COVTYPE.n_bytes
+    assert arrange.written_bytes > 2 * COVTYPE.n_bytes  # in blocks, too
+    kept = sum((s.written_bytes - s.passing_bytes) * min(s.times, 2) for s in stages)
+    kept += stages[-1].passing_bytes  # while the last round goes on
+    assert disk_bytes([arrange]) == int(arrange.written_bytes)
+    assert disk_bytes(list(stages)) == pytest.approx(max(kept, arrange.written_bytes), rel=1e-6)
+    few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
+    alone = [s for s in plan(replace(SETTINGS, clusters=(8,)), GOALS, few).stages if s.times == 1]
+    assert alone
+    assert all(stage.passing_bytes == 0.0 for stage in alone)
+
+
+def test_the_products_of_a_round_count_in_memory_and_on_disk() -> None:
+    many = Shape(n_rows=5_000_000, n_variables=5_000_000, n_bytes=5_000_000 * 40)
+    small = replace(SETTINGS, block_cap=512, set_cap=512, chunk_rows=262_144)
+
+    def step_of(chunk_rows: int) -> StagePlan:
+        stages = plan(replace(small, chunk_rows=chunk_rows), GOALS, many).stages
+        return next(s for s in stages if s.stage.name == "conquer-001")
+
+    step, half = step_of(262_144), step_of(131_072)
+    assert len(step.stage.layers[0].nodes) == MOST_BLOCKS
+    assert step.passing_bytes == 8 * MOST_BLOCKS * many.n_rows
+    assert step.need.most - half.need.most >= 8 * MOST_BLOCKS * 131_072
+
+
+def test_small_blocks_share_a_task_and_large_ones_have_one_each() -> None:
+    assert level_slots(8, 464_810) == 8
+    assert level_slots(64, 50_000) == 25
+    assert level_slots(512, 464_810) == 128
+    assert level_slots(4, 10) == 1

@@ -1,0 +1,74 @@
+"""Joining the steps of blocks: exact, and with one share of the products in memory at a time."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dcsvm_dask.methods.conquer import point as select
+from dcsvm_dask.methods.conquer.rounds import combined
+from dcsvm_dask.methods.sizes import share
+
+Array = NDArray[np.float64]
+
+
+def shares_of(F: Array, parts: int) -> Iterator[tuple[slice, Array]]:
+    for part in range(parts):
+        mine = slice(*share(len(F), part, parts))
+        yield mine, F[mine]
+
+
+@pytest.mark.parametrize("parts", [1, 3, 7])
+def test_the_quadratic_form_is_that_of_all_products_at_once(parts: int) -> None:
+    rng = np.random.default_rng(parts)
+    n, sizes = 200, [30, 0, 25, 1]
+    at = np.concatenate(
+        [np.sort(block) for block in np.split(rng.permutation(n), [30, 30, 55, 56])][:4]
+    ).astype(np.int64)
+    groups = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    signed, F = rng.normal(size=len(at)), rng.normal(size=(n, len(sizes)))
+    dense = np.zeros((len(sizes), n))
+    for block in range(len(sizes)):
+        mine = slice(groups[block], groups[block + 1])
+        dense[block, at[mine]] = signed[mine]
+    found = combined(shares_of(F, parts), at, signed, groups)
+    np.testing.assert_allclose(found, dense @ F, rtol=1e-12, atol=1e-12)
+
+
+def test_one_share_is_in_memory_at_a_time() -> None:
+    blocks, parts, rows = 64, 16, 20_000
+
+    def products() -> Iterator[tuple[slice, Array]]:
+        for part in range(parts):
+            yield slice(part * rows, (part + 1) * rows), np.ones((rows, blocks))
+
+    at = np.arange(0, parts * rows, 50)
+    groups = np.linspace(0, len(at), blocks + 1).astype(np.int64)
+    tracemalloc.start()
+    M = combined(products(), at, np.ones(len(at)), groups)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert M.sum() == len(at) * blocks
+    assert peak < 3 * 8 * rows * blocks  # this share, the next one, and little beside
+
+
+def test_the_number_of_blocks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    reach = np.arange(1000.0)
+    blocks = [np.array([i]) for i in np.random.default_rng(0).permutation(1000)]
+    monkeypatch.setattr(select, "bisect", lambda *_: blocks)
+
+    class Few:
+        class settings:  # noqa: N801
+            seed, block_cap = 0, 1
+
+        @staticmethod
+        def take(rows: object) -> object:
+            return rows
+
+    rows = np.arange(1000)
+    found = select._clusters(Few, rows, rows, reach, 0, 1e-3)  # type: ignore[arg-type]
+    assert sorted(int(block[0]) for block in found) == [*range(1000 - select.MOST_BLOCKS + 1, 1000)]
