@@ -35,6 +35,7 @@ def warm_up(
     from dcsvm_dask import clustering, features, kernels, solvers
 
     with first_compiled(compiling or (lambda: None)):
+        _once(_drop_outdated)
         _once(kernels.warm_up)
         _once(solvers.warm_up)
         _once(clustering.warm_up)
@@ -80,6 +81,21 @@ def _mark() -> None:
     if folder is not None:
         with contextlib.suppress(OSError):  # then others look for themselves
             (folder / _mark_name()).touch()
+
+
+def _drop_outdated() -> None:
+    """Delete what was compiled beside the sources before one of them changed.
+
+    Numba looks at the file of a function alone, not at those of the functions that it calls, so in
+    a checkout it would go on with old code. `use_own_cache` gives other sources another folder.
+    """
+    folder = cache_folder()
+    if folder is None or ROOT not in folder.parents or (folder / _mark_name()).exists():
+        return
+    for pattern in ("*.nbi", "*.nbc", "dcsvm-compiled-*"):
+        for file in ROOT.rglob(f"__pycache__/{pattern}"):
+            with contextlib.suppress(OSError):  # of another user's: it compiles to memory, then
+                file.unlink()
 
 
 @cache

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numba
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.runtime import compilation
 from dcsvm_dask.runtime.compilation import first_compiled, warm_up
 from dcsvm_dask.solvers import solve_online
 
@@ -54,3 +57,21 @@ def test_what_is_there_already_is_not_compiled() -> None:
     told: list[str] = []
     warm_up(lambda: told.append("compiling"))
     assert told == []
+
+
+@pytest.mark.parametrize(("current", "left"), [(False, 0), (True, 3)])
+def test_compiled_code_of_other_sources_is_not_used(
+    current: bool, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it lies beside the sources: Numba does not see that a called function has changed."""
+    folder = tmp_path / "kernels" / "__pycache__"
+    folder.mkdir(parents=True)
+    mark = compilation._mark_name() if current else "dcsvm-compiled-0123456789abcdef"
+    for name in ("f-1.py311.nbi", "f-1.py311.1.nbc", mark):
+        (folder / name).touch()
+    (folder / "f.cpython-311.pyc").touch()
+    monkeypatch.setattr(compilation, "ROOT", tmp_path)
+    monkeypatch.setattr(compilation, "_mark_name", lambda: mark if current else "other")
+    monkeypatch.setattr(compilation, "cache_folder", lambda: folder)
+    compilation._drop_outdated()
+    assert len(list(folder.iterdir())) == left + 1
