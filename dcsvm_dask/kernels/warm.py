@@ -6,7 +6,7 @@ import numpy as np
 
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
 from dcsvm_dask.kernels.kernel import Kernel
-from dcsvm_dask.kernels.matrix import kernel_matrix
+from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
 from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product
 
@@ -25,3 +25,4 @@ def warm_up() -> None:
     block_diagonal_product(kernel, X, np.arange(4), one, X, one, np.ones(4))
     for dtype in (np.float32, np.float64):
         kernel_matrix(kernel, X, dtype=dtype)
+    counted_kernel_matrix(kernel, X, least=1e-9)
