@@ -18,5 +18,4 @@ def check(holds: bool, name: str, value: object, wanted: str) -> None:
     InputError
     """
     if not holds:
-        word = name.replace("_", "-")
-        raise InputError(f"{word}: {value!r:.80} is not possible; it must be {wanted}")
+        raise InputError(f"{name.replace('_', '-')} must be {wanted}, got {value!r:.80}")

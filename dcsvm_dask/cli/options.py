@@ -69,7 +69,7 @@ def parse_resource(text: str) -> tuple[str, float]:
     except ValueError:
         found = 0.0
     if not name or not 0 < found < float("inf"):
-        raise InputError(f"resources: {text!r:.80} is not possible; write NAME=N, N above 0")
+        raise InputError(f"resources must be NAME=N with N above 0, got {text!r:.80}")
     return name, found
 
 
@@ -246,9 +246,7 @@ def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
         try:
             found[label.strip()] = float(weight)
         except ValueError as error:
-            raise InputError(
-                f"class-weight: {part!r:.80} is not possible; write LABEL=WEIGHT"
-            ) from error
+            raise InputError(f"class-weight must be LABEL=WEIGHT, got {part!r:.80}") from error
     return found
 
 
@@ -260,7 +258,7 @@ def parse_own(texts: tuple[str, ...]) -> dict[str, Any]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not (key and equals):
-            raise InputError(f"param: {text!r:.80} is not possible; write KEY=VALUE")
+            raise InputError(f"param must be KEY=VALUE, got {text!r:.80}")
         try:
             found[key.strip().replace("-", "_")] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:  # a word
@@ -275,7 +273,7 @@ def parse_levels(text: str) -> int | str:
     try:
         return int(text)
     except ValueError as error:
-        raise InputError(f"levels: {text!r} is not possible; give auto or a number") from error
+        raise InputError(f"levels must be auto or a number, got {text!r}") from error
 
 
 def parse_clusters(text: str | None) -> tuple[int, ...] | None:
@@ -285,6 +283,4 @@ def parse_clusters(text: str | None) -> tuple[int, ...] | None:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError as error:
-        raise InputError(
-            f"clusters: {text!r} is not possible; give numbers like 256,64,16"
-        ) from error
+        raise InputError(f"clusters must be numbers like 256,64,16, got {text!r}") from error

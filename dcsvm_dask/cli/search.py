@@ -105,4 +105,4 @@ def _exact(text: str) -> int | str:
     try:
         return int(text)
     except ValueError as error:
-        raise InputError(f"exact: {text!r:.80} is not possible; give a number, or all") from error
+        raise InputError(f"exact must be a number or all, got {text!r:.80}") from error

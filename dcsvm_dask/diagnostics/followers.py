@@ -44,7 +44,7 @@ def followers(
                 "dcsvm_dask.Callback"
             )
     if progress not in PROGRESS:
-        raise InputError(f"progress: {progress!r} is not possible; give one of {PROGRESS}")
+        raise InputError(f"progress must be one of {PROGRESS}, got {progress!r}")
     own = [DashboardPage(), *_shown(quiet=quiet, progress=progress)]
     return [*map(shielded, own), *callbacks]
 

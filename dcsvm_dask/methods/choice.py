@@ -62,11 +62,9 @@ def choose_model(
         If there is no such model.
     """
     if mode is not None and mode not in MODES:
-        raise InputError(f"mode: {mode!r} is not possible; give one of {', '.join(MODES)}")
+        raise InputError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
     if precision not in PRECISIONS:
-        raise InputError(
-            f"precision: {precision!r} is not possible; give one of {', '.join(PRECISIONS)}"
-        )
+        raise InputError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
     models = committed_models(run)
     levels = sorted(number for number in models if number)
     if run.header["settings"].get("method") == SEARCH:

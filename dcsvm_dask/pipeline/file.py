@@ -79,7 +79,7 @@ def override(content: dict[str, Any], changes: Sequence[str]) -> None:
         place, equals, text = change.partition("=")
         table, dot, key = place.strip().partition(".")
         if not (equals and dot and key):
-            raise InputError(f"set: {change!r:.80} is not possible; write TABLE.KEY=VALUE")
+            raise InputError(f"set must be TABLE.KEY=VALUE, got {change!r:.80}")
         value = value_of(text)
         methods = content.get("method")
         listed = methods if isinstance(methods, list) else [methods]

@@ -84,7 +84,7 @@ def settle(
     rows = BLOCK_ROWS if block_rows is None else block_rows
     check(is_a(rows, numbers.Integral), "block_rows", rows, "a whole number")
     if rows < LEAST_BLOCK_ROWS:
-        raise InputError(f"block-rows: {rows} is not possible; give {LEAST_BLOCK_ROWS} or more")
+        raise InputError(f"block-rows must be at least {LEAST_BLOCK_ROWS}, got {rows}")
     training = Training(**trained, **middle, levels=0, block_cap=rows)
     settings, goals, shape = training.settle(data, holdout=held_out > 0)
     if shape.n_variables < made.least_rows:
@@ -136,8 +136,8 @@ def parse_values(name: str, text: str) -> tuple[float, ...]:
         return tuple(first * factor**step for step in range(count + 1))
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         raise InputError(
-            f"{name}: {text!r:.80} is not possible; write numbers like 0.1,1,2^5, or a range "
-            "FROM:TO:FACTOR like 2^-5:2^15:2^2"
+            f"{name} must be numbers like 0.1,1,2^5, or a range FROM:TO:FACTOR like "
+            f"2^-5:2^15:2^2, got {text!r:.80}"
         ) from error
 
 
@@ -159,7 +159,7 @@ def _values(name: str, given: Any) -> tuple[Any, ...]:
     try:
         found = sorted({made(one) if is_a(one, kind) else one for one in given})
     except (TypeError, OverflowError) as error:
-        raise InputError(f"{name}: {given!r:.80} is not possible; give numbers") from error
+        raise InputError(f"{name} must be numbers, got {given!r:.80}") from error
     return tuple(found)
 
 

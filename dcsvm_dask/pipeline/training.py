@@ -326,7 +326,7 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
     check(goals.max_rounds >= 1, "max-rounds", goals.max_rounds, "at least 1")
     if goals.max_rounds < rounds:
         raise InputError(
-            f"max-rounds: {goals.max_rounds} is not possible; this run has done {rounds} already"
+            f"max-rounds must be at least {rounds}, which this run has done, got {goals.max_rounds}"
         )
     if levels is not None and goals.stop_at > levels:
         raise InputError(

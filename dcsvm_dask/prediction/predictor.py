@@ -221,7 +221,7 @@ class Predictor:
         """
         writers = {"libsvm": exporting.export_libsvm, "onnx": exporting.export_onnx}
         if format not in writers:
-            raise InputError(f"format: {format!r} is not possible; give {' or '.join(writers)}")
+            raise InputError(f"format must be {' or '.join(writers)}, got {format!r}")
         self._check_size(choose_model(self.folder, "exact"))
         return writers[format](self.folder, Location.of(file), overwrite=overwrite)
 

@@ -100,7 +100,5 @@ def _parse(text: str) -> int:
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"memory-bound: {text!r:.80} is no size; write 800MB or 2GiB") from error
     if size < LEAST:
-        raise InputError(
-            f"memory-bound: {text!r:.80} is not possible; give {show_size(LEAST)} or more"
-        )
+        raise InputError(f"memory-bound must be at least {show_size(LEAST)}, got {text!r:.80}")
     return size

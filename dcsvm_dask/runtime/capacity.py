@@ -83,7 +83,7 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"memory-limit: {limit!r} is no size; write 800MB or 2GiB") from error
     if found <= 0:
-        raise InputError(f"memory-limit: {limit!r} is not possible; write 800MB or 2GiB")
+        raise InputError(f"memory-limit must be a size like 800MB or 2GiB, got {limit!r}")
     return found
 
 

@@ -63,16 +63,15 @@ class Execution:
                 raise InputError("give either a scheduler's address or its file, not both")
             object.__setattr__(self, "scheduler", address_in(self.scheduler_file))
         if self.workers is not None and self.workers < 0:
-            raise InputError(f"workers: {self.workers} is not possible; give 0 or more")
+            raise InputError(f"workers must be 0 or more, got {self.workers}")
         if self.workers is not None and self.scheduler is not None:
             raise InputError("give either workers or a scheduler's address, not both")
         if self.memory_limit is not None and self.scheduler is not None:
             raise InputError("memory-limit: is for local workers; a scheduler's have their own")
         if self.time_budget is not None and not self.time_budget > 0:
-            raise InputError(f"time-budget: {self.time_budget} is not possible; give seconds")
-
+            raise InputError(f"time-budget must be seconds above 0, got {self.time_budget}")
         if self.wait is not None and not self.wait > 0:
-            raise InputError(f"wait: {self.wait} is not possible; give seconds")
+            raise InputError(f"wait must be seconds above 0, got {self.wait}")
 
     @property
     def patience(self) -> float:

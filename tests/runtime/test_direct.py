@@ -113,8 +113,8 @@ def test_workers_change_nothing(data: DataSet, train: Callable[..., api.Run]) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"method": "online", "passes": 0}, "passes: 0 is not possible; it must be at least 1"),
-        ({"method": "online", "samples": 300}, "samples: 300 is not possible"),
+        ({"method": "online", "passes": 0}, "passes must be at least 1"),
+        ({"method": "online", "samples": 300}, "samples must be .*, got 300"),
     ],
 )
 def test_what_is_impossible_is_refused(

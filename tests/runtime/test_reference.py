@@ -267,14 +267,14 @@ def test_ctrl_c_is_heard_while_compiled_code_runs(monkeypatch: pytest.MonkeyPatc
     ("words", "said"),
     [
         ({"method": "libsvm"}, "libsvm's machine always has a bias.*--fit-intercept"),
-        ({**BIAS, "kernel": "laplacian"}, "kernel: 'laplacian' is not possible"),
-        ({**BIAS, "cache": 0}, "cache: 0 is not possible"),
-        ({**BIAS, "shrinking": 1}, "shrinking: 1 is not possible"),
-        ({"method": "liblinear"}, "kernel: 'rbf' is not possible; it must be linear here"),
-        ({**LINEAR, "loss": "log"}, "loss: 'log' is not possible"),
-        ({**LINEAR, "dual": False}, "dual: False is not possible; it must be true for loss hinge"),
-        ({**LINEAR, "constant": -1.0}, "constant: -1.0 is not possible"),
-        ({**LINEAR, "max_iter": 0}, "max-iter: 0 is not possible"),
+        ({**BIAS, "kernel": "laplacian"}, "kernel must be .*, got 'laplacian'"),
+        ({**BIAS, "cache": 0}, "cache must be .*, got 0"),
+        ({**BIAS, "shrinking": 1}, "shrinking must be .*, got 1"),
+        ({"method": "liblinear"}, "kernel must be linear here"),
+        ({**LINEAR, "loss": "log"}, "loss must be .*, got 'log'"),
+        ({**LINEAR, "dual": False}, "dual must be true for loss hinge"),
+        ({**LINEAR, "constant": -1.0}, "constant must be .*, got -1.0"),
+        ({**LINEAR, "max_iter": 0}, "max-iter must be .*, got 0"),
     ],
 )
 def test_what_is_impossible_is_refused(

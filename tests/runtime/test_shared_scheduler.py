@@ -176,7 +176,7 @@ def test_the_command_says_where_its_tasks_run_and_in_which_turn(
     assert seen == [{"priority": -3.0, "workers": ["svm"], "resources": {"SVM": 1.0}}]
     for words, said in (
         (("--resources", "SVM=1"), "resources: is for the workers of a scheduler"),
-        ((*where, "--resources", "SVM"), "resources: 'SVM' is not possible; write NAME=N"),
+        ((*where, "--resources", "SVM"), "resources must be NAME=N with N above 0, got 'SVM'"),
         ((*where, "--wait", "soon"), "wait: 'soon' is no duration"),
     ):
         found = train(*words)

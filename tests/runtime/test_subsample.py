@@ -76,6 +76,6 @@ def test_its_plan_is_that_of_its_rows(data: DataSet) -> None:
 
 @pytest.mark.parametrize("fraction", [0.0, 1.5, float("nan"), "half", True])
 def test_shares_that_are_none_are_refused(fraction: Any, data: DataSet, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"fraction: .* is not possible; it must be a number"):
+    with pytest.raises(InputError, match=r"fraction must be a number"):
         api.train(data.place, tmp_path / "run", method="subsample", fraction=fraction)
     assert not (tmp_path / "run").exists()

@@ -154,13 +154,25 @@ def test_the_command_prints_the_grid(data: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--C", "big"], "C: 'big' is not possible"),
-        (["--gamma", "1:0.1:2"], "gamma: '1:0.1:2' is not possible"),
-        (["--gamma", "1:2"], "is not possible"),
+        (
+            ["--C", "big"],
+            "or a range FROM:TO:FACTOR like 2^-5:2^15:2^2, got 'big'",
+        ),
+        (
+            ["--gamma", "1:0.1:2"],
+            "or a range FROM:TO:FACTOR like 2^-5:2^15:2^2, got '1:0.1:2'",
+        ),
+        (["--gamma", "1:2"], "must be numbers like"),
         (["--cv", "3", "--validation", "x"], "give one of them"),
-        (["--exact", "some"], "exact: 'some' is not possible"),
-        (["--degree", "1e999", "--kernel", "poly"], "degree: '1e999' is not possible"),
-        (["--C", "nan"], "C: 'nan' is not possible"),
+        (["--exact", "some"], "exact must be a number or all, got 'some'"),
+        (
+            ["--degree", "1e999", "--kernel", "poly"],
+            "or a range FROM:TO:FACTOR like 2^-5:2^15:2^2, got '1e999'",
+        ),
+        (
+            ["--C", "nan"],
+            "or a range FROM:TO:FACTOR like 2^-5:2^15:2^2, got 'nan'",
+        ),
         (["--degree", "2.5", "--kernel", "poly"], "degree"),
         (["--kernel", "linear", "--gamma", "1"], "has no such parameter"),
     ],
