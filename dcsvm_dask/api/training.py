@@ -126,27 +126,27 @@ def train(
     class_weight : "balanced" or dict, optional
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
     multiclass : {"ovo", "ovr"}, default "ovo"
-        Of more than two classes: "ovo" has a machine for each pair of them, and they vote, as in
-        LIBSVM; "ovr" one for each class against the rest, and the largest decision value wins.
+        Scheme for more than two classes: "ovo" trains one-vs-one SVMs, which vote, as in LIBSVM;
+        "ovr" trains one-vs-rest SVMs, of which the largest decision value wins.
     levels : "auto" or int, default "auto"
-        Levels of the tree, 0 to 12; 0: conquer only. "auto": bottom blocks of 1,000 to 2,000 rows,
-        at most 6 levels, none up to 12,288 rows (of many classes: of the largest machine), and no
-        more than pay. A number is obeyed.
+        Number of levels of the tree, 0 to 12; 0 solves the whole problem at once. "auto" chooses it
+        from n, so that bottom blocks have 1,000 to 2,000 rows: at most 6, none up to 12,288 rows
+        (with many classes: rows of the largest binary SVM), and none that do not pay.
     k : int, default 8
         Level l has k^l clusters.
     clusters : sequence of int, optional
         Clusters of each level instead, bottom first, falling.
     stop_at : int, default 0
-        The level whose early model ends the run; 0: the exact model.
+        Level to stop at, whose early model is the result; 0 trains the exact model.
     tol : float, default 1e-3
-        Violation > 0 at which the exact model is reached: the largest absolute projected gradient,
+        Tolerance > 0 for the violation of the exact model: the largest absolute projected gradient,
         with a bias LIBSVM's m(alpha) - M(alpha).
     seed : int, default 0
-        Of every random choice, from 0.
+        Random seed, from 0.
     n_samples_clustering : int, default 1000
         Rows on which clusters are found (m), at least; from 2.
     block_cap : int, optional
-        Most rows of a block, whose kernel matrix a task holds, from 64; by default 8,192.
+        Maximum block size (rows), from 64; by default 8,192. A task holds a block's kernel matrix.
     set_cap : int, optional
         Most rows of a working set of the whole problem, whose kernel matrix the only task of a
         layer holds, from 64; by default 1.5 times `block_cap`.

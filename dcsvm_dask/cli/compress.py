@@ -32,7 +32,7 @@ from dcsvm_dask.cli.predicting import encoding_option, place_options, test_part_
     show_default=True,
     help="Rows, drawn from these, on which the change is bounded.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of that choice.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of that choice.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @encoding_option
 @place_options

@@ -16,7 +16,7 @@ from dcsvm_dask.errors import InputError
 @click.command()
 @click.argument("source")
 @click.option(
-    "--out", required=True, metavar="DATA.zarr", help="Where the data set goes, or a URL."
+    "--out", required=True, metavar="DATA.zarr", help="Folder or URL of the new data set."
 )
 @click.option("--test", metavar="SOURCE", help="Rows of the test part.")
 @click.option(
@@ -25,23 +25,26 @@ from dcsvm_dask.errors import InputError
     help="Label column of a table (position from 0), or array of an archive; else the last column.",
 )
 @click.option("--header/--no-header", default=None, help="Whether line 1 of a table holds names.")
-@click.option("--encoding", help="Of text without a byte order mark, such as cp1252; else UTF-8.")
+@click.option(
+    "--encoding",
+    help="Encoding of text without a byte order mark, such as cp1252; by default UTF-8.",
+)
 @click.option("--drop", multiple=True, metavar="NAME", help="Leave a column out; may be repeated.")
 @click.option(
     "--scale",
     type=click.Choice(["minmax", "standard", "unit", "none"]),
     default="none",
     show_default=True,
-    help="Learned on the training part, stored, applied to all rows to come.",
+    help="Scaling, learned on the training part and applied to all later rows.",
 )
 @click.option("--test-fraction", type=float, help="Share of rows, at random, for the test part.")
 @click.option("--shuffle", is_flag=True, help="Put training rows in random order.")
 @click.option("--train-rows", type=int, help="Keep so many of the training rows in that order.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the random order.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of that order.")
 @click.option("--positive", metavar="LABEL,...", help="Two classes: +1 for these labels, else -1.")
 @click.option("--rows", metavar="START:STOP", help="Take these rows of SOURCE only.")
 @click.option("--weights", metavar="FILE", help="Factors of C, a line for each row; 0: left out.")
-@click.option("--chunk-rows", type=int, help="Rows a chunk; by default about 4 MB, at most 8192.")
+@click.option("--chunk-rows", type=int, help="Rows per chunk; by default about 4 MB, at most 8192.")
 @click.option("--sparse/--dense", default=None, help="How to store; by default as the source is.")
 @click.option("--overwrite", is_flag=True, help="Replace a data set once the new one is whole.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")

@@ -20,20 +20,22 @@ Command = Callable[..., Any]
 def placing_options(command: Command) -> Command:
     """Add the options that say which workers run the tasks, and before or after whose."""
 
-    @click.option("--priority", type=float, help="Dask's, of the run's tasks; 0: as others'.")
+    @click.option(
+        "--priority", type=float, help="Priority of the run's tasks in Dask, by default 0."
+    )
     @click.option(
         "--resources",
         "resources",
         multiple=True,
         metavar="NAME=N",
-        help="What each task takes of a worker's resources: only workers that have it run tasks.",
+        help="Worker resources that each task requires; only workers that have them run tasks.",
     )
     @click.option(
         "--worker",
         "names",
         multiple=True,
         metavar="NAME",
-        help="Name, address or host of a worker: only those that are named run tasks.",
+        help="Run tasks on this worker only (name, address or host); may be repeated.",
     )
     @functools.wraps(command)
     def wrapped(
@@ -144,7 +146,10 @@ def execution_options(command: Command) -> Command:
     @cluster_option
     @click.option("--memory-limit", help="Memory of each local worker, for example 1GB.")
     @click.option("--time-budget", help="Stop after 90s, 10m, 1h30m; the best level is the model.")
-    @click.option("--wait", help="For a first worker; by default 10m, in a queue without limit.")
+    @click.option(
+        "--wait",
+        help="Time to wait for the first worker; by default 10m, in a queue without limit.",
+    )
     @functools.wraps(command)
     def wrapped(
         *args: Any,
@@ -189,29 +194,42 @@ def training_options(command: Command) -> Command:
     @click.option(
         "--kernel",
         type=click.Choice(["rbf", "poly", "linear", "sigmoid", "laplacian"]),
-        help="By default rbf.",
+        help="Kernel function, by default rbf.",
     )
     @click.option("--gamma", type=float, help="Kernel coefficient, by default 1.")
     @click.option("--degree", type=int, help="Degree of poly, by default 3.")
     @click.option("--coef0", type=float, help="Constant of poly, sigmoid; by default 0.")
-    @click.option("-C", "--C", "C", type=float, help="Penalty, by default 1.")
-    @click.option("--levels", help="auto (default), or a number; 0: none.")
+    @click.option("-C", "--C", "C", type=float, help="Regularisation parameter, by default 1.")
+    @click.option("--levels", help="Number of levels; auto (default) chooses it, 0 is none.")
     @click.option("--k", type=int, help="Level l has k^l clusters; by default 8.")
     @click.option("--clusters", help="Clusters of each level, bottom first: 256,64,16.")
-    @click.option("--stop-at", type=int, help="Last level; 0 (default): exact.")
-    @click.option("--fit-intercept", is_flag=True, default=None, help="With a bias (y'alpha = 0).")
-    @click.option("--class-weight", help="balanced, or LABEL=WEIGHT,...: factors of C.")
+    @click.option(
+        "--stop-at", type=int, help="Level to stop at; 0 (default) trains the exact model."
+    )
+    @click.option(
+        "--fit-intercept",
+        is_flag=True,
+        default=None,
+        help="Train with a bias (constraint y'alpha = 0).",
+    )
+    @click.option("--class-weight", help="Class weights: balanced, or LABEL=WEIGHT,....")
     @click.option(
         "--multiclass",
         type=click.Choice(["ovo", "ovr"]),
-        help="More than two classes: one against one (default), or each against the rest.",
+        help="Scheme for more than two classes: one-vs-one (default) or one-vs-rest.",
     )
-    @click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
-    @click.option("--seed", type=int, help="Of every random choice, by default 0.")
-    @click.option("--n-samples-clustering", type=int, help="By default 1000.")
-    @click.option("--block-cap", type=int, help="Most rows of a block, by default 8192.")
-    @click.option("--set-cap", type=int, help="Of a working set; by default 1.5 block caps.")
-    @click.option("--max-rounds", type=int, help="By default 1000.")
+    @click.option("--tol", type=float, help="Tolerance for the violation, by default 1e-3.")
+    @click.option("--seed", type=int, help="Random seed, by default 0.")
+    @click.option(
+        "--n-samples-clustering", type=int, help="Rows sampled for clustering; by default 1000."
+    )
+    @click.option("--block-cap", type=int, help="Maximum block size (rows); by default 8192.")
+    @click.option(
+        "--set-cap",
+        type=int,
+        help="Maximum working set size (rows); by default 1.5 times --block-cap.",
+    )
+    @click.option("--max-rounds", type=int, help="Maximum number of rounds, by default 1000.")
     @click.option(
         "--committee", is_flag=True, default=None, help="Calibrate levels for committee prediction."
     )

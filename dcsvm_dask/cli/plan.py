@@ -13,9 +13,7 @@ from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option, trainin
 @click.command("plan")
 @click.argument("data")
 @training_options
-@click.option(
-    "--workers", type=int, help="Worker processes that times are for; by default all cores."
-)
+@click.option("--workers", type=int, help="Number of workers to plan for; by default all cores.")
 @click.option("--memory-limit", help="Memory of each of them, for example 1GB.")
 @click.option("--cluster", metavar="FILE", help="Plan for the workers of this cluster file.")
 @click.option("--scheduler", help="Plan for the workers that this running Dask scheduler has now.")

@@ -13,7 +13,7 @@ from dcsvm_dask.cli.predicting import predicting_options, test_part_note
 @click.command("predict")
 @click.argument("run_place", metavar="RUN")
 @click.argument("data")
-@click.option("--out", required=True, help="Where to: .csv, .npy, .parquet or .zarr.")
+@click.option("--out", required=True, help="Output file: .csv, .npy, .parquet or .zarr.")
 @overwrite_option
 @predicting_options
 @quiet_option

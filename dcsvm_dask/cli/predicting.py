@@ -22,7 +22,7 @@ def predicting_options(command: Command) -> Command:
             type=click.Choice(["float32", "float64"]),
             default="float32",
             show_default=True,
-            help="Of kernel values; sums are float64.",
+            help="Precision of kernel values; sums are float64.",
         ),
         click.option("--level", type=int, help="A committed level; by default the lowest."),
         click.option(
@@ -67,7 +67,7 @@ def place_options(command: Command) -> Command:
 
 encoding_option = click.option(
     "--encoding",
-    help="Of text in DATA without a byte order mark; by default that of the training data.",
+    help="Encoding of DATA's text without a byte order mark; by default that of the training data.",
 )
 
 

@@ -10,9 +10,11 @@ from dcsvm_dask.cli.options import overwrite_option, quiet_option
 @click.command("report")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option("--out", help="HTML file; RUN/report.html, of several runs ./comparison.html.")
-@click.option("--csv", "csv_folder", metavar="FOLDER", help="Save every table there, too.")
+@click.option(
+    "--csv", "csv_folder", metavar="FOLDER", help="Save every table as CSV in this folder, too."
+)
 @overwrite_option
-@click.option("--fast", is_flag=True, help="Leave out what costs kernel values.")
+@click.option("--fast", is_flag=True, help="Leave out what needs kernel values.")
 @quiet_option
 def command(
     runs: tuple[str, ...],

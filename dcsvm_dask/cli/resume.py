@@ -12,9 +12,9 @@ from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_opt
 
 @click.command("resume")
 @click.argument("run_place", metavar="RUN")
-@click.option("--tol", type=float, help="Another violation to end at.")
-@click.option("--stop-at", type=int, help="Another level to end at; 0: exact.")
-@click.option("--max-rounds", type=int, help="Another limit of rounds.")
+@click.option("--tol", type=float, help="Another tolerance for the violation.")
+@click.option("--stop-at", type=int, help="Another level to stop at; 0 for the exact model.")
+@click.option("--max-rounds", type=int, help="Another maximum number of rounds.")
 @click.option(
     "--committee/--no-committee", default=None, help="Calibrate levels for committee prediction."
 )

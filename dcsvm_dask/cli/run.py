@@ -17,7 +17,7 @@ from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_opt
     "changes",
     multiple=True,
     metavar="TABLE.KEY=VALUE",
-    help="Instead of what FILE says: data.train_rows=1000, method.C=8, bagging.members=16.",
+    help="Override a key of FILE, such as data.train_rows=1000 or method.C=8.",
 )
 @execution_options
 @report_option

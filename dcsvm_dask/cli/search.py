@@ -24,30 +24,44 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--run", "run_place", required=True, help="Folder or URL of the new search.")
 @click.option("-C", "--C", "C", metavar=VALUES, help="By default 2^-5:2^15:2^2.")
 @click.option("--gamma", metavar=VALUES, help="By default 2^-15:2^3:2^2.")
-@click.option("--degree", metavar="2,3,...", help="Of the polynomial kernel, by default 3.")
+@click.option("--degree", metavar="2,3,...", help="Degree of poly, by default 3.")
 @click.option("--coef0", metavar="0,1,...", help="Constant of poly, sigmoid; by default 0.")
 @click.option(
     "--kernel",
     type=click.Choice(["rbf", "poly", "linear", "sigmoid", "laplacian"]),
-    help="By default rbf.",
+    help="Kernel function, by default rbf.",
 )
 @click.option("--cv", type=int, help="Stratified folds; by default 5.")
-@click.option("--validation", metavar="DATA", help="Rows to score on, instead of folds.")
+@click.option("--validation", metavar="DATA", help="Validation rows to score on, instead of folds.")
 @click.option("--exact", help="Best candidates to solve exactly: 3 (default), 0, ..., or all.")
-@click.option("--halving", is_flag=True, default=None, help="Rank on few blocks, the best on more.")
-@click.option("--budget", type=int, help="Steps of a machine a row, at most; by default 1000.")
-@click.option("--block-rows", type=int, help="Most rows of a block, about; by default 4096.")
+@click.option(
+    "--halving",
+    is_flag=True,
+    default=None,
+    help="Successive halving: rank on few blocks first, the best on more.",
+)
+@click.option("--budget", type=int, help="Maximum solver steps per training row; by default 1000.")
+@click.option(
+    "--block-rows", type=int, help="Approximate maximum block size (rows); by default 4096."
+)
 @click.option("--refit/--no-refit", default=None, help="Train the best candidate, in RUN/best.")
-@click.option("--fit-intercept", is_flag=True, default=None, help="With a bias (y'alpha = 0).")
-@click.option("--class-weight", help="balanced, or LABEL=WEIGHT,...: factors of C.")
+@click.option(
+    "--fit-intercept",
+    is_flag=True,
+    default=None,
+    help="Train with a bias (constraint y'alpha = 0).",
+)
+@click.option("--class-weight", help="Class weights: balanced, or LABEL=WEIGHT,....")
 @click.option(
     "--multiclass",
     type=click.Choice(["ovo", "ovr"]),
-    help="Of many classes: one against one (default), or against the rest.",
+    help="Scheme for more than two classes: one-vs-one (default) or one-vs-rest.",
 )
-@click.option("--tol", type=float, help="Violation at the end, by default 1e-3.")
-@click.option("--seed", type=int, help="Of every random choice, by default 0.")
-@click.option("--n-samples-clustering", type=int, help="By default 1000.")
+@click.option("--tol", type=float, help="Tolerance for the violation, by default 1e-3.")
+@click.option("--seed", type=int, help="Random seed, by default 0.")
+@click.option(
+    "--n-samples-clustering", type=int, help="Rows sampled for clustering; by default 1000."
+)
 @execution_options
 @report_option
 @log_json_option

@@ -18,13 +18,13 @@ LEFT = 130
 @click.command("status")
 @click.argument("run_place", metavar="RUN")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@click.option("--watch", is_flag=True, help="Go on showing RUN until it ends, or until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Keep showing RUN until it ends, or until Ctrl-C.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.1),
     default=2.0,
     show_default=True,
-    help="Seconds between two looks, with --watch.",
+    help="Seconds between two updates of --watch.",
 )
 @quiet_option
 def command(run_place: str, as_json: bool, watch: bool, interval: float, quiet: bool) -> None:

@@ -20,11 +20,13 @@ from dcsvm_dask.cli.options import (
 @click.argument("data")
 @click.option("--run", "run_place", required=True, help="Folder or URL of the new run.")
 @training_options
-@click.option("--holdout", help="Rows on which every level is scored: DATA.zarr/test.")
+@click.option(
+    "--holdout", help="Held-out rows on which every model is scored, such as DATA.zarr/test."
+)
 @click.option(
     "--or-resume",
     is_flag=True,
-    help="Go on with the run where there is one: for jobs that a queue may start again.",
+    help="Resume the run if it exists: for jobs that a queue may start again.",
 )
 @execution_options
 @report_option

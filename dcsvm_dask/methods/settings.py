@@ -47,7 +47,7 @@ class Settings:
     n_samples_clustering: int
     """Rows on which the clusters of a level are found (m)."""
     block_cap: int
-    """Most rows whose kernel matrix a task of many holds."""
+    """Maximum block size (rows): a task of many holds a block's kernel matrix."""
     set_cap: int
     """Most rows of a working set, whose kernel matrix the only task of a layer holds."""
     level_tol: float

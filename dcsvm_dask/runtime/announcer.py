@@ -229,7 +229,7 @@ class Announcer:
 
 
 def loss_message(event: Any) -> Message | None:
-    """Return the message that a worker is gone which nobody sent away, from what Dask says.
+    """Return the message that a worker was lost unexpectedly, from an event of Dask.
 
     Parameters
     ----------

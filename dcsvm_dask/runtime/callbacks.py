@@ -38,7 +38,7 @@ class StopRun(Exception):  # noqa: N818 (what ends is no error)
 
 
 class Callback:
-    """Base class of those who follow a run; override what you want to be told of.
+    """Base class for callbacks; override the methods for the events that you need.
 
     All methods are called in the process that carries the run, in its main thread, one after the
     other. What they raise ends the run: `StopRun` in good order, anything else as a failure; what

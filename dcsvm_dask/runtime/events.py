@@ -161,7 +161,7 @@ class TaskFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerLost(Event):
-    """A worker is gone that nobody sent away; what it was doing is done again."""
+    """A worker was lost unexpectedly; its tasks run again."""
 
     worker: str
     tasks: list[str] = field(default_factory=list)

@@ -110,7 +110,7 @@ def solve_at_once(
     previous : str or None
         The stage whose committed point it starts from; None: zero.
     foresight : bool
-        Whether a start from zero has its first set foreseen by a subset's machine.
+        Whether the first set of a start from zero is predicted by an SVM trained on a subset.
     """
     problem = read_problem(run)
     settings = problem.settings

@@ -1,4 +1,7 @@
-"""Conquer for a smooth kernel: working sets, the first one foreseen by a machine of a subset."""
+"""The graph of conquer for a smooth kernel: working sets.
+
+The first one holds the support vectors predicted by an SVM trained on a random subset.
+"""
 
 from __future__ import annotations
 
