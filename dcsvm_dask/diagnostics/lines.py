@@ -77,7 +77,7 @@ def fault(event: Fault) -> str:
     """Return what went wrong, in a sentence."""
     if isinstance(event, WorkerLost):
         why = f" ({event.why})" if event.why else ""
-        return f"worker {event.worker} is gone{why}; what it was doing is done again"
+        return f"worker {event.worker} was lost{why}; its tasks run again"
     if isinstance(event, WorkerSilent):
         return (
             f"worker {event.worker} has been silent for {event.seconds:.0f} s: it is stopped, "

@@ -94,7 +94,7 @@ def test_a_block_that_is_done_again_says_so(tell: Teller) -> None:
     # What is known of a block stays; the next one is at work elsewhere.
     assert [said["block"].split()[-1] for said in found] == ["done", "running", "waiting"]
     assert found[1]["worker"] == "10.0.0.2:1"
-    assert "worker tcp://10.0.0.1:4000 is gone" in header.faults(tell.run.progress)
+    assert "worker tcp://10.0.0.1:4000 was lost" in header.faults(tell.run.progress)
 
 
 def test_levels_of_an_earlier_process_are_done_though_nothing_is_known_of_their_blocks() -> None:

@@ -245,7 +245,7 @@ def test_lines_tell_of_commits_and_lost_workers_alone() -> None:
     assert "early prediction: accuracy 0.7500 on 10 held-out rows" in said[2]
     assert "next 30 rows in 2 blocks" in said[3]
     assert "objective -50.000000" in said[4]
-    assert "worker tcp://1.2.3.4:5 is gone" in said[5]
+    assert "worker tcp://1.2.3.4:5 was lost" in said[5]
 
 
 def test_sizes_that_memory_lowered_are_said(tmp_path: Path) -> None:

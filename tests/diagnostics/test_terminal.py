@@ -107,7 +107,7 @@ def test_what_is_interrupted_says_so(trained: Trained) -> None:
     text = file.getvalue()
     assert re.search(r"level-1 .* stopped", text)
     assert "1 worker lost · 1 step tried again" in text
-    assert "worker tcp://1.2.3.4:5 is gone" in text
+    assert "worker tcp://1.2.3.4:5 was lost" in text
 
 
 def test_before_workers_are_ready_it_says_what_it_waits_for() -> None:

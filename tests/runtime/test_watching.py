@@ -76,7 +76,7 @@ def test_what_is_known_of_a_loss_is_told_with_it() -> None:
         "",
     ]
     assert fault(WorkerLost("run", 0.0, A, [], why)) == (
-        f"worker {A} is gone ({why}); what it was doing is done again"
+        f"worker {A} was lost ({why}); its tasks run again"
     )
     assert described(-9, 906 << 20) == (
         "its process was ended by SIGKILL, as the system does where memory runs out, "
