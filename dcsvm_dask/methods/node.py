@@ -17,7 +17,7 @@ import psutil
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.methods import resources
 from dcsvm_dask.storage.lock import HEARTBEAT_SECONDS, Ownership
-from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
 
 Step = Callable[..., Record]
@@ -48,7 +48,7 @@ def run_node(
     """
     run = replace(open_run(run_url), known={}) if owner is None else _open_owned(run_url, owner)
     run.check_result_version()  # a worker may have another version than who began the run
-    done = run.find(stage, node, released=False)
+    done = _done(run, stage, node)
     if done is not None:
         return done.record
     run.check_owner(HEARTBEAT_SECONDS)  # before the work, not only after it
@@ -84,6 +84,18 @@ def run_node(
     if done is None:
         raise RunError(f"{run.place}: stage {stage}: the commit of {node} was taken back")
     return done.record
+
+
+def _done(run: RunFolder, stage: str, node: str) -> Committed | None:
+    """Return what a node has committed, which may be released where its stage is committed.
+
+    Dask does tasks again whose results a lost worker had, at times of a stage that is settled.
+    Object stores are not asked for these: it would be a request for every node.
+    """
+    done = run.find(stage, node, released=False)
+    if done is None and run.place.is_local and run.find(stage, "commit", released=False):
+        return run.find(stage, node)
+    return done
 
 
 def open_run(run_url: str) -> RunFolder:

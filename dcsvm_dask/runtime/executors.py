@@ -240,8 +240,9 @@ class OnCluster:
                 "what was committed stays: resume the run"
             ) from lost
         finally:
-            if not future.done():
-                self._client.cancel([future], force=True)
+            # Also when it is done: what Dask does again because a lost worker had its result is not
+            # needed any more.
+            self._client.cancel([future], force=True)
         self._announcer.drain()
         if isinstance(error, InputError):  # of a worker, perhaps, that has come since the start
             self.refuse_blind(run.place.url, run.header["data"]["url"])

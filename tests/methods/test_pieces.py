@@ -80,6 +80,20 @@ def test_a_node_is_done_once_however_often_it_is_asked_for(folder: RunFolder) ->
     np.testing.assert_array_equal(folder.node("s", "n").read("a"), [0, 1, 2])
 
 
+def test_a_node_is_not_done_again_in_a_stage_that_is_settled(folder: RunFolder) -> None:
+    """Dask asks for it where a worker that had its result is lost."""
+    calls.clear()
+    first = run_node(folder.place.url, "s", "n", counted, {"times": 3})
+    run_node(folder.place.url, "s", "commit", counted, {"times": 0})
+    folder.settle("s", ["commit"])
+    assert folder.released("s") == {"n"}
+    assert run_node(folder.place.url, "s", "n", counted, {"times": 3}) == first
+    assert calls == [3, 0]
+    folder.reopen("s")  # now it is to be done again
+    run_node(folder.place.url, "s", "n", counted, {"times": 4})
+    assert calls == [3, 0, 4]
+
+
 def test_a_node_that_fails_leaves_nothing_that_exists(folder: RunFolder) -> None:
     with pytest.raises(ValueError, match="negative"):
         run_node(folder.place.url, "s", "n", counted, {"times": -1})
