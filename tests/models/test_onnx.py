@@ -174,7 +174,7 @@ def test_what_has_no_graph_is_refused_and_nothing_is_written(
     with pytest.raises(InputError, match="exact model is not committed"):
         kept_run(exact=False).run.export(target, format="onnx")
     made = kept_run()
-    with pytest.raises(InputError, match="give libsvm or onnx"):
+    with pytest.raises(InputError, match="format must be libsvm or onnx, got 'pmml'"):
         made.run.export(target, format="pmml")
     monkeypatch.setattr(onnx_graph, "LARGEST", 1000)
     with pytest.raises(InputError, match="a file holds 2 GB: take LIBSVM's format"):
