@@ -322,7 +322,10 @@ def test_features_to_scale() -> None:
 
 @pytest.mark.parametrize("size", ["much", "0", "-1GiB", "100MB", "1e400", ""])
 def test_bounds_that_are_none(size: str) -> None:
-    with pytest.raises(InputError, match=r"^memory-bound(:| must be) "), dcsvm_dask.memory_bound(size):
+    with (
+        pytest.raises(InputError, match=r"^memory-bound(:| must be) "),
+        dcsvm_dask.memory_bound(size),
+    ):
         pass
 
 
