@@ -31,6 +31,7 @@ from dcsvm_dask.versions import versions
 
 SECONDS = 600.0
 SILENT_SECONDS = 15.0
+SETTLING_SECONDS = 20.0
 """Half of what compiling takes on an idle machine."""
 LOADED = 10
 """Functions that a worker which has loaded what is compiled has loaded at least."""
@@ -292,7 +293,11 @@ def test_workers_that_join_answer_while_their_node_compiles_and_stay_small(
             time.sleep(0.2)
         while not all(client.run(is_loaded).values()):
             time.sleep(0.2)
-        resident = client.run(resident_bytes)
+        # What a process keeps is there once loading has let go of what it needed by the way.
+        settled = time.monotonic() + SETTLING_SECONDS
+        while (resident := max(client.run(resident_bytes).values())) > 1.2 * TYPICAL.process_bytes:
+            assert time.monotonic() < settled
+            time.sleep(0.5)
         time.sleep(0.5)
     texts = [message["text"] for message in said if message["kind"] == "said"]
     assert len(texts) == 1
@@ -301,9 +306,7 @@ def test_workers_that_join_answer_while_their_node_compiles_and_stay_small(
     assert found["compiled"] == [0, 0]
     assert max(found["slowest"]) < SILENT_SECONDS
     assert silent < SILENT_SECONDS
-    # A process that has compiled keeps nearly twice of it.
-    for taken in resident.values():
-        assert taken == pytest.approx(TYPICAL.process_bytes, rel=0.3)
+    assert resident == pytest.approx(TYPICAL.process_bytes, rel=0.2)
 
 
 @pytest.mark.long
