@@ -254,20 +254,14 @@ class RunNodes:
         Parameters
         ----------
         kept : collection of str
-            The nodes whose arrays stay; of the others the records do.
+            The nodes whose arrays stay; of the others the records do. Arrays of attempts that no
+            commit object names go.
         """
-        self._settle(stage, kept)
-
-    def sweep(self, stage: str) -> None:
-        """Delete the arrays of attempts that no commit object names."""
-        self._settle(stage, None)
-
-    def _settle(self, stage: str, kept: Collection[str] | None) -> None:
         home = self.stage(stage)
         names = home.list()
         nodes = _node_names(names)
         found = self._commit_objects(stage, nodes)
-        gone = {} if kept is None else {n: value for n, value in found.items() if n not in kept}
+        gone = {node: value for node, value in found.items() if node not in kept}
         attempts = {value["attempt"] for value in found.values()}
         left = [name for name in names if not name.endswith(".json") and name not in attempts]
         self.check_owner()

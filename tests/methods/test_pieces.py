@@ -98,7 +98,7 @@ def test_a_node_that_fails_leaves_nothing_that_exists(folder: RunFolder) -> None
     with pytest.raises(ValueError, match="negative"):
         run_node(folder.place.url, "s", "n", counted, {"times": -1})
     assert folder.find("s", "n") is None
-    folder.sweep("s")
+    folder.settle("s", folder.nodes("s"))
     assert folder.stage("s").list() == []
     assert run_node(folder.place.url, "s", "n", counted, {"times": 1})["times"] == 1
 

@@ -103,7 +103,7 @@ def test_of_two_attempts_the_one_committed_first_is_the_node(run: RunFolder) -> 
     assert second.commit({"rows": 2})
     assert not first.commit({"rows": 1})
     assert run.node("s", "n").attempt == second.place.name
-    run.sweep("s")
+    run.settle("s", run.nodes("s"))
     assert run.node("s", "n").verify()
     assert not first.place.exists()
 
@@ -150,7 +150,7 @@ def test_a_store_without_conditional_writes_keeps_the_last_attempt_whole(
         attempt.write("values", VALUES)
         assert attempt.commit({"rows": 3})
     assert run.node("s", "n").attempt == second.place.name
-    run.sweep("s")
+    run.settle("s", run.nodes("s"))
     assert run.node("s", "n").verify()
     run.place.delete()
 
@@ -159,7 +159,7 @@ def test_a_store_without_conditional_writes_keeps_the_last_attempt_whole(
 def test_an_attempt_that_was_swept_does_not_commit_what_is_left(run: RunFolder) -> None:
     attempt = run.attempt("s", "n")
     attempt.write("alpha", VALUES)
-    run.sweep("s")
+    run.settle("s", run.nodes("s"))
     attempt.write("f", VALUES)
     with pytest.raises(RunError, match="alpha was deleted while the step ran"):
         attempt.commit({})
@@ -197,7 +197,7 @@ def test_sweeping_deletes_attempts_and_nothing_else(run: RunFolder) -> None:
     other = run.attempt("s", "m")
     other.write("values", VALUES)
     commit(run, "t", "n")
-    run.sweep("s")
+    run.settle("s", run.nodes("s"))
     assert run.stage("s").list() == [kept, "n.json"]
     assert run.node("t", "n").verify()
     assert damaged(run) == []
@@ -410,7 +410,6 @@ CHANGES = {
     "state": lambda run: write_state(run, "failed"),
     "release": lambda run: run.release("s", "n"),
     "reopen": lambda run: run.reopen("s"),
-    "sweep": lambda run: run.sweep("s"),
     "discard": lambda run: run.discard("s"),
     "settle": lambda run: run.settle("s", []),
     "fold": lambda run: run.fold(["s"]),

@@ -6,7 +6,6 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from dcsvm_dask.methods.conquer import check, finish, rounds
-from dcsvm_dask.methods.conquer import rounds as scope
 from dcsvm_dask.methods.graph import (
     COMMIT,
     Graph,
@@ -95,7 +94,7 @@ def check_stage(
     """
     name = stage_name(chain, number)
     first = stage_name(chain, 0) if scoped else None
-    settle = single("scope", scope.start_scope, source=source, support_only=chain.support_only)
+    settle = single("scope", rounds.start_scope, source=source, support_only=chain.support_only)
     # The start's alphas lie in its own scope node, later ones in the commit of the round before.
     at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": node}
     look = (
