@@ -99,7 +99,10 @@ class Measured:
     value_seconds: float = 2e-9
     """Time of a core for a kernel value, with the steps of the solver."""
     process_bytes: int = 215 << 20
-    """What a worker takes before its first task: Python, NumPy, Numba, Dask, compiled code."""
+    """What a worker takes before its first task: Python, NumPy, Numba, Dask, compiled code.
+
+    The mapped pages of a library that was just installed may be counted as 70 MiB more.
+    """
 
     @classmethod
     def of(cls, record: Record) -> Measured:
