@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.clustering import choose_partition, partition_quality, theorem_bound
 from dcsvm_dask.kernels import Kernel, kernel_matrix
 from dcsvm_dask.solvers import duality_gap, solve_smo
+from dcsvm_dask.tasks import svc_dual
 
 COVTYPE = Path(__file__).resolve().parents[2] / "shared" / "data" / "covtype.npz"
 
@@ -60,21 +61,21 @@ def measure(
     """Solve the whole problem, then the blocks of one partition after the other."""
     n = X.shape[0]
     K = kernel_matrix(kernel, X)
-    best = solve_smo(K, y, C, tol=tol)
+    dual = svc_dual(y, C)
+    best = solve_smo(K, dual, tol=tol)
     rng = np.random.default_rng(0)
     for k in clusters:
         chosen, _ = choose_partition(kernel, X, n_clusters=k, n_rows=n, cap=n, seed=0)
         for name, labels in (("chosen", chosen.assign(X)), ("random", rng.integers(0, k, n))):
-            alpha, slack = np.zeros(n), duality_gap(best.gradient, best.alpha, C)
+            beta, slack = np.zeros(n), duality_gap(best.gradient, best.beta, dual)
             for block in np.unique(labels):
                 own = np.flatnonzero(labels == block)
-                solution = solve_smo(K[np.ix_(own, own)], y[own], C, tol=tol)
-                alpha[own] = solution.alpha
-                slack += duality_gap(solution.gradient, solution.alpha, C)
-            support = np.flatnonzero(alpha)
-            signed = (y * alpha)[support]
-            f = 0.5 * signed @ (K[np.ix_(support, support)] @ signed) - alpha.sum()
-            union = (alpha > 0) | (best.alpha > 0)
+                solution = solve_smo(K[np.ix_(own, own)], dual[own], tol=tol)
+                beta[own] = solution.beta
+                slack += duality_gap(solution.gradient, solution.beta, dual[own])
+            support = np.flatnonzero(beta)
+            f = 0.5 * beta[support] @ (K[np.ix_(support, support)] @ beta[support]) + dual.p @ beta
+            union = (beta != 0) | (best.beta != 0)
             mass = partition_quality(kernel, X, labels)
             yield Measured(
                 k,

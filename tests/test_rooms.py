@@ -17,6 +17,7 @@ ROOMS = (
     "checks",
     "versions",
     "kernels",
+    "tasks",
     "solvers",
     "clustering",
     "features",
@@ -32,7 +33,7 @@ ROOMS = (
 )
 DOORS = ("api", "estimators", "cli")
 """They stand below all rooms and may import one another."""
-NUMERICS = ("kernels", "solvers", "clustering", "features", "models")
+NUMERICS = ("kernels", "tasks", "solvers", "clustering", "features", "models")
 FOREIGN_TO_NUMERICS = {"dask", "distributed", "zarr", "fsspec", "s3fs", "pyarrow"}
 OPENERS = {"open", "fromfile", "tofile", "load", "save", "loadtxt", "savetxt", "memmap", "savez"}
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -32,6 +32,7 @@ from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.state import read_state
+from dcsvm_dask.tasks import TASKS
 
 
 def go_on(
@@ -88,7 +89,8 @@ def go_on(
             "(the fingerprints differ); train a new run"
         )
     seen = seen_by(dataset, settings.options, settings.seed)
-    if shape != shape_of(seen, folder.header.get("holdout") is not None):
+    classes = TASKS[settings.task].has_classes
+    if shape != shape_of(seen, folder.header.get("holdout") is not None, classes=classes):
         raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
     say = Announcer(folder.place.url, follow).say
     memory = available_memory(execution, folder.place.url, dataset.url, say=say)

@@ -49,7 +49,7 @@ def of_machines(
     coef = np.zeros((coefficient_rows(n_classes, scheme), len(codes)))
     for one in machines:
         alpha = np.zeros(len(variables.rows))
-        alpha[one.rows] = np.abs(one.coef)
+        alpha[one.rows] = np.abs(one.solution.beta)
         rows, y = one.machine.rows(codes)
         coef[one.machine.place(codes[rows]), rows] = y * variables.shared_out(alpha)[rows]
     solutions = [one.solution for one in machines]

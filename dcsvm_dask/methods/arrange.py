@@ -29,6 +29,7 @@ from dcsvm_dask.storage.pages import LabelledRows, PageForm, joined, read_pages,
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.rows.read import stack_rows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import TASKS
 
 Index = NDArray[np.int64]
 
@@ -251,7 +252,8 @@ def arrange_part(
     if is_of_classes(run):
         attempt.write("codes", codes[position].astype(np.int32))
     else:
-        attempt.write("y", np.where(codes[position] == 1, 1, -1).astype(np.int8))
+        task = TASKS[settings_of(run).task]
+        attempt.write("y", task.targets(codes[position], data.classes))
     attempt.write("variable", variable)
     attempt.write("sizes", np.array(sizes, dtype=np.int64))
     chunks = (X[position[i : i + ARRANGED_CHUNK_ROWS]] for i in range(0, done, ARRANGED_CHUNK_ROWS))

@@ -47,7 +47,7 @@ class BlockTable:
         """Number of blocks."""
         return len(self.offsets) - 1
 
-    def costliest_first(self, problem: Problem | None, alpha: Vector | None) -> Index:
+    def costliest_first(self, problem: Problem | None, beta: Vector | None) -> Index:
         """Return the blocks by what they are likely to cost.
 
         That is their support vectors, those at their bound twice: where classes overlap, most
@@ -55,20 +55,18 @@ class BlockTable:
 
         Parameters
         ----------
-        alpha : ndarray, shape (n,), or None
+        beta : ndarray, shape (n,), or None
             Where the blocks start; None: at zero.
         """
-        if alpha is None or problem is None:
+        if beta is None or problem is None:
             return np.argsort(-np.diff(self.offsets), kind="stable")
-        cost = (alpha > 0.0) * (1.0 + (alpha >= problem.C))
+        cost = (beta != 0.0) * (1.0 + problem.dual.is_bounded(beta))
         if self.index is not None:
             cost = cost[self.index]
         before = np.concatenate([[0.0], np.cumsum(cost)])
         return np.argsort(-np.diff(before[self.offsets]), kind="stable")
 
-    def of_slot(
-        self, problem: Problem | None, alpha: Vector | None, slot: int, slots: int
-    ) -> Index:
+    def of_slot(self, problem: Problem | None, beta: Vector | None, slot: int, slots: int) -> Index:
         """Return the blocks that one of some tasks solves, in its order.
 
         Where they are few, each task gets one in turn, the costliest first. Where they are many,
@@ -76,7 +74,7 @@ class BlockTable:
         """
         if self.index is None and self.n_blocks >= MANY_BLOCKS * slots:
             return np.arange(*blocks_of_part(self.offsets, slot, slots))
-        return self.costliest_first(problem, alpha)[slot::slots]
+        return self.costliest_first(problem, beta)[slot::slots]
 
     def rows(self, block: int) -> NDArray[np.int64]:
         """Return the variables of a block, ascending."""

@@ -39,28 +39,28 @@ def calibrate_slot(
     """Fit the sigmoids of every `slots`-th block of a level."""
     problem, table = read_problem(run), read_table(run, level)
     commit = run.node(level, "commit")
-    alpha, offset = commit.read("alpha")[0], commit.record["offset"]
-    blocks = table.of_slot(problem, alpha, slot, slots).tolist()
+    beta, offset = commit.read("beta")[0], commit.record["offset"]
+    blocks = table.of_slot(problem, beta, slot, slots).tolist()
     asked = asked_rows(problem)
     X, block_of = problem.take(asked), table.blocks_of(asked)
     fitted, rows, values = [], 0, 0
     for block in blocks:
         rng = np.random.default_rng([problem.settings.seed, 9001, block])
         index, others = table.rows(block), np.flatnonzero(block_of != block)
-        mine, decided, computed = cross_decide(problem, index, alpha[index], offset, rng)
-        support = index[alpha[index] > 0.0]
+        mine, decided, computed = cross_decide(problem, index, beta[index], offset, rng)
+        support = index[beta[index] != 0.0]
         elsewhere, of_product = kernel_product(
             problem.settings.kernel,
             X[others],
             problem.take(support),
-            problem.labels(support) * alpha[support],
+            beta[support],
         )
         told = np.concatenate([mine, asked[others]])
         weights = problem.weights[told].astype(np.float64)
         weights[: len(mine)] *= len(index) / max(1, len(mine))
         weights[len(mine) :] *= (problem.n - len(index)) / max(1, len(others))
         values_told = np.concatenate([decided, elsewhere])
-        fitted.append(fit_member(problem, values_told, problem.labels(told) > 0, weights))
+        fitted.append(fit_member(problem, values_told, problem.targets_of(told) > 0, weights))
         rows += len(mine)
         values += computed + of_product
     found = np.array(fitted, dtype=np.float64).reshape(len(blocks), 2)
@@ -76,7 +76,7 @@ def asked_rows(problem: Problem) -> Index:
 
 
 def calibrate_unseen(
-    problem: Problem, seen: Index, alpha: Vector
+    problem: Problem, seen: Index, beta: Vector
 ) -> tuple[tuple[float, float], int]:
     """Fit the sigmoid of a machine of random rows to rows that it has not seen.
 
@@ -84,7 +84,7 @@ def calibrate_unseen(
     ----------
     seen : ndarray of int64, shape (m,)
         The variables of the machine, ascending.
-    alpha : ndarray, shape (m,)
+    beta : ndarray, shape (m,)
         Its solution.
 
     Returns
@@ -94,15 +94,15 @@ def calibrate_unseen(
     kernel_values : int
     """
     asked = np.setdiff1d(asked_rows(problem), seen, assume_unique=True)
-    support = seen[alpha > 0.0]
+    support = seen[beta != 0.0]
     values, computed = kernel_product(
         problem.settings.kernel,
         problem.take(asked),
         problem.take(support),
-        problem.labels(support) * alpha[alpha > 0.0],
+        beta[beta != 0.0],
     )
     weights = problem.weights[asked].astype(np.float64)
-    return fit_member(problem, values, problem.labels(asked) > 0, weights), computed
+    return fit_member(problem, values, problem.targets_of(asked) > 0, weights), computed
 
 
 def fit_member(
@@ -121,15 +121,15 @@ def fit_member(
 
 def prior_odds(problem: Problem) -> float:
     """Return the log odds of the positive class among all rows."""
-    positive = float(problem.weights[problem.signs > 0].sum())
-    negative = float(problem.weights[problem.signs < 0].sum())
+    positive = float(problem.weights[problem.stored > 0].sum())
+    negative = float(problem.weights[problem.stored < 0].sum())
     return math.log((positive + 1.0) / (negative + 1.0))
 
 
 def cross_decide(
     problem: Problem,
     index: NDArray[np.int64],
-    alpha: Vector,
+    beta: Vector,
     offset: float,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], Vector, int]:
@@ -139,7 +139,7 @@ def cross_decide(
     ----------
     index : ndarray, shape (n,)
         The block's variables.
-    alpha : ndarray, shape (n,)
+    beta : ndarray, shape (n,)
         Its solution, from which the machines start.
     offset : float
         The bias for which the level was solved.
@@ -160,15 +160,15 @@ def cross_decide(
         return rows[0], values[0], computed
     for number in range(min(folds, math.ceil(ENOUGH_ROWS * folds / n))):
         out, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        y, X = problem.labels(index[rest]), problem.take(index[rest])
-        solver = RowsSolver(settings, X, y, problem.bounds(index[rest]))
-        solution = solver.solve(alpha=alpha[rest], p=offset * y - 1.0, tol=settings.level_tol)
-        support = np.flatnonzero(solution.alpha)
+        X, dual = problem.take(index[rest]), problem.dual_of(index[rest]).with_bias(offset)
+        solver = RowsSolver(settings, X, dual)
+        solution = solver.solve(beta=beta[rest], tol=settings.level_tol)
+        support = np.flatnonzero(solution.beta)
         found, of_product = kernel_product(
             settings.kernel,
             problem.take(index[out]),
             X[support],
-            y[support] * solution.alpha[support],
+            solution.beta[support],
         )
         rows.append(index[out])
         values.append(found)

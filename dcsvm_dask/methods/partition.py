@@ -58,7 +58,7 @@ def cluster_support(
     if is_of_classes(run):
         support = np.sort(node.read("support"))
     else:
-        support = np.flatnonzero(node.read("alpha")[0] > 0)
+        support = np.flatnonzero(node.read("beta")[0])
     if not len(support):
         support = np.arange(problem.n)
     rng = np.random.default_rng([settings.seed, level])

@@ -21,12 +21,13 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.solvers import bias, machines_of, solve_machines, solve_smo
 from dcsvm_dask.solvers.online.slots import BATCH, OnlineExpansion
 from dcsvm_dask.solvers.subsets import SUBSET_TOL
-from dcsvm_dask.solvers.working_sets import FORESEEN
+from dcsvm_dask.solvers.working_sets import FORESEEN, reach
 from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows.read import RowReader
 from dcsvm_dask.storage.rows.selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import TASKS
 
 TIMED_ROWS = 1024
 TIMES = 5
@@ -89,14 +90,16 @@ def working_set_share(
     m = min(SUBSET_ROWS, X.shape[0] // 2)
     if m < 2:
         return 1.0
-    C = np.full(m, settings.C * n_variables / m)
+    dual = TASKS[settings.task].dual(y, np.full(len(y), settings.C * n_variables / m))
     K = kernel_matrix(settings.kernel, X[:m])
-    found = solve_smo(K, y[:m], C, equality=settings.fit_intercept, tol=SUBSET_TOL)
+    found = solve_smo(K, dual[:m], equality=settings.fit_intercept, tol=SUBSET_TOL)
     offset = 0.0
     if settings.fit_intercept:
-        offset = bias(found.gradient, found.alpha, y[:m], C)
-    f, _ = kernel_product(settings.kernel, X[m:], X[:m], y[:m] * found.alpha)
-    return float(np.mean(1.0 - y[m:] * (f + offset) >= -FORESEEN))
+        offset = bias(found.gradient, found.beta, dual[:m])
+    f, _ = kernel_product(settings.kernel, X[m:], X[:m], found.beta)
+    others = dual[m:]
+    far = reach((f + offset) + others.p, np.zeros(len(others)), others)
+    return float(np.mean(far >= -FORESEEN))
 
 
 PROBE_CLUSTERS = 16
@@ -143,7 +146,7 @@ def probe_rows(
     between = share_between(choice)
     smooth, share = is_smooth(between), 1.0
     if smooth:
-        y = np.where(data.take_codes(sample) == 1, 1.0, -1.0)
+        y = targets_of(settings, data, sample)
         drawn = np.random.default_rng(settings.seed).permutation(len(sample))
         share = working_set_share(settings, X[drawn], y[drawn], data.n_distinct)
         sets = share * data.n_distinct / settings.set_cap if settings.clusters else 1.0
@@ -176,8 +179,14 @@ def _support_share(settings: Settings, data: Data, rows: RowReader | SelectedRow
     )
     support = np.zeros(len(sample), dtype=np.bool_)
     for machine in solved:
-        support[machine.rows[machine.coef != 0.0]] = True
+        support[machine.rows[machine.solution.beta != 0.0]] = True
     return float(support.mean())
+
+
+def targets_of(settings: Settings, data: Data, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the targets of some rows of a data set."""
+    task = TASKS[settings.task]
+    return task.targets(data.take_codes(rows), data.classes).astype(np.float64)
 
 
 def _learning(
@@ -187,7 +196,7 @@ def _learning(
     sample = drawn_rows(settings, rows.n_rows, min(LEARNED_ROWS, rows.n_rows))
     sample = np.random.default_rng(settings.seed).permutation(sample)
     X = rows.take(sample)
-    y = np.where(data.take_codes(sample) == 1, 1.0, -1.0)
+    y = targets_of(settings, data, sample)
     return {
         "probed_rows": len(sample),
         "kept_share": kept_share(settings, X, y, data.n_distinct),

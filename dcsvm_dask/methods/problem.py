@@ -28,6 +28,7 @@ from dcsvm_dask.storage.rows import ConcatRows
 from dcsvm_dask.storage.rows.cache import CachedRows
 from dcsvm_dask.storage.rows.selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import TASKS, Dual, Task
 
 ARRANGE = "arrange"
 PROBE = "probe"
@@ -56,6 +57,11 @@ class Variables:
         return self.read_rows()
 
     @property
+    def task(self) -> Task:
+        """What is learned."""
+        return TASKS[self.settings.task]
+
+    @property
     def n(self) -> int:
         """Number of variables."""
         return len(self.weights)
@@ -72,38 +78,47 @@ class Variables:
 
 @dataclass(frozen=True)
 class Problem(Variables):
-    """The problem of two classes.
+    """The problem of one machine: of two classes, or of a task without classes.
 
     Attributes
     ----------
-    signs : ndarray, shape (n,), int8
-        Labels, -1 or +1.
+    stored : ndarray, shape (n,)
+        Targets as the run keeps them: of two classes -1 and +1, as int8.
     """
 
-    signs: NDArray[np.int8]
+    stored: NDArray[Any]
 
     @cached_property
-    def y(self) -> NDArray[np.float64]:
-        """Labels of all variables."""
-        return self.signs.astype(np.float64)
+    def dual(self) -> Dual:
+        """The dual problem of all variables."""
+        return self.task.dual(self.targets, self.C)
 
-    @cached_property
+    def dual_of(self, index: NDArray[np.int64]) -> Dual:
+        """Return the dual problem of some variables, without making that of all."""
+        return self.task.dual(self.targets_of(index), self.bounds(index))
+
+    @property
+    def targets(self) -> NDArray[np.float64]:
+        """Targets of all variables."""
+        return self.stored.astype(np.float64)
+
+    @property
     def C(self) -> NDArray[np.float64]:  # noqa: N802 - the field's name
-        """Upper bounds of all variables."""
+        """Weights of the losses of all variables."""
         return np.asarray(self.each_C * self.weights)
 
     @cached_property
     def each_C(self) -> NDArray[np.float64]:  # noqa: N802
-        """What one row of weight one adds to the upper bound of its variable."""
-        return self.settings.bound_of((self.signs > 0).astype(np.int8))
+        """What one row of weight one adds to the weight of its variable's loss."""
+        return self.settings.bound_of((self.stored > 0).astype(np.int8))
 
-    def labels(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the labels of some variables, without making those of all."""
-        return self.signs[index].astype(np.float64)
+    def targets_of(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the targets of some variables, without making those of all."""
+        return self.stored[index].astype(np.float64)
 
     def bounds(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the upper bounds of some variables, without making those of all."""
-        each = self.settings.bound_of((self.signs[index] > 0).astype(np.int8))
+        """Return the weights of some variables' losses, without making those of all."""
+        each = self.settings.bound_of((self.stored[index] > 0).astype(np.int8))
         return np.asarray(each * self.weights[index])
 
 
@@ -200,23 +215,34 @@ _reading = threading.Lock()
 @lru_cache(maxsize=1)
 def _read_problem(run_url: str, attempt: str) -> Problem:
     del attempt  # part of the cache's key: another attempt is another problem
-    arranged, coded = _read_arranged(RunFolder.open(run_url), "y")
-    return Problem(**arranged, signs=np.where(coded == 1, 1, -1).astype(np.int8))
+    run = RunFolder.open(run_url)
+    task = TASKS[settings_of(run).task]
+    arranged, stored = _read_arranged(
+        run, "y", lambda data, codes: task.targets(codes, data.classes)
+    )
+    return Problem(**arranged, stored=stored)
 
 
 @lru_cache(maxsize=1)
 def _read_classes(run_url: str, attempt: str) -> ClassProblem:
     del attempt  # as above
     run = RunFolder.open(run_url)
-    arranged, codes = _read_arranged(run, "codes")
+    arranged, codes = _read_arranged(run, "codes", lambda _, codes: codes)
     n_classes = len(run.header["shape"]["class_rows"])
     return ClassProblem(**arranged, codes=codes, n_classes=n_classes)
 
 
-def _read_arranged(run: RunFolder, labels: str) -> tuple[dict[str, Any], NDArray[Any]]:
-    """Return the fields of `Variables`, and the array `labels` of those that were arranged.
+def _read_arranged(
+    run: RunFolder, name: str, read: Callable[[Data, NDArray[np.int32]], NDArray[Any]]
+) -> tuple[dict[str, Any], NDArray[Any]]:
+    """Return the fields of `Variables`, and targets or classes of the variables.
 
-    Where rows lie as they were, their codes.
+    Parameters
+    ----------
+    name : str
+        The array that has them where rows were arranged.
+    read : callable
+        Makes them of codes where rows lie as they were.
     """
     commit, settings = run.node(ARRANGE, "commit"), settings_of(run)
     if not commit.record["parts"]:
@@ -227,7 +253,7 @@ def _read_arranged(run: RunFolder, labels: str) -> tuple[dict[str, Any], NDArray
             "X": SelectedRows(data_rows(run), rows),
             "weights": commit.read("weight"),
             "read_rows": lambda: rows,
-        }, codes
+        }, read(data, codes)
     _cached_rows.cache_clear()
     parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
 
@@ -240,14 +266,15 @@ def _read_arranged(run: RunFolder, labels: str) -> tuple[dict[str, Any], NDArray
         "X": CachedRows(stored, cache_bytes()),
         "weights": gathered("weight"),
         "read_rows": lambda: gathered("rows"),
-    }, gathered(labels)
+    }, gathered(name)
 
 
-def shared_out(run: RunFolder, problem: Problem, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+def shared_out(run: RunFolder, problem: Problem, beta: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return alpha of every row of the data set: rows that were merged share by their weights."""
-    commit, C = run.node(ARRANGE, "commit"), problem.each_C
+    commit, dual = run.node(ARRANGE, "commit"), problem.task.dual(problem.targets, problem.each_C)
     each = np.zeros(commit.record["rows"])
-    each[problem.rows] = np.minimum(alpha / problem.weights, C)  # rounding may lead above C
+    shares = dual.clip(beta / problem.weights)  # rounding may lead beyond a bound
+    each[problem.rows] = problem.task.alpha(shares)
     return spread(run, commit, each)
 
 

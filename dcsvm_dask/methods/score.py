@@ -1,4 +1,4 @@
-"""Accuracy of a committed model on held-out rows, as soon as there is one."""
+"""Scores of a committed model on held-out rows, as soon as there is one."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_any
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import TASKS
 
 # A look at where the run stands, not the evaluation: about this many rows tell enough.
 ABOUT_ROWS = 20_000
@@ -26,12 +27,12 @@ ABOUT_ROWS = 20_000
 def score_model(
     run: RunFolder, attempt: Attempt, *, source: str, committee: str | None = None
 ) -> Record:
-    """Return the accuracy of a level's early prediction, or of the exact model.
+    """Return the scores of a level's early prediction, or of the exact model.
 
     With `committee`, the stage that calibrated it, that of the level's committee.
 
     Writes ``decision`` and ``positive`` (the label's class) of the rows, in their order; of many
-    classes ``predicted`` and ``true``, their codes.
+    classes ``predicted`` and ``true``, their codes; of a task without classes ``targets``.
     """
     data = DataSet.open(run.header["holdout"])
     settings = settings_of(run)
@@ -42,16 +43,18 @@ def score_model(
     if committee is not None:
         mode = told = "committee"
         model = replace(model, committee=read_committee(run.node(committee, "commit")))
-    decisions, positives = [], []
+    task, decisions, parts = TASKS[settings.task], [], []
     for start, stop in _parts(data):
         decisions.append(decide_by(model, data.rows.read(start, stop), mode))
-        positives.append(data.read_codes(start, stop) == 1)
-    decision, positive = np.concatenate(decisions), np.concatenate(positives)
+        parts.append(task.targets(data.read_codes(start, stop), data.classes))
+    decision, targets = np.concatenate(decisions), np.concatenate(parts).astype(np.float64)
     attempt.write("decision", decision)
-    attempt.write("positive", positive.astype(np.uint8))
-    correct = int(np.count_nonzero((decision > 0) == positive))
+    if task.has_classes:
+        attempt.write("positive", (targets > 0).astype(np.uint8))
+    else:
+        attempt.write("targets", targets)
     return {
-        "accuracy": correct / len(decision),
+        **task.scores(decision, targets),
         "rows": len(decision),
         "source": source,
         "mode": told,

@@ -64,6 +64,8 @@ class Settings:
     """Factors of C by class code; empty: all are one."""
     multiclass: str = "ovo"
     """Which machines more than two classes have; see `dcsvm_dask.solvers.machines_of`."""
+    task: str = "classification"
+    """Its name in `dcsvm_dask.tasks`."""
     options: dict[str, Any] = field(default_factory=dict)
     """What that method has of its own; see `dcsvm_dask.methods.method`."""
 

@@ -13,6 +13,7 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.solvers import Solution, bias, duality_gap, solve_decomposition, solve_smo
 from dcsvm_dask.solvers.divide import NEGLIGIBLE
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.tasks import Dual
 
 # Share of the tolerance that a product may lose by skipping far pairs of tiles; far below what
 # the violation needs, since the objective sums these errors over all rows.
@@ -30,12 +31,12 @@ class RowsSolver:
         Whether the kernel matrix is kept, so that solving again costs no kernel values.
     """
 
-    def __init__(self, settings: Settings, X: Rows, y: Vector, C: Vector) -> None:
-        self.y, self.C = y, C
+    def __init__(self, settings: Settings, X: Rows, dual: Dual) -> None:
+        self.dual = dual
         self.kernel_values = 0
         self._settings, self._X = settings, X
         self._K: NDArray[np.floating] | None = None
-        self.in_memory = len(y) <= settings.block_cap
+        self.in_memory = len(dual) <= settings.block_cap
         if self.in_memory:
             self._K, self.kernel_values = counted_kernel_matrix(
                 settings.kernel, X, least=NEGLIGIBLE
@@ -44,27 +45,24 @@ class RowsSolver:
     def solve(
         self,
         *,
-        alpha: Vector | None,
+        beta: Vector | None,
         tol: float,
-        p: Vector | None = None,
         gradient: Vector | None = None,
         equality: bool = False,
     ) -> Solution:
         """Solve it, as `solve_smo` does."""
         start: dict[str, Any] = {
-            "p": p,
-            "alpha": alpha,
+            "beta": beta,
             "gradient": gradient,
             "equality": equality,
             "tol": tol,
         }
         if self._K is not None:
-            return solve_smo(self._K, self.y, self.C, **start)
+            return solve_smo(self._K, self.dual, **start)
         solution, values = solve_decomposition(
             self._settings.kernel,
             self._X,
-            self.y,
-            self.C,
+            self.dual,
             **start,
             working_size=self._settings.block_cap,
             budget=FAR_PAIRS * tol,
@@ -82,10 +80,10 @@ Vector = NDArray[np.float64]
 def solve_machine(
     problem: Problem,
     index: Index,
-    C: Vector,
+    dual: Dual,
     *,
     tol: float,
-    alpha: Vector | None = None,
+    beta: Vector | None = None,
     f: Vector | None = None,
 ) -> tuple[Vector, Record]:
     """Solve the problem of some variables as if there were no others.
@@ -93,42 +91,41 @@ def solve_machine(
     Parameters
     ----------
     index : ndarray of int64, shape (m,)
-    C : ndarray, shape (m,)
-        Their upper bounds.
+    dual : Dual
+        Their linear term and bounds.
     tol : float
-    alpha, f : ndarray, shape (m,), optional
+    beta, f : ndarray, shape (m,), optional
         Where to start, feasible, and the decision values there.
 
     Returns
     -------
-    alpha : ndarray, shape (m,)
+    beta : ndarray, shape (m,)
     record : dict
         What it came to, and its ``bias``.
     """
     settings = problem.settings
-    X, y = problem.take(index), problem.labels(index)
+    X = problem.take(index)
     order = np.arange(len(index))
     if len(index) > settings.block_cap and settings.kernel.is_shift_invariant and not is_sparse(X):
         order = kd_order(X)  # what is far is skipped by tiles of neighbours
-    solver = RowsSolver(settings, X[order], y[order], C[order])
-    start: dict[str, Any] = {"alpha": None if alpha is None else alpha[order]}
-    if alpha is not None and f is not None:
-        start["gradient"] = (y * f - 1.0)[order]
-    solution = solver.solve(**start, equality=settings.fit_intercept, tol=tol)
-    found = np.empty(len(index))
-    found[order] = solution.alpha
     with_bias = settings.fit_intercept
-    labels = (y[order],) if with_bias else ()
+    solver = RowsSolver(settings, X[order], dual[order])
+    start: dict[str, Any] = {"beta": None if beta is None else beta[order]}
+    if beta is not None and f is not None:
+        start["gradient"] = (f + dual.p)[order]
+    solution = solver.solve(**start, equality=with_bias, tol=tol)
+    found = np.empty(len(index))
+    found[order] = solution.beta
     return found, {
         "blocks": 1,
         "rows": len(index),
         "support": int(np.count_nonzero(found)),
-        "bounded": int(np.count_nonzero(found >= C)),
+        "bounded": int(np.count_nonzero(dual.is_bounded(found))),
         "objective": solution.objective,
-        "own_gap": duality_gap(solution.gradient, solution.alpha, C[order], *labels),
+        "own_gap": duality_gap(solution.gradient, solution.beta, solver.dual, equality=with_bias),
         "violation": solution.violation,
         "converged": bool(solution.converged),
         "iterations": solution.n_iter,
-        "bias": bias(solution.gradient, solution.alpha, y[order], C[order]) if with_bias else 0.0,
+        "bias": bias(solution.gradient, solution.beta, solver.dual) if with_bias else 0.0,
         "kernel_values": solver.kernel_values,
     }

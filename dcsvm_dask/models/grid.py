@@ -24,6 +24,7 @@ from dcsvm_dask.solvers import (
     solve_whole,
     stretched,
 )
+from dcsvm_dask.solvers.machines import CLASSES, only_class, unsolved
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -43,7 +44,7 @@ class FoldMachines:
     rows : list of ndarray of int64
         Those that each machine is trained on.
     coef : list of ndarray, shape (n_C, n_rows), float64
-        Their y_i alpha_i.
+        Their dual variables beta_i = y_i alpha_i.
     bias : ndarray, shape (n_C, n_machines), float64
     solved : ndarray of bool, shape (n_C,)
         Whether all machines are within the tolerance.
@@ -169,27 +170,27 @@ def train_fold(
     for number, machine in enumerate(machines):
         own, y = machine.rows(codes[train])
         rows = train[own]
-        if abs(y.sum()) == len(y):  # one class decides for itself, none for nobody
-            bias[:, number] = y[0] if len(y) else 0.0
+        decision = only_class(y)
+        if decision is not None:
+            bias[:, number] = decision
             used.append(rows[:0])
             coefs.append(np.zeros((len(costs), 0)))
             continue
         inner, coef = _part(K, rows, rows), np.empty((len(costs), len(rows)))
-        alpha, gradient = np.zeros(len(rows)), np.full(len(rows), -1.0)
+        beta, gradient = np.zeros(len(rows)), -y
         most = most_steps(len(rows))
         for place, C in enumerate(costs.tolist()):
-            begin, bounds = time.perf_counter(), C * weight[rows]
+            begin, dual = time.perf_counter(), CLASSES.dual(y, C * weight[rows])
             found = solve_smo(
                 inner,
-                y,
-                bounds,
-                alpha=stretched(alpha, gradient, bounds),
+                dual,
+                beta=stretched(beta, gradient, dual),
                 equality=equality,
                 tol=tol,
                 max_iter=most,
             )
-            alpha, gradient = found.alpha, found.gradient
-            coef[place], bias[place, number] = y * alpha, found.bias
+            beta, gradient = found.beta, found.gradient
+            coef[place], bias[place, number] = beta, found.bias
             solved[place] &= found.converged
             seconds[place] += time.perf_counter() - begin
         used.append(rows)
@@ -276,19 +277,16 @@ def solve_point(
     for number, machine in enumerate(machines):
         rows, y = machine.rows(codes)
         Z = X if len(rows) == len(codes) else X[rows]
-        if abs(y.sum()) == len(y):
-            zero = np.zeros(len(y))
-            decides = float(y[0]) if len(y) else 0.0
-            solutions.append(Solution(zero, zero - 1.0, 0.0, 0.0, 0, converged=True, bias=decides))
+        dual, decision = CLASSES.dual(y, bounds[rows]), only_class(y)
+        if decision is not None:
+            solutions.append(unsolved(dual, decision))
             continue
         how = common | {"max_iter": most_steps(len(rows))}
         if before is None:
             start = None if blocks is None else blocks[rows]
-            found, computed = solve_whole(
-                kernel, Z, y, bounds[rows], blocks=start, seed=seed, **how
-            )
+            found, computed = solve_whole(kernel, Z, dual, blocks=start, seed=seed, **how)
         else:
-            found, computed = solve_next(kernel, Z, y, bounds[rows], before[number], **how)
+            found, computed = solve_next(kernel, Z, dual, before[number], **how)
         solutions.append(found)
         values += computed
     return Point(solutions, values)
@@ -328,8 +326,8 @@ def model_of(
     n_classes = 1 + max(max(machine.positive, machine.negative or 0) for machine in machines)
     coef = np.zeros((coefficient_rows(n_classes, scheme), len(codes)))
     for machine, found in zip(machines, solutions, strict=True):
-        rows, y = machine.rows(codes)
-        coef[machine.place(codes[rows]), rows] = y * found.alpha
+        rows, _ = machine.rows(codes)
+        coef[machine.place(codes[rows]), rows] = found.beta
     support = np.flatnonzero(coef.any(axis=0))
     support = support[np.argsort(codes[support], kind="stable")]
     shift = np.array([found.bias for found in solutions])

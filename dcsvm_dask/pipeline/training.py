@@ -23,6 +23,7 @@ from dcsvm_dask.solvers import SCHEMES, largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
+from dcsvm_dask.tasks import TASKS
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
@@ -176,8 +177,19 @@ class Training:
         """How far the run goes."""
         return Goals(float(self.tol), int(self.stop_at), int(self.max_rounds), bool(self.committee))
 
-    def settle(self, data: DataSet, *, holdout: bool = False) -> tuple[Settings, Goals, Shape]:
+    def settle(
+        self, data: DataSet, *, holdout: bool = False, task: str = "classification"
+    ) -> tuple[Settings, Goals, Shape]:
         """Return what the words mean for a data set.
+
+        Parameters
+        ----------
+        data : DataSet
+            Training rows.
+        holdout : bool, default False
+            Whether every model is scored on held-out rows.
+        task : str, default "classification"
+            What is learned; a name of `dcsvm_dask.tasks.TASKS`.
 
         Raises
         ------
@@ -185,7 +197,11 @@ class Training:
             If the data has one class, or more than two where the method is for two, there are more
             clusters than rows, or the level to stop at does not exist.
         """
-        self._check_classes(data)
+        has_classes = TASKS[task].has_classes
+        if has_classes:
+            self._check_classes(data)
+        elif self.class_weight is not None:
+            raise InputError(f"class_weight: {task} has no classes; weigh rows instead")
         if data.weights is not None and not self.options.takes_weights:
             raise InputError(
                 f"{data.url}: its rows have weights, which method {self.method} cannot take into "
@@ -193,7 +209,8 @@ class Training:
             )
         seen = seen_by(data, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
-        clusters, forced = self._clusters(n, largest_machine(data.counts, self.multiclass))
+        most = largest_machine(data.counts, self.multiclass) if has_classes else n
+        clusters, forced = self._clusters(n, most)
         if clusters and clusters[0] > n:
             raise InputError(
                 f"clusters: {clusters[0]} clusters for {n} distinct rows of {data.url}; "
@@ -222,9 +239,10 @@ class Training:
             seed=int(self.seed),
             chunk_rows=min(max(math.ceil(n / CHUNKS), LEAST_CHUNK_ROWS), MOST_CHUNK_ROWS),
             method=self.method,
+            task=task,
             options=self.options.to_json(),
         )
-        return settings, self.goals, shape_of(seen, holdout)
+        return settings, self.goals, shape_of(seen, holdout, classes=has_classes)
 
     def began(self, settings: dict[str, Any], data: DataSet) -> bool:
         """Whether a run with these settings, as its header has them, is this training of the data.
@@ -335,10 +353,10 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
         )
 
 
-def shape_of(data: Data, holdout: bool) -> Shape:
-    """Return what graphs need to know of a data set."""
+def shape_of(data: Data, holdout: bool, *, classes: bool = True) -> Shape:
+    """Return what graphs need to know of a data set, whose labels are classes or other targets."""
     n_bytes = data.rows.nbytes_of(0, data.n_rows)
-    many = tuple(map(int, data.counts)) if len(data.counts) > 2 else ()
+    many = tuple(map(int, data.counts)) if classes and len(data.counts) > 2 else ()
     return Shape(data.n_rows, data.n_distinct, n_bytes, holdout, many)
 
 

@@ -30,6 +30,7 @@ from dcsvm_dask.solvers.optimality import (
     duality_gap,
     multiplier_interval,
     objective,
+    violation,
     violation_box,
     violation_pair,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "solve_working_sets",
     "stretched",
     "train_on_subsets",
+    "violation",
     "violation_box",
     "violation_pair",
     "warm_up",

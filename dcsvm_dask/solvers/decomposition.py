@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
-from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
 # The violation falls by this factor before rows that were let go are looked at again.
@@ -36,11 +37,9 @@ _STALLS = 20
 def solve_decomposition(
     kernel: Kernel,
     X: Rows,
-    y: ArrayLike,
-    C: ArrayLike,
+    dual: Dual,
     *,
-    p: ArrayLike | None = None,
-    alpha: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
     gradient: ArrayLike | None = None,
     equality: bool = False,
     tol: float = 1e-3,
@@ -66,7 +65,7 @@ def solve_decomposition(
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
         Rows; in `kd_order`, or ordered by cluster, working sets are more coherent.
-    y, C, p, alpha, gradient, equality, tol, callback
+    dual, beta, gradient, equality, tol, callback
         As for `solve_smo`. The callback is called after every round.
     working_size : int, default=4096
         Largest number of rows of a working set, at least 2; the solver holds up to 1.57
@@ -79,7 +78,7 @@ def solve_decomposition(
     verify : bool, default=True
         Sum the gradient from scratch before the end. Without, the last one that was kept up to
         date will do, and products may err by more: the caller looks at the whole anyway. The
-        objective is then that of `p`, whatever else a given gradient holds.
+        objective is then that of `dual.p`, whatever else a given gradient holds.
     threads : int, default=1
         Threads that share the work on kernel values; the result is the same.
 
@@ -92,12 +91,12 @@ def solve_decomposition(
     Raises
     ------
     InputError
-        For shapes, labels, bounds or values that do not fit.
+        For shapes, bounds or values that do not fit.
     """
     if working_size < 2:
         raise InputError(f"working_size is {working_size}: give at least 2 rows.")
     n = X.shape[0]
-    problem = SignedProblem.of(n, y, C, p, alpha, gradient, equality)
+    problem = QuadraticProgram.of(n, dual, beta, gradient, equality)
     share = _SHARE if verify else _SHARE_UNVERIFIED
     work = _Decomposition(kernel, X, problem, tol, working_size, budget, share * tol, threads)
     work.start(known=not verify)
@@ -109,7 +108,7 @@ class _Decomposition:
         self,
         kernel: Kernel,
         X: Rows,
-        problem: SignedProblem,
+        problem: QuadraticProgram,
         tol: float,
         size: int,
         budget: float,
@@ -120,7 +119,7 @@ class _Decomposition:
         self.budget, self.error, self.threads = budget, error, threads
         self.values = 0
         self.beta = problem.start.copy()
-        self.F = self.linear = problem.linear
+        self.F = self.linear = problem.p
         # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
         self.memory = np.empty(min(size, len(self.beta)) ** 2, np.float32)
 
@@ -187,20 +186,19 @@ class _Decomposition:
             memory=self.memory,
         )
         self.values += values
-        y = problem.labels[rows]
+        bounds = Dual(problem.p[rows], problem.lower[rows], problem.upper[rows])
         inner = solve_smo(
             K,
-            y,
-            problem.bound[rows],
-            alpha=np.abs(beta[rows]),
-            gradient=y * self.F[rows],
+            bounds,
+            beta=beta[rows],
+            gradient=self.F[rows],
             equality=problem.equality,
             tol=max(0.5 * target, _INNER * violation if len(rows) < len(active) else 0.0),
             max_iter=limit,
         )
         step = np.zeros_like(beta)
-        step[rows] = y * inner.alpha - beta[rows]
-        beta[rows] = y * inner.alpha
+        step[rows] = inner.beta - beta[rows]
+        beta[rows] = inner.beta
         self.F[active] += self._product(step, active)
         return inner.n_iter
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.smo.solve import solve_smo
+from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -26,8 +27,7 @@ SEEN = 1024
 def solve_blocks(
     kernel: Kernel,
     X: Rows,
-    y: Vector,
-    C: Vector,
+    dual: Dual,
     blocks: list[Index],
     *,
     equality: bool,
@@ -41,13 +41,12 @@ def solve_blocks(
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
-    y, C : ndarray, shape (n,)
-        Labels -1 and +1; upper bounds.
+    dual : Dual
     blocks : list of ndarray of int64
         The rows of each; together all, each once. For each thread a kernel matrix of float32 of
         the largest is held.
     equality : bool
-        Whether the problem has a bias: each block then keeps y'alpha = 0.
+        Whether the problem has a bias: each block then keeps sum(beta) = 0.
     max_iter : int, optional
         Most steps of all blocks together: of each, by its size.
     seed : int, default 0
@@ -57,32 +56,33 @@ def solve_blocks(
 
     Returns
     -------
-    alpha : ndarray, shape (n,), or None
+    beta : ndarray, shape (n,), float64, or None
         Feasible for the whole problem; None where the machines contradict each other.
     n_iter, kernel_values : int
     """
-    n, alpha = len(y), np.zeros(len(y))
+    n, beta = len(dual), np.zeros(len(dual))
     own, work = np.zeros(len(blocks)), np.zeros((2, len(blocks)), dtype=np.int64)
 
     def solve(number: int) -> None:
         rows = blocks[number]
-        if equality and abs(y[rows].sum()) == len(rows):
+        mine = dual[rows]
+        if equality and not mine.can_balance():
             return
         most = None if max_iter is None else max_iter * len(rows) // n
         K, computed = counted_kernel_matrix(kernel, X[rows], least=NEGLIGIBLE)
-        found = solve_smo(K, y[rows], C[rows], equality=equality, tol=BLOCK_TOL, max_iter=most)
-        alpha[rows], own[number] = found.alpha, found.objective
+        found = solve_smo(K, mine, equality=equality, tol=BLOCK_TOL, max_iter=most)
+        beta[rows], own[number] = found.beta, found.objective
         work[:, number] = found.n_iter, computed
 
     for_each(solve, range(len(blocks)), threads)
     steps, values = (int(one) for one in work.sum(axis=1))
-    support = np.flatnonzero(alpha)
+    support = np.flatnonzero(beta)
     if not len(support):
         return None, steps, values
     rng = np.random.default_rng(seed)
     some = np.sort(rng.permutation(support)[:SEEN])
-    f, computed = kernel_product(kernel, X[some], X[support], (y * alpha)[support], threads=threads)
-    # alpha'Q alpha by some of its rows.
-    curvature = len(support) / len(some) * float((y * alpha)[some] @ f)
-    kept = (0.5 * curvature - float(alpha.sum())) / float(own.sum())
-    return (alpha if kept >= LEAST_KEPT else None), steps, values + computed
+    f, computed = kernel_product(kernel, X[some], X[support], beta[support], threads=threads)
+    # beta'K beta by some of its rows.
+    curvature = len(support) / len(some) * float(beta[some] @ f)
+    kept = (0.5 * curvature + float((dual.p * beta).sum())) / float(own.sum())
+    return (beta if kept >= LEAST_KEPT else None), steps, values + computed

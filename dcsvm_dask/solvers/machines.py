@@ -19,6 +19,7 @@ from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
+from dcsvm_dask.tasks import Classification, Dual
 
 Vector = NDArray[np.float64]
 
@@ -105,6 +106,7 @@ class ClassBlocks:
 Index = NDArray[np.int64]
 
 SCHEMES = ("ovo", "ovr")
+CLASSES = Classification()
 _ROUNDING = 1e-12
 # A solver has so many float32 matrices of its working set's rows.
 _MATRICES = 1.57
@@ -159,8 +161,6 @@ class SolvedMachine:
     machine: Machine
     rows: Index
     """The rows that took part, ascending."""
-    coef: Vector
-    """y_i alpha_i of these rows."""
     solution: Solution
 
 
@@ -254,8 +254,8 @@ def solve_machines(
     most_shared : float, default 2**28
         Bytes of kernel values that pairs may share; they share nothing where it would be more.
     alpha : ndarray, shape (n_coefficients, n), optional
-        Where machines start, 0 or more; what none may have is brought within its bounds. Which of
-        them are a machine's, `Machine.place` says.
+        Where machines start, 0 or more, without signs; what none may have is brought within its
+        bounds. Which of them are a machine's, `Machine.place` says.
     blocks : ndarray, shape (n,), integers, optional
         A block for each row, as for `solve_whole`.
     within : callable, optional
@@ -282,28 +282,30 @@ def solve_machines(
     found: dict[int, SolvedMachine] = {}
     threads_each = max(1, threads // max(1, side_by_side))
 
-    def begin(machine: Machine, rows: Index, y: Vector) -> Vector | None:
+    def begin(machine: Machine, rows: Index, y: Vector, dual: Dual) -> Vector | None:
         if alpha is None:
             return None
-        return _start(alpha[machine.place(codes[rows]), rows], y, bounds[rows], equality)
+        return _start(y * alpha[machine.place(codes[rows]), rows], dual, equality)
 
     def solve(number: int) -> None:
         machine = machines[number]
         rows, y = machine.rows(codes)
-        if abs(y.sum()) == len(y):
-            found[number] = _of_one_class(machine, rows, y)
+        decision = only_class(y)
+        if decision is not None:
+            dual = CLASSES.dual(y, bounds[rows])
+            found[number] = SolvedMachine(machine, rows, unsolved(dual, decision))
             return
         K = None if whole is None or len(rows) < n else whole
         a, b = machine.positive, machine.negative
         if shared is not None and b is not None and (a, b) in shared.pairs:
             K = shared.pair(a, b)
             rows, y = rows[np.argsort(-y, kind="stable")], -np.sort(-y)
+        dual = CLASSES.dual(y, bounds[rows])
         solution, _ = solve_whole(
             kernel,
             X if K is not None or len(rows) == n else X[rows],
-            y,
-            bounds[rows],
-            alpha=begin(machine, rows, y),
+            dual,
+            beta=begin(machine, rows, y, dual),
             blocks=None if blocks is None else blocks[rows],
             K=K,
             equality=equality,
@@ -314,7 +316,7 @@ def solve_machines(
             threads=threads_each,
             callback=callback,
         )
-        found[number] = _ascending(machine, rows, y, solution)
+        found[number] = _ascending(machine, rows, solution)
 
     def solve_within(number: int) -> None:
         with within(number):
@@ -338,26 +340,39 @@ def _n_rows(machine: Machine, codes: NDArray[np.integer]) -> int:
     return len(machine.rows(codes)[0])
 
 
-def _start(alpha: Vector, y: Vector, C: Vector, equality: bool) -> Vector:
+def _start(beta: Vector, dual: Dual, equality: bool) -> Vector:
     """Return where a machine starts: within its bounds and, with an equality, on it."""
-    found = np.minimum(alpha, C)
-    sums = found[y > 0].sum(), found[y < 0].sum()
+    found = dual.clip(beta)
+    size, positive = np.abs(found), dual.upper > 0.0
+    sums = size[positive].sum(), size[~positive].sum()
     # What rounding leaves is no reason to take variables off their bounds.
     if equality and max(sums) - min(sums) > _ROUNDING * max(sums):
-        found *= np.where(y > 0, *(min(sums) / one if one else 0.0 for one in sums))
+        found *= np.where(positive, *(min(sums) / one if one else 0.0 for one in sums))
     return found
 
 
-def _ascending(machine: Machine, rows: Index, y: Vector, solution: Solution) -> SolvedMachine:
+def _ascending(machine: Machine, rows: Index, solution: Solution) -> SolvedMachine:
     """Return a machine with its rows, whatever their order was, ascending."""
     order = np.argsort(rows)
-    solution.alpha, solution.gradient = solution.alpha[order], solution.gradient[order]
-    return SolvedMachine(machine, rows[order], y[order] * solution.alpha, solution)
+    solution.beta, solution.gradient = solution.beta[order], solution.gradient[order]
+    return SolvedMachine(machine, rows[order], solution)
 
 
-def _of_one_class(machine: Machine, rows: Index, y: Vector) -> SolvedMachine:
-    """Return the machine that decides for the only class that has rows; 0 where neither has."""
-    bias = float(y[0]) if len(y) else 0.0
-    zero = np.zeros(len(y))
-    solution = Solution(zero, zero - 1.0, 0.0, 0.0, 0, converged=True, bias=bias)
-    return SolvedMachine(machine, rows, zero, solution)
+def unsolved(dual: Dual, bias: float, *, converged: bool = True) -> Solution:
+    """Return the solution at zero.
+
+    Parameters
+    ----------
+    dual : Dual
+    bias : float
+    converged : bool, default True
+    """
+    zero = np.zeros(len(dual))
+    return Solution(zero, dual.p.copy(), 0.0, 0.0, 0, converged=converged, bias=bias)
+
+
+def only_class(y: Vector) -> float | None:
+    """Return the decision where all labels are the same, 0 where there are none; else None."""
+    if abs(y.sum()) != len(y):
+        return None
+    return float(y[0]) if len(y) else 0.0

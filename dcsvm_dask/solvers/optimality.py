@@ -1,7 +1,7 @@
 """How far a point of the dual problem is from optimal, all in float64.
 
-The problem is min 0.5 a'Qa + p'a over 0 <= a_i <= C_i, with or without y'a held constant;
-g = Qa + p is its gradient.
+The problem is min 0.5 b'Kb + p'b over lower <= b <= upper, with or without sum(b) held constant;
+F = Kb + p is its gradient. See `dcsvm_dask.tasks.Dual`.
 """
 
 from __future__ import annotations
@@ -9,72 +9,85 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.tasks import Dual
+
 Vector = NDArray[np.float64]
 
 
-def violation_box(gradient: Vector, alpha: Vector, C: float | Vector) -> float:
-    """Return the largest absolute projected gradient of the problem without an offset.
+def violation_box(gradient: Vector, beta: Vector, dual: Dual) -> float:
+    """Return the largest absolute projected gradient of the problem without a bias.
 
     Parameters
     ----------
-    gradient, alpha : array, shape (n,)
-    C : float or array, shape (n,)
-        Upper bounds.
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
 
     Returns
     -------
     float
         0 at the answer (and for n = 0).
     """
-    rising = np.max(-gradient, where=alpha < C, initial=0.0)
-    falling = np.max(gradient, where=alpha > 0.0, initial=0.0)
+    rising = np.max(-gradient, where=beta < dual.upper, initial=0.0)
+    falling = np.max(gradient, where=beta > dual.lower, initial=0.0)
     return float(max(rising, falling))
 
 
-def multiplier_interval(
-    gradient: Vector, alpha: Vector, y: Vector, C: float | Vector
-) -> tuple[float, float]:
-    """Return m(alpha) and M(alpha) of LIBSVM: the offsets b that are optimal are m <= b <= M.
+def multiplier_interval(gradient: Vector, beta: Vector, dual: Dual) -> tuple[float, float]:
+    """Return m(beta) and M(beta) of LIBSVM: the biases b that are optimal are m <= b <= M.
 
-    m is the largest -y_i g_i over the rows whose y_i a_i can rise, M the smallest over those
-    whose y_i a_i can fall (Fan, Chen, Lin, JMLR 6, 2005, section 2). Without such rows they are
-    -inf and +inf.
-    """
-    below, above = alpha < C, alpha > 0.0
-    positive = y > 0
-    up = np.where(positive, below, above)
-    low = np.where(positive, above, below)
-    slope = -y * gradient
-    return (
-        float(np.max(slope, where=up, initial=-np.inf)),
-        float(np.min(slope, where=low, initial=np.inf)),
-    )
-
-
-def violation_pair(gradient: Vector, alpha: Vector, y: Vector, C: float | Vector) -> float:
-    """Return m(alpha) - M(alpha), the violation that LIBSVM's tolerance bounds, at least 0.
+    m is the largest -F_i over the variables that can rise, M the smallest over those that can
+    fall (Fan, Chen, Lin, JMLR 6, 2005, section 2). Without such variables they are -inf and +inf.
 
     Parameters
     ----------
-    gradient, alpha : array, shape (n,)
-    y : array, shape (n,)
-        Labels -1.0 and +1.0.
-    C : float or array, shape (n,)
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
     """
-    m, M = multiplier_interval(gradient, alpha, y, C)
+    return (
+        float(np.max(-gradient, where=beta < dual.upper, initial=-np.inf)),
+        float(np.min(-gradient, where=beta > dual.lower, initial=np.inf)),
+    )
+
+
+def violation_pair(gradient: Vector, beta: Vector, dual: Dual) -> float:
+    """Return m(beta) - M(beta), the violation that LIBSVM's tolerance bounds, at least 0.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    m, M = multiplier_interval(gradient, beta, dual)
     return max(0.0, m - M)
 
 
-def bias(gradient: Vector, alpha: Vector, y: Vector, C: float | Vector) -> float:
-    """Return the offset b of the decision value f + b (the negative of LIBSVM's rho).
+def violation(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool) -> float:
+    """Return the violation of the problem with an equality (a bias) or without.
 
-    The mean of -y_i g_i over the free rows; without free rows the middle of the interval
-    [m, M] of optimal offsets, or its finite end where one class is all there is.
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    equality : bool
     """
-    free = (alpha > 0.0) & (alpha < C)
+    return (violation_pair if equality else violation_box)(gradient, beta, dual)
+
+
+def bias(gradient: Vector, beta: Vector, dual: Dual) -> float:
+    """Return the bias b of the decision value f + b (the negative of LIBSVM's rho).
+
+    The mean of -F_i over the free variables; without these the middle of the interval [m, M] of
+    optimal biases, or its finite end where all variables can move to one side only.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    free = dual.is_free(beta)
     if free.any():
-        return float(np.mean(-y[free] * gradient[free]))
-    m, M = multiplier_interval(gradient, alpha, y, C)
+        return float(np.mean(-gradient[free]))
+    m, M = multiplier_interval(gradient, beta, dual)
     if np.isinf(m) and np.isinf(M):
         return 0.0
     if np.isinf(m):
@@ -82,56 +95,75 @@ def bias(gradient: Vector, alpha: Vector, y: Vector, C: float | Vector) -> float
     return m if np.isinf(M) else 0.5 * (m + M)
 
 
-def balanced(alpha: Vector, y: Vector, C: float | Vector) -> Vector:
-    """Return alpha with the heavier class scaled down so that y'alpha = 0.
+def balanced(beta: Vector, dual: Dual) -> Vector:
+    """Return beta with the heavier sign scaled down so that sum(beta) = 0.
 
     Its free variables alone where they hold enough: one at its bound that leaves it by however
     little counts as one that violates.
-    """
-    positive = y > 0
-    excess = float(alpha[positive].sum() - alpha[~positive].sum())
-    if min(alpha[positive].sum(), alpha[~positive].sum()) <= 0.0:
-        return np.zeros_like(alpha)
-    heavier = positive == (excess > 0.0)
-    scaled = heavier & (alpha < C)
-    if alpha[scaled].sum() <= 2.0 * abs(excess):
-        scaled = heavier
-    part = 1.0 - abs(excess) / alpha[scaled].sum()
-    return np.asarray(np.where(scaled, alpha * part, alpha))
-
-
-def objective(alpha: Vector, gradient: Vector, p: float | Vector = -1.0) -> float:
-    """Return 0.5 a'Qa + p'a from the gradient Qa + p."""
-    return float(0.5 * np.dot(alpha, gradient + p))
-
-
-def duality_gap(
-    gradient: Vector, alpha: Vector, C: float | Vector, y: Vector | None = None
-) -> float:
-    """Return the primal minus the dual value: a bound on what the objective can still fall by.
-
-    Without an offset sum_i a_i g_i + C_i max(0, -g_i). With one (y given) it is
-    sum_i a_i g_i + C_i max(0, -g_i - y_i b) + b y'a at the b that minimises it: a convex,
-    piecewise linear function whose slope changes by C_i at b = -y_i g_i. Q must be positive
-    semi-definite.
 
     Parameters
     ----------
-    gradient, alpha : array, shape (n,)
-    C : float or array, shape (n,)
-    y : array, shape (n,), optional
-        Labels, for the problem with y'a constant.
+    beta : ndarray, shape (n,), float64
+        Within the bounds.
+    dual : Dual
     """
-    bounds = np.broadcast_to(np.asarray(C, dtype=np.float64), alpha.shape)
-    if y is None:
-        return float(np.dot(alpha, gradient) + np.dot(bounds, np.maximum(0.0, -gradient)))
-    if alpha.size == 0:
+    size = np.abs(beta)
+    positive = np.where(beta == 0.0, dual.upper > 0.0, beta > 0.0)
+    above, below = float(size[positive].sum()), float(size[~positive].sum())
+    if min(above, below) <= 0.0:
+        return np.zeros_like(beta)
+    excess = above - below
+    heavier = positive == (excess > 0.0)
+    scaled = heavier & np.where(positive, beta < dual.upper, beta > dual.lower)
+    if size[scaled].sum() <= 2.0 * abs(excess):
+        scaled = heavier
+    part = 1.0 - abs(excess) / size[scaled].sum()
+    return np.asarray(np.where(scaled, beta * part, beta))
+
+
+def total(beta: Vector) -> float:
+    """Return the sum of beta, which an equality holds constant, in the order of a dot product."""
+    return float(np.ones_like(beta) @ beta)
+
+
+def objective(beta: Vector, gradient: Vector, p: Vector) -> float:
+    """Return 0.5 b'Kb + p'b from the gradient Kb + p.
+
+    Parameters
+    ----------
+    beta, gradient, p : ndarray, shape (n,), float64
+    """
+    return float(0.5 * np.dot(beta, gradient + p))
+
+
+def duality_gap(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool = False) -> float:
+    """Return the primal minus the dual value: a bound on what the objective can still fall by.
+
+    Without an equality it is sum_i b_i F_i + loss_i(F_i), where loss_i is `Dual.losses`. With one
+    it is sum_i b_i F_i + loss_i(F_i + c) + c sum(b) at the bias c that minimises it: a convex,
+    piecewise linear function whose slope changes by upper_i - lower_i at c = -F_i. K must be
+    positive semi-definite.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    equality : bool, default False
+        Whether sum(b) is held constant.
+    """
+    if not equality:
+        return float(np.dot(beta, gradient) + _total_loss(gradient, dual))
+    if beta.size == 0:
         return 0.0
-    total = float(np.dot(y, alpha))
-    kinks = -y * gradient
+    excess = total(beta)
+    kinks = -gradient
     order = np.argsort(kinks, kind="stable")
-    slope = total - bounds[y > 0].sum() + np.cumsum(bounds[order])
-    at = min(int(np.searchsorted(slope, 0.0)), alpha.size - 1)
-    b = float(kinks[order[at]])
-    hinge = np.maximum(0.0, -gradient - y * b)
-    return float(np.dot(alpha, gradient) + np.dot(bounds, hinge) + b * total)
+    width = dual.upper - dual.lower
+    slope = excess - dual.upper[dual.upper > 0.0].sum() + np.cumsum(width[order])
+    at = min(int(np.searchsorted(slope, 0.0)), beta.size - 1)
+    c = float(kinks[order[at]])
+    return float(np.dot(beta, gradient) + _total_loss(gradient + c, dual) + c * excess)
+
+
+def _total_loss(gradient: Vector, dual: Dual) -> float:
+    return float(np.dot(np.where(gradient < 0.0, dual.upper, -dual.lower), np.abs(gradient)))

@@ -3,55 +3,62 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers.optimality import bias
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import NO_LIMIT, solve_whole
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR, reach, select_set, solve_working_sets
+from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
 
 
-def stretch(alpha: Vector, gradient: Vector, C: Vector) -> float:
+def stretch(beta: Vector, gradient: Vector, dual: Dual) -> float:
     """Return which multiple of a solution is the best start within larger bounds.
 
-    Of all multiples t alpha it has the least objective t^2 alpha' Q alpha / 2 - t e' alpha among
-    those that the bounds allow; where most rows are at their bounds that is nearly the answer. With
+    Of all multiples t beta it has the least objective t^2 beta'K beta / 2 + t p'beta among those
+    that the bounds allow; where most variables are at their bounds that is nearly the answer. With
     an equality every multiple keeps it.
 
     Parameters
     ----------
-    alpha, gradient : ndarray, shape (n,), float64
-        A solution, and Q alpha - e there.
-    C : ndarray, shape (n,), float64
-        The bounds, nowhere below alpha.
+    beta, gradient : ndarray, shape (n,), float64
+        A solution, and K beta + p there.
+    dual : Dual
+        Its problem, whose bounds are nowhere nearer than beta.
 
     Returns
     -------
     float
         At least 1.
     """
-    support = alpha > 0.0
+    support = beta != 0.0
     if not support.any():
         return 1.0
-    room = float(np.min(C[support] / alpha[support]))
-    curvature = float(alpha @ (gradient + 1.0))
-    best = float(alpha.sum()) / curvature if curvature > 0.0 else np.inf
+    towards = np.where(beta > 0.0, dual.upper, dual.lower)
+    room = float(np.min(towards[support] / beta[support]))
+    curvature = float(beta @ (gradient - dual.p))
+    best = -float((dual.p * beta).sum()) / curvature if curvature > 0.0 else np.inf
     return max(1.0, min(room, best))
 
 
-def stretched(alpha: Vector, gradient: Vector, C: Vector) -> Vector:
-    """Return the best multiple of a solution within larger bounds; see `stretch`."""
-    return np.asarray(np.minimum(stretch(alpha, gradient, C) * alpha, C))  # rounding leads above C
+def stretched(beta: Vector, gradient: Vector, dual: Dual) -> Vector:
+    """Return the best multiple of a solution within larger bounds; see `stretch`.
+
+    Parameters
+    ----------
+    beta, gradient : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    return dual.clip(stretch(beta, gradient, dual) * beta)  # rounding leads beyond a bound
 
 
 def solve_next(
     kernel: Kernel,
     X: Rows,
-    y: ArrayLike,
-    C: ArrayLike,
+    dual: Dual,
     before: Solution,
     *,
     equality: bool = False,
@@ -69,8 +76,8 @@ def solve_next(
     Parameters
     ----------
     before : Solution
-        For bounds that are nowhere larger, with the gradient there.
-    kernel, X, y, C, equality, tol, working_size, max_iter, threads, verify
+        For bounds that are nowhere further, with the gradient there.
+    kernel, X, dual, equality, tol, working_size, max_iter, threads, verify
         As for `solve_whole`.
 
     Returns
@@ -78,21 +85,20 @@ def solve_next(
     solution : Solution
     kernel_values : int
     """
-    y, C = np.asarray(y, dtype=np.float64), np.broadcast_to(np.asarray(C, np.float64), X.shape[:1])
-    alpha, values, steps = stretched(before.alpha, before.gradient, C), 0, 0
-    gradient = stretch(before.alpha, before.gradient, C) * (before.gradient + 1.0) - 1.0
+    beta, values, steps = stretched(before.beta, before.gradient, dual), 0, 0
+    f = stretch(before.beta, before.gradient, dual) * (before.gradient - dual.p)
+    gradient = f + dual.p
     limit = NO_LIMIT if max_iter is None else max_iter
-    margin = gradient + y * bias(gradient, alpha, y, C) if equality else gradient
-    moves = (reach(margin, alpha, C) > 0.5 * tol) | ((alpha > 0.0) & (alpha < C))
+    centred = gradient + bias(gradient, beta, dual) if equality else gradient
+    moves = (reach(centred, beta, dual) > 0.5 * tol) | dual.is_free(beta)
     if np.count_nonzero(moves) <= working_size < X.shape[0]:
         found = solve_working_sets(
             kernel,
             X,
-            y,
-            C,
-            alpha=alpha,
-            f=y * (gradient + 1.0),
-            first=select_set(alpha, C, margin, tol, working_size, y=y if equality else None),
+            dual,
+            beta=beta,
+            f=gradient - dual.p,
+            first=select_set(beta, dual, centred, tol, working_size, equality=equality),
             equality=equality,
             tol=INNER_FLOOR * tol,
             cap=working_size,
@@ -100,13 +106,12 @@ def solve_next(
             rest=True,
             max_iter=max_iter,
         )
-        alpha, values, steps = found.alpha, found.kernel_values, found.n_iter
+        beta, values, steps = found.beta, found.kernel_values, found.n_iter
     solution, more = solve_whole(
         kernel,
         X,
-        y,
-        C,
-        alpha=alpha,
+        dual,
+        beta=beta,
         equality=equality,
         tol=tol,
         working_size=working_size,

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 class Solution:
     """A point of the dual problem and how far it is from the answer."""
 
-    alpha: NDArray[np.float64]
-    """The dual variables, shape (n,), each within [0, C_i]."""
+    beta: NDArray[np.float64]
+    """The dual variables, shape (n,), within their bounds; for classes y_i alpha_i."""
     gradient: NDArray[np.float64]
-    """Q alpha + p at `alpha`, shape (n,), summed from scratch in float64."""
+    """K beta + p at `beta`, shape (n,), summed from scratch in float64."""
     objective: float
-    """0.5 alpha'Q alpha + p'alpha, which is minimised."""
+    """0.5 beta'K beta + p'beta, which is minimised."""
     violation: float
-    """Box: largest absolute projected gradient. Equality: m(alpha) - M(alpha), at least 0."""
+    """Box: largest absolute projected gradient. Equality: m(beta) - M(beta), at least 0."""
     n_iter: int
     """Steps of two variables that were taken."""
     converged: bool
     """Whether `violation` is at most the tolerance asked for."""
     bias: float
-    """The offset b of the decision value f + b (LIBSVM's -rho); 0 for the box problem."""
+    """The bias b of the decision value f + b (LIBSVM's -rho); 0 for the box problem."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, kernel_product
 from dcsvm_dask.solvers.optimality import bias
-from dcsvm_dask.solvers.working_sets import first_set, solve_working_sets
+from dcsvm_dask.solvers.working_sets import first_set, reach, solve_working_sets
+from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -43,6 +44,21 @@ class SubsetMachine:
     f: Vector
     """Its decision values, without bias."""
 
+    def first_set(self, expected: Vector, dual: Dual, cap: int) -> Index:
+        """Return the first working set of the rows that `expected` is of; see `first_set`.
+
+        Parameters
+        ----------
+        expected : ndarray, shape (n,), float64
+            Decision values of the rows, as `decide` returns them.
+        dual : Dual
+            Their problem.
+        cap : int
+            Most rows of the set.
+        """
+        gradient = (expected + self.bias) + dual.p
+        return first_set(reach(gradient, np.zeros(len(dual)), dual), cap)
+
     def decide(self, take: Take, rows: Index, threads: int = 1) -> tuple[Vector, int]:
         """Return the decision values of some rows, without bias, and the kernel values computed."""
         place = np.minimum(np.searchsorted(self.seen, rows), len(self.seen) - 1)
@@ -66,8 +82,7 @@ class Work:
 def train_on_subsets(
     kernel: Kernel,
     take: Take,
-    y: Vector,
-    C: Vector,
+    dual: Dual,
     *,
     equality: bool,
     cap: int,
@@ -82,8 +97,7 @@ def train_on_subsets(
     kernel : Kernel
     take : callable
         Returns the rows of some variables, given their numbers in [0, n), ascending.
-    y, C : ndarray, shape (n,)
-        Labels -1 and +1; upper bounds.
+    dual : Dual
     equality : bool
         Whether the problem has a bias.
     cap : int
@@ -94,24 +108,23 @@ def train_on_subsets(
     max_iter : int, optional
         Most steps of two variables, of all subsets together.
     """
-    n, counted, steps = len(y), 0, 0
+    n, counted, steps = len(dual), 0, 0
     order = np.random.default_rng(seed).permutation(n)
     machine: SubsetMachine | None = None
     sizes = subset_sizes(n, cap)
     for size in sizes:
         rows = np.sort(order[:size]).astype(np.int64)
-        X, labels, bounds = take(rows), y[rows], C[rows] * (n / size)
+        X, mine = take(rows), dual[rows].scaled(n / size)
         first = np.arange(size)
         if machine is not None:
             expected, values = machine.decide(take, rows, threads)
-            first = first_set(1.0 - labels * (expected + machine.bias), cap)
+            first = machine.first_set(expected, mine, cap)
             counted += values
         found = solve_working_sets(
             kernel,
             X,
-            labels,
-            bounds,
-            alpha=np.zeros(size),
+            mine,
+            beta=np.zeros(size),
             f=np.zeros(size),
             first=first,
             equality=equality,
@@ -122,11 +135,9 @@ def train_on_subsets(
         )
         counted += found.kernel_values
         steps += found.n_iter
-        kept = np.flatnonzero(found.alpha)
-        gradient = labels * found.f - 1.0
-        offset = bias(gradient, found.alpha, labels, bounds) if equality else 0.0
-        coef = labels[kept] * found.alpha[kept]
-        machine = SubsetMachine(kernel, rows[kept], coef, offset, rows, found.f)
+        kept = np.flatnonzero(found.beta)
+        offset = bias(found.f + mine.p, found.beta, mine) if equality else 0.0
+        machine = SubsetMachine(kernel, rows[kept], found.beta[kept], offset, rows, found.f)
     assert machine is not None
     return machine, Work(sizes, steps, counted)
 

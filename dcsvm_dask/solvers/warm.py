@@ -9,9 +9,10 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.linear.solve import solve_linear
 from dcsvm_dask.solvers.online.solve import solve_online
-from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
 from dcsvm_dask.solvers.smo.solve import solve_smo
+from dcsvm_dask.tasks import svc_dual
 
 
 def warm_up() -> None:
@@ -19,11 +20,11 @@ def warm_up() -> None:
 
     For kernel matrices in float32 and float64.
     """
-    y = np.array([1.0, -1.0, 1.0, -1.0])
+    dual = svc_dual([1.0, -1.0, 1.0, -1.0], 1.0)
     for K in (np.eye(4, dtype=np.float32), np.eye(4)):
         for equality in (False, True):
-            solve_smo(K, y, 1.0, equality=equality)
-        problem = SignedProblem.of(4, y, 1.0, None, None, None, False)
+            solve_smo(K, dual, equality=equality)
+        problem = QuadraticProgram.of(4, dual, None, None, False)
         active = ActiveSet(K, np.ones(4, np.float32), problem)
         # Far more steps than rows: the one row whose gradient is small is worth copying.
         active.begin(np.zeros(4), np.array([0.0, -5.0, 5.0, -5.0]), 0.0, 1.0, 1_000)

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
-from dcsvm_dask.solvers.optimality import balanced, objective, violation_box, violation_pair
-from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.optimality import balanced, objective
+from dcsvm_dask.solvers.optimality import violation as violation_of
+from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import train_on_subsets
-from dcsvm_dask.solvers.working_sets import INNER_FLOOR, first_set, solve_working_sets
+from dcsvm_dask.solvers.working_sets import INNER_FLOOR, solve_working_sets
+from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
 
@@ -39,10 +41,9 @@ _FORESEEING = 0.25
 def solve_whole(
     kernel: Kernel,
     X: Rows,
-    y: ArrayLike,
-    C: ArrayLike,
+    dual: Dual,
     *,
-    alpha: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
     blocks: NDArray[np.integer] | None = None,
     equality: bool = False,
     tol: float = 1e-3,
@@ -68,13 +69,11 @@ def solve_whole(
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
         In `kd_order`, neighbours cost less.
-    y : array, shape (n,)
-        Labels -1 and +1.
-    C : float or array, shape (n,)
-        Upper bounds, 0 or more.
-    alpha : array, shape (n,), optional
-        Start within the bounds, 0 by default. With `equality` the heavier class is scaled down so
-        that y'alpha is 0. Beyond 2,048 rows a start that is worse than 0 is left out.
+    dual : Dual
+        Linear term and bounds, shapes (n,).
+    beta : array, shape (n,), optional
+        Start within the bounds, 0 by default. With `equality` the heavier sign is scaled down so
+        that the sum is 0. Beyond 2,048 rows a start that is worse than 0 is left out.
     blocks : ndarray, shape (n,), integers, optional
         A block for each row, of neighbours; from 16,000 rows on they give a start.
     equality : bool, default False
@@ -107,37 +106,34 @@ def solve_whole(
     Raises
     ------
     InputError
-        For shapes, labels, bounds or values that do not fit.
+        For shapes, bounds or values that do not fit.
     """
     n = X.shape[0] if K is None else len(K)
     limit, values = NO_LIMIT if max_iter is None else max_iter, 0
     if K is None and n <= SMALL:
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
-    checked = SignedProblem.of(n, y, C, None, alpha, None, equality)
-    labels, bounds = checked.labels, checked.bound
-    start = None
-    if alpha is not None:
-        start = np.abs(checked.start)
-        start = balanced(start, labels, bounds) if equality else start
+    checked = QuadraticProgram.of(n, dual, beta, None, equality)
+    dual, start = Dual(checked.p, checked.lower, checked.upper), None
+    if beta is not None:
+        start = balanced(checked.start, dual) if equality else checked.start
     if K is not None:
         how: dict[str, Any] = {"equality": equality, "tol": tol, "callback": callback}
-        return solve_smo(K, y, C, alpha=start, max_iter=limit, **how), values
+        return solve_smo(K, dual, beta=start, max_iter=limit, **how), values
     size = min(working_size, n)
-    work = _Whole(kernel, X, labels, bounds, equality, tol, size, limit, seed, threads, callback)
+    work = _Whole(kernel, X, dual, equality, tol, size, limit, seed, threads, callback)
     if start is None and blocks is not None and n >= DIVIDED_FROM:
         start = work.divide(blocks)
     near = None if start is None else work.conquer(start, verified=verify)
     if near is None:
         return work.end(work.foresee(), None, verify=verify), work.values
-    return work.end(near.alpha, near.gradient, verify=verify), work.values
+    return work.end(near.beta, near.gradient, verify=verify), work.values
 
 
 @dataclass
 class _Whole:
     kernel: Kernel
     X: Rows
-    y: Vector
-    C: Vector
+    dual: Dual
     equality: bool
     tol: float
     size: int
@@ -163,63 +159,60 @@ class _Whole:
         blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         if len(blocks) == 1:
             return None
-        alpha, *work = solve_blocks(
+        beta, *work = solve_blocks(
             self.kernel,
             self.X,
-            self.y,
-            self.C,
+            self.dual,
             blocks,
             max_iter=self.limit,
             seed=self.seed,
             **self.how,
         )
         self._count(*work)
-        return alpha
+        return beta
 
-    def conquer(self, alpha: Vector, *, verified: bool) -> Solution | None:
+    def conquer(self, beta: Vector, *, verified: bool) -> Solution | None:
         """Return the solution that float32 leads to from a start; None if that is worse than 0.
 
         Where it is going to be `verified` it is more exact: what rounding did is not to matter.
         """
-        support = np.flatnonzero(alpha)
+        support = np.flatnonzero(beta)
         f, values = kernel_product(
             self.kernel,
             self.X,
             self.X[support],
-            (self.y * alpha)[support],
+            beta[support],
             budget=FAR_PAIRS * self.tol,
             threads=self.threads,
         )
         self._count(0, values)
-        gradient = self.y * f - 1.0
-        if objective(alpha, gradient) >= 0.0:
+        gradient = f + self.dual.p
+        if objective(beta, gradient, self.dual.p) >= 0.0:
             return None
-        tol = self._inner_tol(alpha, gradient) if verified else self.tol
-        return self._decompose(alpha, gradient, tol, verify=False)
+        tol = self._inner_tol(beta, gradient) if verified else self.tol
+        return self._decompose(beta, gradient, tol, verify=False)
 
     def foresee(self) -> Vector:
-        """Return an alpha near to the answer, from zero on."""
-        n, first = len(self.y), np.arange(len(self.y))
+        """Return a beta near to the answer, from zero on."""
+        n, first = len(self.dual), np.arange(len(self.dual))
         if n > min(self.size, _FORESEEN_ABOVE):
             machine, work = train_on_subsets(
                 self.kernel,
                 self.X.__getitem__,
-                self.y,
-                self.C,
+                self.dual,
                 cap=self.size,
                 seed=self.seed,
                 max_iter=int(_FORESEEING * self.left),
                 **self.how,
             )
             expected, values = machine.decide(self.X.__getitem__, first, self.threads)
-            first = first_set(1.0 - self.y * (expected + machine.bias), self.size)
+            first = machine.first_set(expected, self.dual, self.size)
             self._count(work.n_iter, work.kernel_values + values)
         found = solve_working_sets(
             self.kernel,
             self.X,
-            self.y,
-            self.C,
-            alpha=np.zeros(n),
+            self.dual,
+            beta=np.zeros(n),
             f=np.zeros(n),
             first=first,
             tol=INNER_FLOOR * self.tol,
@@ -230,24 +223,23 @@ class _Whole:
             **self.how,
         )
         self._count(found.n_iter, found.kernel_values)
-        return found.alpha
+        return found.beta
 
-    def end(self, alpha: Vector, gradient: Vector | None, *, verify: bool) -> Solution:
+    def end(self, beta: Vector, gradient: Vector | None, *, verify: bool) -> Solution:
         """Return the solution within the tolerance, by products of full precision to `verify`."""
         known = None if verify else gradient
-        solution = self._decompose(alpha, known, self.tol, verify=verify)
+        solution = self._decompose(beta, known, self.tol, verify=verify)
         solution.n_iter = self.steps
         return solution
 
     def _decompose(
-        self, alpha: Vector, gradient: Vector | None, tol: float, *, verify: bool
+        self, beta: Vector, gradient: Vector | None, tol: float, *, verify: bool
     ) -> Solution:
         solution, values = solve_decomposition(
             self.kernel,
             self.X,
-            self.y,
-            self.C,
-            alpha=alpha,
+            self.dual,
+            beta=beta,
             gradient=gradient,
             tol=tol,
             working_size=self.size,
@@ -259,13 +251,9 @@ class _Whole:
         self._count(solution.n_iter, values)
         return solution
 
-    def _inner_tol(self, alpha: Vector, gradient: Vector) -> float:
+    def _inner_tol(self, beta: Vector, gradient: Vector) -> float:
         """Return how far to go without verifying: nowhere from a solution."""
-        violation = (
-            violation_pair(gradient, alpha, self.y, self.C)
-            if self.equality
-            else violation_box(gradient, alpha, self.C)
-        )
+        violation = violation_of(gradient, beta, self.dual, equality=self.equality)
         return self.tol if violation <= self.tol else INNER_FLOOR * self.tol
 
     def _count(self, steps: int, values: int) -> None:

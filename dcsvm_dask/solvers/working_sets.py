@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
-from dcsvm_dask.solvers.optimality import bias, objective, violation_box, violation_pair
+from dcsvm_dask.solvers.optimality import bias, objective
+from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.solvers.smo.solve import solve_smo
+from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -35,7 +37,7 @@ MOST_SETS = 500
 class Reached:
     """Where working sets ended."""
 
-    alpha: Vector
+    beta: Vector
     f: Vector
     """Decision values without the bias, shape (n,), from float32 kernel values."""
     sets: int
@@ -46,10 +48,9 @@ class Reached:
 def solve_working_sets(
     kernel: Kernel,
     X: Rows,
-    y: Vector,
-    C: Vector,
+    dual: Dual,
     *,
-    alpha: Vector,
+    beta: Vector,
     f: Vector,
     first: Index,
     equality: bool = False,
@@ -63,17 +64,16 @@ def solve_working_sets(
     """Solve the dual problem by working sets of all free rows and all violators.
 
     Joachims (1998) with sets of thousands: each is solved by `solve_smo` with its kernel matrix in
-    memory, then f of all rows follows from the changed alphas. With the first set near to the
+    memory, then f of all rows follows from the changed variables. With the first set near to the
     support vectors, a handful of sets is all it takes.
 
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
-    y, C : ndarray, shape (n,)
-        Labels -1 and +1; upper bounds.
-    alpha, f : ndarray, shape (n,)
-        Where to start, and the decision values there; with `equality` y'alpha stays.
+    dual : Dual
+    beta, f : ndarray, shape (n,)
+        Where to start, and the decision values there; with `equality` the sum of beta stays.
     first : ndarray of int64, shape (m,)
         The first set, ascending.
     equality : bool, default False
@@ -95,54 +95,49 @@ def solve_working_sets(
     -------
     Reached
     """
-    alpha, f, chosen = alpha.copy(), f.copy(), first
-    resting = np.zeros(len(y), dtype=np.bool_)
+    beta, f, chosen = beta.copy(), f.copy(), first
+    resting = np.zeros(len(dual), dtype=np.bool_)
     sets = steps = values = 0
     start, going = 0.0, True
     # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
-    memory = np.empty(min(max(cap, len(first)), len(y)) ** 2, np.float32)
+    memory = np.empty(min(max(cap, len(first)), len(dual)) ** 2, np.float32)
     while True:
-        gradient = y * f - 1.0
-        violation = (
-            violation_pair(gradient, alpha, y, C) if equality else violation_box(gradient, alpha, C)
-        )
+        gradient = f + dual.p
+        violation = violation_of(gradient, beta, dual, equality=equality)
         start = start if sets else violation
         if sets and solved is not None:
             about = {"rows": len(chosen), "violation": violation, "start": start, "tol": tol}
-            support = int(np.count_nonzero(alpha))
-            about |= {"objective": objective(alpha, gradient), "support": support}
+            support = int(np.count_nonzero(beta))
+            about |= {"objective": objective(beta, gradient, dual.p), "support": support}
             going = not solved(sets, about) and going
         left = None if max_iter is None else max(0, max_iter - steps)
         if violation <= tol or sets >= MOST_SETS or left == 0 or not going:
-            return Reached(alpha, f, sets, steps, values)
+            return Reached(beta, f, sets, steps, values)
         if sets:
-            offset = bias(gradient, alpha, y, C) if equality else 0.0
-            margin = gradient + y * offset
+            offset = bias(gradient, beta, dual) if equality else 0.0
+            centred = gradient + offset
             if rest:
-                resting |= (alpha == 0.0) & (margin > violation)
-            chosen = select_set(
-                alpha, C, margin, tol, cap, y=y if equality else None, resting=resting
-            )
+                resting |= (beta == 0.0) & (reach(centred, beta, dual) < -violation)
+            chosen = select_set(beta, dual, centred, tol, cap, equality=equality, resting=resting)
         K, values_of_set = counted_kernel_matrix(kernel, X[chosen], threads=threads, memory=memory)
         found = solve_smo(
             K,
-            y[chosen],
-            C[chosen],
-            alpha=alpha[chosen],
+            dual[chosen],
+            beta=beta[chosen],
             gradient=gradient[chosen],
             equality=equality,
-            tol=inner_tol(violation, tol, whole=len(chosen) == len(y)),
+            tol=inner_tol(violation, tol, whole=len(chosen) == len(dual)),
             max_iter=left,
         )
-        step = y[chosen] * (found.alpha - alpha[chosen])
+        step = found.beta - beta[chosen]
         moved = np.flatnonzero(step)
         others = ~resting
         others[chosen] = False
         change, computed = kernel_product(
             kernel, X[others], X[chosen[moved]], step[moved], threads=threads
         )
-        alpha[chosen] = found.alpha
-        f[chosen] = y[chosen] * (found.gradient + 1.0)
+        beta[chosen] = found.beta
+        f[chosen] = found.gradient - dual.p[chosen]
         f[others] += change
         going = found.n_iter > 0
         sets, steps = sets + 1, steps + found.n_iter
@@ -160,55 +155,75 @@ def first_set(reach: Vector, cap: int) -> Index:
     Parameters
     ----------
     reach : ndarray, shape (n,)
-        1 - y (f + b) by what is expected of f.
+        `reach` at zero, by the gradient that is expected.
     """
     return _worst(reach, np.flatnonzero(reach >= -FORESEEN), cap)
 
 
 def select_set(
-    alpha: Vector,
-    C: Vector,
+    beta: Vector,
+    dual: Dual,
     gradient: Vector,
     tol: float,
     cap: int,
     *,
-    y: Vector | None = None,
+    equality: bool = False,
     resting: NDArray[np.bool_] | None = None,
 ) -> Index:
     """Return the next working set, ascending.
 
     All free variables, the violators, and some of what is near to violating. Where they are more
-    than the cap: half are the worst violators, of both sides in turn where the problem has an
-    equality (y is given), then come the free variables that must answer to them.
+    than the cap: half are the worst violators, of both signs of the gradient in turn where the
+    problem has an equality, then come the free variables that must answer to them.
 
     Parameters
     ----------
-    gradient : ndarray, shape (n,)
-        With an equality centred: g + y b.
+    beta : ndarray, shape (n,), float64
+    dual : Dual
+    gradient : ndarray, shape (n,), float64
+        With an equality centred: F + b.
+    tol : float
+        Violation at which the problem is solved.
+    cap : int
+        Most rows of a set.
+    equality : bool, default False
     resting : ndarray of bool, shape (n,), optional
         Rows to leave out.
     """
-    far = reach(gradient, alpha, C)
+    far = reach(gradient, beta, dual)
     if resting is not None:
         far[resting] = -np.inf
-    violates, free = far > 0.5 * tol, (alpha > 0.0) & (alpha < C)
+    violates, free = far > 0.5 * tol, dual.is_free(beta)
     needed = free | violates
     count = int(np.count_nonzero(needed))
     room = min(cap, max(SMALL_SET, int(FILL * count)))
     if count <= room:
         wanted = np.where(needed, np.inf, far)
         return _worst(wanted, np.flatnonzero(wanted >= -NEAR), room)
-    side = np.ones(len(alpha)) if y is None else y * np.where(gradient < 0.0, 1.0, -1.0)
+    side = np.where(gradient < 0.0, 1.0, -1.0) if equality else np.ones(len(beta))
     worst = _in_turn(far, np.flatnonzero(violates), side)[: (room + 1) // 2]
     rest = np.setdiff1d(np.flatnonzero(needed), worst, assume_unique=True)
     rest = _worst(np.where(free, 1.0 + far, far), rest, room - len(worst))
     return np.sort(np.concatenate([worst, rest]))
 
 
-def reach(gradient: Vector, alpha: Vector, C: Vector) -> Vector:
-    """Return how far each variable violates optimality; below zero: how far it is from that."""
-    up = np.where(alpha < C, -gradient, -np.inf)
-    down = np.where(alpha > 0.0, gradient, -np.inf)
+def reach(gradient: Vector, beta: Vector, dual: Dual) -> Vector:
+    """Return how far each variable violates optimality; below zero: how far it is from that.
+
+    Parameters
+    ----------
+    gradient : ndarray, shape (n,), float64
+        With an equality centred: F + b.
+    beta : ndarray, shape (n,), float64
+    dual : Dual
+
+    Returns
+    -------
+    ndarray, shape (n,), float64
+        -inf where a variable cannot move.
+    """
+    up = np.where(beta < dual.upper, -gradient, -np.inf)
+    down = np.where(beta > dual.lower, gradient, -np.inf)
     return np.maximum(up, down)
 
 

@@ -32,6 +32,7 @@ class SampledDataSet:
         self.url, self.fingerprint, self.attempt = data.url, data.fingerprint, data.attempt
         self.n_rows, self.n_features = len(index), data.n_features
         self.is_sparse, self.chunk_rows = data.is_sparse, data.chunk_rows
+        self.classes = data.classes
         self.n_distinct = min(len(index), data.n_distinct)
         self.counts: list[int] = []
 

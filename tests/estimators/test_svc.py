@@ -13,8 +13,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
-from dcsvm_dask.solvers import objective, violation_pair
 from tests.marks import long
+from tests.svc import objective, violation_pair
 
 Problem = Callable[[str], Any]
 

@@ -199,7 +199,7 @@ def arranged_at_once(run: RunFolder) -> dict[str, np.ndarray]:
 
 def codes_of(problem: Variables) -> np.ndarray:
     assert isinstance(problem, Problem)
-    return problem.signs > 0
+    return problem.stored > 0
 
 
 def table(X: Any) -> np.ndarray:

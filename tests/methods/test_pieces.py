@@ -23,10 +23,11 @@ from dcsvm_dask.methods.partition import group_by_label
 from dcsvm_dask.methods.regime import regime
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import blocks_of_part, share
-from dcsvm_dask.solvers import balanced, reach, violation_box
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import svc_dual
+from tests.svc import balanced, reach, violation_box
 
 SETTINGS = Settings(
     kernel=Kernel("poly", 0.5, 2, 1.0),
@@ -191,7 +192,7 @@ class Rows:
     def __init__(self, n: int, cap: int) -> None:
         rng = np.random.default_rng(n)
         self.X = rng.random((n, 2)).astype(np.float32)
-        self.C = np.ones(n)
+        self.dual = svc_dual(np.ones(n), 1.0)
         self.settings = replace(SETTINGS, block_cap=cap)
 
     def take(self, index: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from dcsvm_dask.methods.sizes import arrange_parts, level_slots, shuffle_shares
 from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers.working_sets import SMALL_SET
+from dcsvm_dask.tasks import svc_dual
 from tests.typical import COVTYPE, GOALS, SETTINGS
 
 
@@ -113,7 +114,7 @@ def test_a_block_above_the_cap_is_planned_as_large_as_its_arrays(
         warm_up()
     tracemalloc.start()
     solvers.solve_decomposition(
-        kernels.Kernel("rbf", 32.0), X, y, 32.0, tol=0.1, working_size=cap, verify=False
+        kernels.Kernel("rbf", 32.0), X, svc_dual(y, 32.0), tol=0.1, working_size=cap, verify=False
     )
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

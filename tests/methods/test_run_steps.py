@@ -58,7 +58,7 @@ def test_arranged_rows_are_the_data_set_s_block_by_block(watched: Any) -> None:
 @pytest.mark.parametrize("level", [2, 1])
 def test_a_level_solves_the_problem_of_its_blocks(level: int, watched: Any) -> None:
     seen = watched.stages[f"level-{level}"]
-    alpha = seen.arrays["alpha"][0]
+    alpha = np.abs(seen.arrays["beta"][0])
     block = blocks_of(watched, level)
     inside = block[:, None] == block[None, :]
     Q = np.where(inside, watched.K, 0.0) * np.outer(watched.y, watched.y)
@@ -79,7 +79,7 @@ def test_what_a_level_says_of_the_whole_problem_is_exact_on_few_rows(
 ) -> None:
     # With fewer rows than the samples hold, nothing is left to estimate.
     seen = watched.stages[f"level-{level}"]
-    alpha, record = seen.arrays["alpha"][0], seen.record
+    alpha, record = np.abs(seen.arrays["beta"][0]), seen.record
     g = watched.gradient(alpha)
     gap = alpha @ g + watched.C @ np.maximum(0.0, -g)
     assert record["objective_estimate"] == pytest.approx(watched.objective(alpha), rel=1e-5)
@@ -91,7 +91,7 @@ def test_what_a_level_says_of_the_whole_problem_is_exact_on_few_rows(
 
 @pytest.mark.parametrize("level", [2, 1])
 def test_a_level_keeps_the_bound_of_theorem_1(level: int, watched: Any) -> None:
-    alpha = watched.stages[f"level-{level}"].arrays["alpha"][0]
+    alpha = np.abs(watched.stages[f"level-{level}"].arrays["beta"][0])
     best = watched.stages[watched.outcome.stage].record["objective"]
     block = blocks_of(watched, level)
     between = np.where(block[:, None] != block[None, :], watched.K, 0.0)
@@ -105,8 +105,8 @@ def test_a_level_keeps_the_bound_of_theorem_1(level: int, watched: Any) -> None:
 
 def test_upper_levels_start_where_the_level_below_ended(watched: Any) -> None:
     # Cut down to one iteration's worth of work, a warm start shows: support vectors stay.
-    below = watched.stages["level-2"].arrays["alpha"][0] > 0
-    above = watched.stages["level-1"].arrays["alpha"][0] > 0
+    below = np.abs(watched.stages["level-2"].arrays["beta"][0]) > 0
+    above = np.abs(watched.stages["level-1"].arrays["beta"][0]) > 0
     assert (below & above).sum() > 0.9 * below.sum()
 
 
@@ -115,7 +115,7 @@ def test_rounds_keep_f_and_what_they_say_of_it_right(watched: Any) -> None:
     assert len(rounds) >= 4
     assert max(seen.record["blocks"] for seen in rounds) >= 3
     for seen in rounds:
-        alpha, record = seen.arrays["alpha"][0], seen.record
+        alpha, record = np.abs(seen.arrays["beta"][0]), seen.record
         g = watched.gradient(alpha)
         np.testing.assert_allclose(seen.arrays["f"], watched.y * (g + 1.0), atol=2e-5)
         assert record["objective"] == pytest.approx(watched.objective(alpha), rel=1e-6)
@@ -131,7 +131,7 @@ def test_rounds_keep_f_and_what_they_say_of_it_right(watched: Any) -> None:
             assert sizes.max() <= CAP
         chosen = seen.arrays["block_rows"]
         assert len(np.unique(chosen)) == len(chosen)
-        np.testing.assert_array_equal(seen.arrays["block_alpha"], alpha[chosen])
+        np.testing.assert_array_equal(np.abs(seen.arrays["block_beta"]), alpha[chosen])
         if record["violation"] > 1e-4:
             assert reach.argmax() in chosen
 
@@ -154,11 +154,11 @@ def test_what_blocks_found_apart_is_scaled_to_the_minimum_towards_zero(
     watch: Callable[..., Any],
 ) -> None:
     one = watch(**WITH_BIAS)
-    start = one.nodes["refine-000", "scope"].arrays["alpha"][0]
+    start = np.abs(one.nodes["refine-000", "scope"].arrays["beta"][0])
     first = one.stages["refine-000"]
     s = first.record["scale"]
     assert s < 0.9
-    np.testing.assert_allclose(first.arrays["alpha"][0], s * start, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(first.arrays["beta"][0]), s * start, rtol=1e-12)
     for other in (0.99 * s, 1.01 * s):
         assert one.objective(s * start) < one.objective(other * start)
 
@@ -170,7 +170,7 @@ def test_the_model_is_the_point_that_was_reached(watched: Any) -> None:
     representative = watched.stages["arrange"].arrays["representative"]
     weight = np.bincount(representative, minlength=600)
     by_row = np.zeros(600)
-    by_row[rows] = point.arrays["alpha"][0] / weight[rows]
+    by_row[rows] = np.abs(point.arrays["beta"][0]) / weight[rows]
     alpha = watched.stages[name].arrays["alpha"][0]
     np.testing.assert_allclose(alpha, by_row[representative], rtol=1e-12)
     assert alpha.max() <= settings_of(watched.folder).C
@@ -196,20 +196,20 @@ def test_with_a_bias_every_point_of_conquer_keeps_y_alpha_at_zero(
     watch: Callable[..., Any],
 ) -> None:
     one = watch(**WITH_BIAS)
-    level = one.stages["level-1"].arrays["alpha"][0]
-    start = one.nodes["refine-000", "scope"].arrays["alpha"][0]
+    level = np.abs(one.stages["level-1"].arrays["beta"][0])
+    start = np.abs(one.nodes["refine-000", "scope"].arrays["beta"][0])
     heavier = 1.0 if one.y @ level > 0 else -1.0
     scaled = (one.y == heavier) & (level > 0) & (level < one.C)
     assert start[~scaled] == pytest.approx(level[~scaled])
     assert np.ptp(start[scaled] / level[scaled]) < 1e-12
     for name, seen in one.stages.items():
         if name.startswith(("refine", "conquer")):
-            alpha = seen.arrays["alpha"][0]
+            alpha = np.abs(seen.arrays["beta"][0])
             assert abs(one.y @ alpha) <= 1e-9 * alpha.sum()
             assert alpha.min() >= 0.0
             assert (alpha <= one.C).all()
     last = one.stages[one.outcome.stage.removeprefix("model-")]
-    alpha, b = last.arrays["alpha"][0], last.record["bias"]
+    alpha, b = np.abs(last.arrays["beta"][0]), last.record["bias"]
     pull = -one.y * one.gradient(alpha)
     up = np.where(one.y > 0, alpha < one.C, alpha > 0)
     low = np.where(one.y > 0, alpha > 0, alpha < one.C)
@@ -222,18 +222,18 @@ def test_blocks_that_are_alone_find_the_bias_that_balances_them(watch: Callable[
     assert one.stages["level-1"].record["alone"]
     bottom, top = one.stages["level-2"], one.stages["level-1"]
     assert top.record["offset"] == bottom.record["next_bias"] != 0.0
-    sums = [abs(one.y @ stage.arrays["alpha"][0]) for stage in (bottom, top)]
+    sums = [abs(one.y @ np.abs(stage.arrays["beta"][0])) for stage in (bottom, top)]
     assert sums[1] < 0.5 * sums[0]
-    alpha, offset = top.arrays["alpha"][0], top.record["offset"]
+    alpha, offset = np.abs(top.arrays["beta"][0]), top.record["offset"]
     pull = one.gradient(alpha) + offset * one.y
-    np.testing.assert_allclose(top.arrays["gradient"], pull, atol=1e-3)
+    np.testing.assert_allclose(one.y * top.arrays["gradient"], pull, atol=1e-3)
     names = sorted(name for name in one.stages if name.startswith("balance"))
     last = one.stages[names[-1]]
-    alpha, offset = last.arrays["alpha"][0], last.record["offset"]
+    alpha, offset = np.abs(last.arrays["beta"][0]), last.record["offset"]
     assert abs(one.y @ alpha) <= 0.1 * sums[1]
     assert last.record["balance"] == pytest.approx(one.y @ alpha, abs=1e-9)
     np.testing.assert_allclose(
-        last.arrays["gradient"], one.gradient(alpha) + offset * one.y, atol=1e-3
+        one.y * last.arrays["gradient"], one.gradient(alpha) + offset * one.y, atol=1e-3
     )
     assert one.stages["conquer-000"].record["violation"] <= 1e-3
     end = one.stages[one.outcome.stage.removeprefix("model-")]

@@ -39,7 +39,7 @@ def model_of(X: Any, codes: Any, scheme: str, n_classes: int = K) -> ManyModel:
     )
     coef = np.zeros((n_classes - (scheme == "ovo"), len(X)))
     for one in solved:
-        coef[one.machine.place(codes[one.rows]), one.rows] = one.coef
+        coef[one.machine.place(codes[one.rows]), one.rows] = one.solution.beta
     order = np.argsort(codes, kind="stable")
     order = order[coef[:, order].any(axis=0)]
     counts = np.bincount(codes[order], minlength=n_classes).astype(np.int64)

@@ -99,7 +99,7 @@ def test_a_model_has_support_vectors_alone_and_their_coefficients_once() -> None
     point = solve_point(kernel, X, y, np.full(len(y), 3.0), machines)
     used = np.zeros(len(y), dtype=np.bool_)
     for machine, found in zip(machines, point.solutions, strict=True):
-        used[machine.rows(y)[0][found.alpha > 0]] = True
+        used[machine.rows(y)[0][found.beta != 0]] = True
     model = model_of(kernel, X, y, machines, point.solutions)
     assert isinstance(model, PairsModel)
     assert model.dual_coef.shape == (4, np.count_nonzero(used))

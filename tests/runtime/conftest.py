@@ -190,8 +190,9 @@ class Look:
     """What lies in a run's folder."""
 
     def alpha(self, run: api.Run) -> np.ndarray:
-        """Return alpha of the model that the run ended with."""
-        return run.folder.node(read_state(run.folder)["stage"], "commit").read("alpha")
+        """Return alpha of the model that the run ended with, of a level with signs."""
+        node = run.folder.node(read_state(run.folder)["stage"], "commit")
+        return node.read("alpha" if node.has("alpha") else "beta")
 
     def nodes(self, folder: RunFolder) -> dict[tuple[str, str], Committed]:
         """Return every committed node by stage and name."""

@@ -17,8 +17,8 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.storage.dataset import DataSet
+from tests.svc import solve_smo
 
 ROWS, C, GAMMA, TOL = 1200, 8.0, 8.0, 1e-5
 

@@ -67,13 +67,13 @@ def test_rows_that_are_left_out_are_decided_by_the_machine_of_the_rest(
     )
     problem, table = read_problem(run.folder), read_table(run.folder, "level-1")
     index = table.rows(2)
-    alpha = run.folder.node("level-1", "commit").read("alpha")[0]
+    beta = run.folder.node("level-1", "commit").read("beta")[0]
     rng = np.random.default_rng(3)
-    rows, values, _ = cross_decide(problem, index, alpha[index], 0.0, rng)
+    rows, values, _ = cross_decide(problem, index, beta[index], 0.0, rng)
     assert sorted(rows) == sorted(index)
     fold = np.random.default_rng(3).permutation(len(index)) % 5
     X = problem.take(index).astype(np.float64)
-    y, K = problem.labels(index), rbf_kernel(X, gamma=GAMMA)
+    y, K = problem.targets_of(index), rbf_kernel(X, gamma=GAMMA)
     for number in range(5):
         rest, out = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         Q = K[np.ix_(rest, rest)] * np.outer(y[rest], y[rest])

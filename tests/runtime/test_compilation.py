@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.runtime import compilation
 from dcsvm_dask.runtime.compilation import first_compiled, warm_up
-from dcsvm_dask.solvers import solve_online
+from tests.svc import solve_online
 
 
 def test_that_something_is_compiled_is_told_once() -> None:

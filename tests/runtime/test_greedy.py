@@ -26,12 +26,12 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import check_memory
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 from tests.left import forget_state
 from tests.marks import long
 from tests.rounding import never_rises
+from tests.svc import solve_smo
 
 ROWS, C, GAMMA, BASIS = 1500, 4.0, 8.0, 24
 ROUNDS = ["grow-00", "grow-01", "grow-02"]

@@ -19,10 +19,10 @@ from dcsvm_dask.pipeline import training
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import SetSolved
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.storage.dataset import DataSet
 from tests.left import rewrite_state
 from tests.marks import long
+from tests.svc import solve_smo
 
 ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
 

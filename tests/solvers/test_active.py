@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet, pays
 from dcsvm_dask.solvers.smo.columns import add_columns, kernel_times, take
+from dcsvm_dask.tasks import svc_dual
 
 N = 400
 
@@ -20,7 +21,7 @@ def _symmetric(dtype: Any = np.float32) -> Any:
 
 
 def _active(K: Any) -> ActiveSet:
-    problem = SignedProblem.of(N, np.ones(N), 1.0, None, None, None, False)
+    problem = QuadraticProgram.of(N, svc_dual(np.ones(N), 1.0), None, None, False)
     return ActiveSet(K, np.ones(N, np.float32), problem)
 
 

@@ -16,6 +16,7 @@ from dcsvm_dask.solvers.smo import active as smo_box
 from dcsvm_dask.solvers.smo import active as smo_pair
 from dcsvm_dask.solvers.smo import columns as rows
 from dcsvm_dask.solvers.smo import loops as smo_loops
+from dcsvm_dask.tasks import svc_dual
 
 
 def _signatures() -> dict[str, int]:
@@ -33,7 +34,7 @@ def test_nothing_is_compiled_after_warm_up(blobs: Callable[..., Any]) -> None:
     K, y = blobs(1500, seed=8)
     for equality in (False, True):
         for dtype in (np.float32, np.float64):
-            solve_smo(K.astype(dtype), y, 1.0, equality=equality, tol=1e-5)
+            solve_smo(K.astype(dtype), svc_dual(y, 1.0), equality=equality, tol=1e-5)
     assert _signatures() == before
 
 

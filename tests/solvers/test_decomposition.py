@@ -10,15 +10,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from dcsvm_dask import solvers
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers import (
-    decomposition,
-    solve_decomposition,
-    solve_smo,
-    violation_box,
-    violation_pair,
-)
+from dcsvm_dask.solvers import decomposition
+from tests.svc import solve_decomposition, solve_smo, violation_box, violation_pair
 
 
 @pytest.mark.parametrize("equality", [False, True])
@@ -111,7 +107,7 @@ def test_the_matrices_of_all_sets_lie_in_the_memory_of_one(
 
     def solved(K: Any, *arguments: Any, **how: Any) -> Any:
         matrices.append(K)
-        return solve_smo(K, *arguments, **how)
+        return solvers.solve_smo(K, *arguments, **how)
 
     monkeypatch.setattr(decomposition, "solve_smo", solved)
     solve_decomposition(

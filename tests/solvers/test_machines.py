@@ -70,7 +70,7 @@ def dual_coef(solved: list[SolvedMachine], codes: Any) -> Any:
         a, b = one.machine.positive, one.machine.negative
         assert b is not None
         full = np.zeros(len(codes))
-        full[one.rows] = one.coef
+        full[one.rows] = one.solution.beta
         coef[b - 1, codes == a] = full[codes == a]
         coef[a, codes == b] = full[codes == b]
     return coef
@@ -108,10 +108,10 @@ def test_each_class_against_the_rest(wine: Any) -> None:
     for c, one in enumerate(solved):
         assert one.machine == Machine(c, None)
         svc = SVC(C=10.0, gamma=KERNEL.gamma, tol=1e-6).fit(X, np.where(y == c, 1, -1))
-        np.testing.assert_array_equal(np.flatnonzero(one.coef), np.sort(svc.support_))
+        np.testing.assert_array_equal(np.flatnonzero(one.solution.beta), np.sort(svc.support_))
         theirs = np.zeros(len(y))
         theirs[svc.support_] = svc.dual_coef_[0]
-        np.testing.assert_allclose(one.coef, theirs, rtol=0, atol=1e-3)
+        np.testing.assert_allclose(one.solution.beta, theirs, rtol=0, atol=1e-3)
         assert one.solution.bias == pytest.approx(svc.intercept_[0], abs=1e-5)
 
 
@@ -121,13 +121,13 @@ def test_pairs_of_thousands_of_rows(usps: Any) -> None:
     svc = SVC(C=10.0, gamma=KERNEL.gamma, tol=1e-4, decision_function_shape="ovo").fit(X, y)
     bias = [one.solution.bias for one in solved]
     np.testing.assert_allclose(bias, svc.intercept_, rtol=0, atol=1e-3)
-    support = np.unique(np.concatenate([one.rows[one.coef != 0.0] for one in solved]))
+    support = np.unique(np.concatenate([one.rows[one.solution.beta != 0.0] for one in solved]))
     assert len(np.setxor1d(support, svc.support_)) <= 0.002 * len(support)
     for one in solved:
         a, b = one.machine.positive, one.machine.negative
         np.testing.assert_array_equal(one.rows, np.flatnonzero((y == a) | (y == b)))
         assert one.solution.converged
-        assert abs(one.coef.sum()) <= 1e-9 * len(one.rows)
+        assert abs(one.solution.beta.sum()) <= 1e-9 * len(one.rows)
 
 
 @pytest.mark.parametrize("n", [None, 2400], ids=["one matrix", "a matrix each"])
@@ -145,7 +145,7 @@ def test_threads_do_not_change_a_bit(
     for other in others:
         for mine, theirs in zip(one, other, strict=True):
             np.testing.assert_array_equal(mine.rows, theirs.rows)
-            np.testing.assert_array_equal(mine.coef, theirs.coef)
+            np.testing.assert_array_equal(mine.solution.beta, theirs.solution.beta)
             assert mine.solution.bias == theirs.solution.bias
 
 
@@ -158,8 +158,7 @@ def test_pairs_share_what_each_would_compute_for_itself(wine: Any, is_sparse: bo
     alone = solve_machines(KERNEL, X, y, 5.0, machines_of(3), most_shared=0, **how)
     for one, other in zip(shared, alone, strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
-        np.testing.assert_allclose(one.coef, other.coef, rtol=0, atol=1e-7)
-        np.testing.assert_array_equal(one.coef, one.solution.alpha * np.sign(one.coef))
+        np.testing.assert_allclose(one.solution.beta, other.solution.beta, rtol=0, atol=1e-7)
         np.testing.assert_allclose(one.solution.gradient, other.solution.gradient, atol=1e-7)
 
 
@@ -187,12 +186,12 @@ def test_a_machine_whose_rows_are_of_one_class_decides_for_it(wine: Any) -> None
         a, b = one.machine.positive, one.machine.negative
         present = (a in (0, 2)), (b in (0, 2))
         if all(present):
-            assert np.count_nonzero(one.coef) > 0
+            assert np.count_nonzero(one.solution.beta) > 0
             continue
         assert one.solution.converged
         assert one.solution.violation == 0.0
-        assert not one.coef.any()
-        assert len(one.coef) == len(one.rows) == np.count_nonzero(np.isin(codes, [a, b]))
+        assert not one.solution.beta.any()
+        assert len(one.solution.beta) == len(one.rows) == np.count_nonzero(np.isin(codes, [a, b]))
         assert one.solution.bias == float(present[0]) - float(present[1])
 
 
@@ -206,8 +205,8 @@ def test_rows_of_zero_bound_are_as_if_absent(equality: bool, wine: Any) -> None:
     without = solve_machines(KERNEL, X[kept], y[kept], 2.0, machines_of(3), **how)
     for one, other in zip(with_them, without, strict=True):
         full = np.zeros(len(y))
-        full[kept[other.rows]] = other.coef
-        np.testing.assert_allclose(one.coef, full[one.rows], rtol=0, atol=1e-6)
+        full[kept[other.rows]] = other.solution.beta
+        np.testing.assert_allclose(one.solution.beta, full[one.rows], rtol=0, atol=1e-6)
         assert one.solution.bias == pytest.approx(other.solution.bias, abs=1e-7)
         assert one.solution.converged
 
@@ -218,8 +217,8 @@ def test_a_class_of_zero_bounds_leaves_the_decision_to_the_other(wine: Any) -> N
     assert [one.solution.converged for one in solved] == [True] * 3
     assert solved[0].solution.bias > 0.0  # (0, 1)
     assert solved[2].solution.bias < 0.0  # (1, 2)
-    assert not solved[0].coef.any()
-    assert not solved[2].coef.any()
+    assert not solved[0].solution.beta.any()
+    assert not solved[2].solution.beta.any()
 
 
 @pytest.mark.parametrize("scheme", ["ovo", "ovr"])

@@ -15,9 +15,9 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.solvers import objective, solve_online, solve_smo, violation_box, violation_pair
 from dcsvm_dask.solvers.online import arrays as online_arrays
 from dcsvm_dask.solvers.online.slots import OnlineExpansion
+from tests.svc import objective, solve_online, solve_smo, violation_box, violation_pair
 
 # Data set, gamma, C.
 PROBLEMS = [("covtype", 32.0, 32.0), ("ijcnn1", 2.0, 32.0), ("a9a", 2.0**-5, 4.0)]
@@ -243,7 +243,7 @@ def test_what_cannot_be_used_is_refused() -> None:
     X, y = np.eye(4, dtype=np.float32), np.array([1.0, -1.0, 1.0, -1.0])
     with pytest.raises(InputError, match="passes is 0"):
         solve_online(Kernel("rbf"), X, y, 1.0, passes=0)
-    with pytest.raises(InputError, match="alpha lies outside"):
+    with pytest.raises(InputError, match="beta lies outside"):
         solve_online(Kernel("rbf"), X, y, 1.0, alpha=np.full(4, 2.0))
     X[2, 1] = np.nan
     with pytest.raises(InputError, match="finite"):

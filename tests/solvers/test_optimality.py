@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from dcsvm_dask.solvers import (
+from tests.svc import (
     bias,
     duality_gap,
     multiplier_interval,

@@ -13,16 +13,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers import (
-    Solution,
-    objective,
-    solve_blocks,
-    solve_next,
-    solve_whole,
-    stretched,
-)
-from dcsvm_dask.solvers.path import stretch
 from tests.marks import long
+from tests.svc import objective, solve_blocks, solve_next, solve_whole, stretch, stretched
 
 COSTS = (2.0**-10, 2.0**-4, 2.0, 2.0**6)
 
@@ -82,7 +74,7 @@ def test_a_path_ends_at_svc_s(
     for C in COSTS:
         how: dict[str, Any] = {"equality": equality, "tol": 1e-4, "working_size": 1500}
         bounds = np.full(len(y), C)
-        found: Solution
+        found: Any
         if before is None:
             found, _ = solve_whole(kernel, X, y, bounds, **how)
         else:

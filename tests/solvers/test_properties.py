@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcsvm_dask.solvers import duality_gap, objective, solve_smo, violation_box, violation_pair
+from tests.svc import duality_gap, objective, solve_smo, violation_box, violation_pair
 
 SETTINGS = settings(max_examples=40, deadline=None)
 equalities = st.booleans()

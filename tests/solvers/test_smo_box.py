@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.solvers import duality_gap, solve_smo, violation_box
+from tests.svc import duality_gap, solve_smo, violation_box
 
 
 def _dense_answer(Q: Any, p: Any, C: Any) -> tuple[Any, float]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcsvm_dask.solvers import duality_gap, objective, solve_smo, violation_pair
+from tests.svc import duality_gap, objective, solve_smo, violation_pair
 
 REFERENCES = json.loads(
     (Path(__file__).resolve().parents[1] / "references" / "svc.json").read_text()

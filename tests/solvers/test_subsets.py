@@ -15,8 +15,8 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers import train_on_subsets
 from dcsvm_dask.solvers.subsets import FIRST_ROWS, RATIO, subset_sizes
+from tests.svc import train_on_subsets
 
 GAMMA = 2.0**-6
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,11 +16,14 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
+from dcsvm_dask import solvers
 from dcsvm_dask.clustering.rows import block_rows
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kd_order
-from dcsvm_dask.solvers import (
-    Solution,
+from dcsvm_dask.solvers import whole
+from dcsvm_dask.tasks import Dual
+from tests.marks import long
+from tests.svc import (
     bias,
     duality_gap,
     objective,
@@ -27,9 +31,7 @@ from dcsvm_dask.solvers import (
     solve_whole,
     violation_box,
     violation_pair,
-    whole,
 )
-from tests.marks import long
 
 REFERENCES = json.loads(
     (Path(__file__).resolve().parents[1] / "references" / "svc.json").read_text()
@@ -56,9 +58,7 @@ def dense(kernel: Kernel, X: Any, Z: Any) -> Any:
     return pairwise_kernels(X, Z, metric=kernel.name, **how)
 
 
-def check(
-    kernel: Kernel, X: Any, y: Any, C: Any, found: Solution, tol: float, equality: bool
-) -> Any:
+def check(kernel: Kernel, X: Any, y: Any, C: Any, found: Any, tol: float, equality: bool) -> Any:
     """Check a solution against its definition in float64; return the gradient."""
     alpha, support = found.alpha, np.flatnonzero(found.alpha)
     assert found.converged
@@ -282,23 +282,20 @@ def test_a_callback_stops_between_working_sets(cap: int, noise: Any) -> None:
 
 @pytest.mark.parametrize("n", [4, 2100], ids=["matrix", "working sets"])
 @pytest.mark.parametrize(
-    ("first", "C", "why"),
+    ("changed", "why"),
     [
-        (2.0, 1.0, "y holds a label other than -1 and"),
-        (np.nan, 1.0, "y holds a value that is not finite"),
-        (1.0, -1.0, "C holds a negative value"),
-        (1.0, np.nan, "C holds a value that is not finite"),
-        (1.0, np.ones(3), "C has the shape"),
+        ({"p": np.nan}, "p holds a value that is not finite"),
+        ({"lower": 0.5}, "bounds exclude 0"),
+        ({"upper": -0.5}, "bounds exclude 0"),
+        ({"upper": np.nan}, "upper holds a value that is not finite"),
+        ({"lower": np.zeros(3)}, "lower has the shape"),
     ],
 )
-def test_bad_arguments_are_refused(n: int, first: float, C: Any, why: str) -> None:
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    y[0] = first
+def test_bad_arguments_are_refused(n: int, changed: dict[str, Any], why: str) -> None:
     X = np.random.default_rng(0).random((n, 3), dtype=np.float32)
+    dual = Dual(np.ones(n), np.full(n, -1.0), np.ones(n))
     with pytest.raises(InputError, match=why):
-        solve_whole(Kernel(), X, y, C)
-    with pytest.raises(InputError, match="y has the shape"):
-        solve_whole(Kernel(), X, y[1:], 1.0)
+        solvers.solve_whole(Kernel(), X, replace(dual, **changed))
 
 
 @pytest.mark.parametrize("equality", [long(False), True])

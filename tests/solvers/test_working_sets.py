@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.svm import SVC
 
+from dcsvm_dask import solvers
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers import (
+from dcsvm_dask.solvers import first_set, working_sets
+from tests.svc import (
     bias,
-    first_set,
     objective,
     reach,
     select_set,
@@ -24,7 +25,6 @@ from dcsvm_dask.solvers import (
     solve_working_sets,
     violation_box,
     violation_pair,
-    working_sets,
 )
 
 GAMMA = 2.0**-5
@@ -110,7 +110,7 @@ def test_the_matrices_of_all_sets_lie_in_the_memory_of_one(
 
     def solved(K: Any, *arguments: Any, **how: Any) -> Any:
         seen.append((K.shape[0], K.ctypes.data))
-        return solve_smo(K, *arguments, **how)
+        return solvers.solve_smo(K, *arguments, **how)
 
     monkeypatch.setattr(working_sets, "solve_smo", solved)
     found = solve(X[:1500], y[:1500], 4.0, cap=400, tol=1e-3)

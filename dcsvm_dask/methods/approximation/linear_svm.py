@@ -75,7 +75,7 @@ def solve_weights(
     offset = problem.settings.fit_intercept or isinstance(made, Ltpu)
     found = solve_linear_chunks(
         StoredFeatures(nodes, chunks),
-        problem.y,
+        problem.targets,
         problem.C,
         loss=loss,  # type: ignore[arg-type]  # checked at the door
         constant=1.0 if offset else 0.0,

@@ -38,23 +38,24 @@ def train_members(
     """
     problem = read_problem(run)
     numbers = list(range(slot, members, slots))
-    rows, alphas, records, sigmoids = [], [], [], []
+    rows, betas, records, sigmoids = [], [], [], []
     telling = Telling(numbers)
     for number in numbers:
         begin = time.perf_counter()
         index, counts = sample(problem, number, members, replace=replace)
-        alpha, record = solve_machine(problem, index, problem.each_C[index] * counts, tol=tol)
-        support = np.flatnonzero(alpha)
+        dual = problem.task.dual(problem.targets_of(index), problem.each_C[index] * counts)
+        beta, record = solve_machine(problem, index, dual, tol=tol)
+        support = np.flatnonzero(beta)
         rows.append(index[support])
-        alphas.append(alpha[support])
+        betas.append(beta[support])
         if calibrate:
-            sigmoid, computed = calibrate_unseen(problem, index, alpha)
+            sigmoid, computed = calibrate_unseen(problem, index, beta)
             sigmoids.append(sigmoid)
             record = {**record, "kernel_values": record["kernel_values"] + computed}
         records.append({**record, "seconds": time.perf_counter() - begin})
         telling.solved(number, {key: records[-1][key] for key in EACH})
     attempt.write("rows", np.concatenate(rows))
-    attempt.write("alpha", np.concatenate(alphas))
+    attempt.write("beta", np.concatenate(betas))
     return {
         "blocks": len(numbers),
         "members": numbers,
@@ -94,7 +95,7 @@ def commit_bag(
     problem = read_problem(run)
     nodes = [run.node(stage, f"{LAYER}-{slot:04d}") for slot in range(slots)]
     rows: dict[int, NDArray[np.int64]] = {}
-    alphas: dict[int, NDArray[np.float64]] = {}
+    betas: dict[int, NDArray[np.float64]] = {}
     bias, sigmoids = np.zeros(members), np.zeros((members, 2))
     for node in nodes:
         bias[node.record["members"]] = node.record["biases"]
@@ -104,13 +105,12 @@ def commit_bag(
         parts = zip(
             node.record["members"],
             np.split(node.read("rows"), borders),
-            np.split(node.read("alpha"), borders),
+            np.split(node.read("beta"), borders),
             strict=True,
         )
-        for number, mine, alpha in parts:
-            rows[number], alphas[number] = mine, alpha
+        for number, mine, beta in parts:
+            rows[number], betas[number] = mine, beta
     listed = np.concatenate([rows[number] for number in range(members)])
-    alpha = np.concatenate([alphas[number] for number in range(members)])
     support = len(np.unique(listed))
     committee = None
     if vote == "committee":
@@ -118,7 +118,7 @@ def commit_bag(
     model = write_model(
         attempt,
         rows_in_chunks(problem, listed),
-        problem.labels(listed) * alpha,
+        np.concatenate([betas[number] for number in range(members)]),
         np.cumsum([0, *(len(rows[number]) for number in range(members))]).astype(np.int64),
         bias,
         n_features=problem.X.n_features,

@@ -149,7 +149,7 @@ def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> S
     layers = (
         many(
             "recompute",
-            checking.product_of_alpha,
+            checking.product_of_point,
             parts,
             "part",
             scope=None,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.solve_rows import solve_machine
-from dcsvm_dask.solvers import bias, duality_gap, objective, violation_box, violation_pair
+from dcsvm_dask.solvers import bias, duality_gap, objective, violation
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -26,18 +26,18 @@ def solve_leaf(
 ) -> Record:
     """Solve a random share of the rows with the support vectors of the last pass.
 
-    Writes the support vectors' ``rows`` and ``alpha``.
+    Writes the support vectors' ``rows`` and ``beta``.
     """
     problem = read_problem(run)
     order = np.random.default_rng([problem.settings.seed, 8000]).permutation(problem.n)
     index = np.sort(order[leaf::leaves]).astype(np.int64)
-    alpha = f = None
+    beta = f = None
     if previous is not None:
         before = run.node(previous, "commit")
-        whole, f_whole = before.read("alpha")[0], before.read("f")
+        whole, f_whole = before.read("beta")[0], before.read("f")
         index = np.union1d(index, np.flatnonzero(whole))
-        alpha, f = whole[index], f_whole[index]
-    found, record = solve_machine(problem, index, problem.bounds(index), tol=tol, alpha=alpha, f=f)
+        beta, f = whole[index], f_whole[index]
+    found, record = solve_machine(problem, index, problem.dual_of(index), tol=tol, beta=beta, f=f)
     return _commit_support(attempt, index, found, record)
 
 
@@ -56,26 +56,26 @@ def join_nodes(
     problem = read_problem(run)
     nodes = [run.node(stage, child) for child in children]
     index = np.unique(np.concatenate([node.read("rows") for node in nodes]))
-    alpha = np.zeros(len(index))
+    beta = np.zeros(len(index))
     best = min(nodes, key=lambda node: float(node.record["objective"]))
     # Machines of rows that none of the others has are feasible together.
     for node in nodes if apart else [best]:
-        alpha[np.searchsorted(index, node.read("rows"))] = node.read("alpha")
-    found, record = solve_machine(problem, index, problem.bounds(index), tol=tol, alpha=alpha)
+        beta[np.searchsorted(index, node.read("rows"))] = node.read("beta")
+    found, record = solve_machine(problem, index, problem.dual_of(index), tol=tol, beta=beta)
     return _commit_support(attempt, index, found, record)
 
 
-def _commit_support(attempt: Attempt, index: Index, alpha: Vector, record: Record) -> Record:
-    support = np.flatnonzero(alpha)
+def _commit_support(attempt: Attempt, index: Index, beta: Vector, record: Record) -> Record:
+    support = np.flatnonzero(beta)
     attempt.write("rows", index[support])
-    attempt.write("alpha", alpha[support])
+    attempt.write("beta", beta[support])
     return record
 
 
 def commit_pass(
     run: RunFolder, attempt: Attempt, *, stage: str, top: str, layers: list[str], nodes: list[int]
 ) -> Record:
-    """Commit the top's solution as alpha of all variables.
+    """Commit the top's solution for all variables.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def commit_pass(
         The names of the layers from the leaves on, and how many nodes each has.
     """
     problem, node = read_problem(run), run.node(stage, top)
-    alpha = np.zeros(problem.n)
-    alpha[node.read("rows")] = node.read("alpha")
-    attempt.write("alpha", alpha[None, :])
+    beta = np.zeros(problem.n)
+    beta[node.read("rows")] = node.read("beta")
+    attempt.write("beta", beta[None, :])
     counted = [
         [run.node(stage, f"{layer}-{i:04d}").record for i in range(count)]
         for layer, count in zip(layers, nodes, strict=True)
@@ -113,25 +113,20 @@ def look_at_pass(
 ) -> Record:
     """Measure what a pass came to, by f of all rows from scratch."""
     problem, before = read_problem(run), run.node(source, "commit")
-    alpha = before.read("alpha")[0]
+    beta = before.read("beta")[0]
     found = [run.node(stage, f"{layer}-{part:04d}") for part in range(parts)]
     f = np.concatenate([part.read("f") for part in found])
-    attempt.write("alpha", alpha[None, :])
+    attempt.write("beta", beta[None, :])
     attempt.write("f", f)
-    gradient = problem.y * f - 1.0
-    offset, y, C = 0.0, problem.y, problem.C
-    if problem.settings.fit_intercept:
-        offset = bias(gradient, alpha, y, C)
-        violation, gap = violation_pair(gradient, alpha, y, C), duality_gap(gradient, alpha, C, y)
-    else:
-        violation, gap = violation_box(gradient, alpha, C), duality_gap(gradient, alpha, C)
+    dual, equality = problem.dual, problem.settings.fit_intercept
+    gradient = f + dual.p
     return {
         "pass": number,
-        "objective": objective(alpha, gradient),
-        "gap": gap,
-        "violation": violation,
-        "bias": offset,
-        "support": int(np.count_nonzero(alpha)),
-        "bounded": int(np.count_nonzero(alpha >= C)),
+        "objective": objective(beta, gradient, dual.p),
+        "gap": duality_gap(gradient, beta, dual, equality=equality),
+        "violation": violation(gradient, beta, dual, equality=equality),
+        "bias": bias(gradient, beta, dual) if equality else 0.0,
+        "support": int(np.count_nonzero(beta)),
+        "bounded": int(np.count_nonzero(dual.is_bounded(beta))),
         **{key: max(part.record[key] for part in found) for key in ("tol", "float32_error")},
     }

@@ -25,7 +25,7 @@ BOUND_ROWS = 64
 BIAS_SLACK = 0.1
 
 
-def product_of_alpha(
+def product_of_point(
     run: RunFolder,
     attempt: Attempt,
     *,
@@ -37,14 +37,14 @@ def product_of_alpha(
     tol: float,
     local: bool,
 ) -> Record:
-    """Compute f from all alphas of a committed point, for a share of the scope's rows."""
+    """Compute f from all variables of a committed point, for a share of the scope's rows."""
     problem = read_problem(run)
     before = run.node(source, node)
-    alpha = before.read("alpha")[0]
+    beta = before.read("beta")[0]
     mine = scope_rows(run, scope, part, parts)
-    support = np.flatnonzero(alpha)
+    support = np.flatnonzero(beta)
     X, Z = problem.take(mine), problem.take(support)
-    v = problem.y[support] * alpha[support]
+    v = beta[support]
     kernel, budget = problem.settings.kernel, FAR_PAIRS * tol if local else 0.0
     f, values = kernel_product(
         kernel,
@@ -53,7 +53,7 @@ def product_of_alpha(
         v,
         budget=budget,
         tol=PRODUCT_ERROR * tol,
-        doubt=doubt(problem, mine, alpha, before.record.get("bias")),
+        doubt=doubt(problem, mine, beta, before.record.get("bias")),
         threads=threads() if parts == 1 else 1,
     )
     attempt.write("f", f)
@@ -68,12 +68,12 @@ def product_of_alpha(
 
 
 def doubt(
-    problem: Problem, rows: NDArray[np.int64], alpha: Vector, bias: float | None
+    problem: Problem, rows: NDArray[np.int64], beta: Vector, bias: float | None
 ) -> tuple[Vector, Vector] | None:
     """Return between which values of f a row's error could make or hide a violation.
 
-    A variable at zero is optimal where y (f + b) >= 1, and how far beyond does not matter; support
-    vectors make the objective.
+    A variable at zero that can move to one side only is optimal where its gradient f + p + b
+    points to the other, and how far does not matter; support vectors make the objective.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ def doubt(
         if bias is None:
             return None
         slack = BIAS_SLACK
-    y, zero = problem.y[rows], alpha[rows] <= 0.0
-    edge = y * (1.0 + slack) - (bias or 0.0)
-    low = np.where(zero & (y < 0), edge, -np.inf)
-    return low, np.where(zero & (y > 0), edge, np.inf)
+    dual, zero = problem.dual[rows], beta[rows] == 0.0
+    rises, falls = zero & (dual.lower >= 0.0), zero & (dual.upper <= 0.0)
+    edge = -dual.p + np.where(rises, slack, -slack) - (bias or 0.0)
+    return np.where(falls, edge, -np.inf), np.where(rises, edge, np.inf)
 
 
 def commit_check(
@@ -108,22 +108,22 @@ def commit_check(
 ) -> Record:
     """Measure a point whose f was computed from scratch.
 
-    Number 0 is a start: what blocks found apart may overshoot when put together, so alpha is
-    scaled by s = min(1, e'alpha / alpha'Q alpha), the exact line search towards zero.
+    Number 0 is a start: what blocks found apart may overshoot when put together, so beta is
+    scaled by s = min(1, -p'b / b'K b), the exact line search towards zero.
     """
     problem = read_problem(run)
     rows = scope_rows(run, scope, 0, 1)
     before = run.node(source, node)
-    alpha = before.read("alpha")[0]
+    beta = before.read("beta")[0]
     found = [run.node(stage, f"{layer}-{part:04d}") for part in range(parts)]
     f = np.concatenate([part.read("f") for part in found])
     scale = 1.0
     if number == 0:
-        quadratic = float(np.dot(problem.y[rows] * alpha[rows], f))
-        scale = min(1.0, float(alpha.sum()) / quadratic) if quadratic > 0 else 1.0
-        alpha, f = scale * alpha, scale * f
+        quadratic, linear = float(np.dot(beta[rows], f)), float((problem.dual.p * beta).sum())
+        scale = min(1.0, -linear / quadratic) if quadratic > 0 else 1.0
+        beta, f = scale * beta, scale * f
     record = commit_point(
-        problem, attempt, Point(rows, alpha, f), number=number, tol=tol, local=local
+        problem, attempt, Point(rows, beta, f), number=number, tol=tol, local=local
     )
     return {
         **record,

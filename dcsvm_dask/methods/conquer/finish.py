@@ -20,7 +20,7 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     data = data_of(run)
     if isinstance(data, SampledDataSet):
         attempt.write("sampled", data.index)
-    model = write_machine(run, attempt, problem, point.read("alpha")[0], point.record["bias"])
+    model = write_machine(run, attempt, problem, point.read("beta")[0], point.record["bias"])
     # What nobody has measured of the whole problem is null.
     keys = ("objective", "gap", "violation", "bias", "support", "bounded")
     sampled = isinstance(data, SampledDataSet)
@@ -33,19 +33,19 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
 
 
 def write_machine(
-    run: RunFolder, attempt: Attempt, problem: Problem, alpha: NDArray[np.float64], bias: float
+    run: RunFolder, attempt: Attempt, problem: Problem, beta: NDArray[np.float64], bias: float
 ) -> Record:
-    """Write the machine of alpha; return what belongs into the node's record.
+    """Write the model of a point; return what belongs into the node's record.
 
     Writes ``alpha`` of every row of the data set, and the model's support vectors in that order.
     """
-    attempt.write("alpha", shared_out(run, problem, alpha)[None, :])
-    support = np.flatnonzero(alpha)
+    attempt.write("alpha", shared_out(run, problem, beta)[None, :])
+    support = np.flatnonzero(beta)
     support = support[np.argsort(problem.rows[support], kind="stable")]
     return write_model(
         attempt,
         rows_in_chunks(problem, support),
-        problem.labels(support) * alpha[support],
+        beta[support],
         np.array([0, len(support)], dtype=np.int64),
         np.array([bias]),
         n_features=problem.X.n_features,

@@ -100,7 +100,7 @@ def check_stage(
     look = (
         many(
             layer,
-            check.product_of_alpha,
+            check.product_of_point,
             chain.parts,
             "part",
             scope=first,

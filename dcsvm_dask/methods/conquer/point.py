@@ -21,9 +21,8 @@ from dcsvm_dask.solvers import (
     objective,
     reach,
     select_set,
-    violation_box,
-    violation_pair,
 )
+from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.storage.node import Attempt, Record
 
 Index = NDArray[np.int64]
@@ -44,7 +43,7 @@ WORTH = 0.5
 def select_blocks(
     problem: Problem,
     rows: Index,
-    alpha: Vector,
+    beta: Vector,
     reach: Vector,
     *,
     number: int,
@@ -64,7 +63,7 @@ def select_blocks(
         How far each variable violates; below zero: how far it is from that.
     """
     cap = problem.settings.block_cap
-    free = (alpha > 0.0) & (alpha < problem.C[rows])
+    free = problem.dual[rows].is_free(beta)
     active = np.flatnonzero(free | (reach > -MARGIN * reach.max()))
     # Equals in random order: at a start from zero all are, and the first come from all clusters.
     shuffled = np.random.default_rng([problem.settings.seed, 4000, number]).permutation(len(rows))
@@ -109,13 +108,13 @@ SMALL_WORK = 1e11
 
 @dataclass(frozen=True)
 class Point:
-    """Alphas of all variables and f on the rows of a scope.
+    """All dual variables and f on the rows of a scope.
 
     Attributes
     ----------
     rows : ndarray, shape (m,), int64
-        The variables of the scope, ascending; alphas elsewhere are zero or stay as they are.
-    alpha : ndarray, shape (n,), float64
+        The variables of the scope, ascending; variables elsewhere are zero or stay as they are.
+    beta : ndarray, shape (n,), float64
     f : ndarray, shape (m,), float64
         Decision values without the bias.
     expected : ndarray, shape (m,), float64, optional
@@ -123,13 +122,13 @@ class Point:
     bias : float, optional
         The one that goes with `expected`.
     awake : ndarray of bool, shape (m,), optional
-        Rows whose f holds; of the others, all of alpha zero, `expected` is all that is known.
+        Rows whose f holds; of the others, all of them zero, `expected` is all that is known.
     furthest : float, optional
         How far beyond its margin a row was that the step to here led near to violating.
     """
 
     rows: NDArray[np.int64]
-    alpha: Vector
+    beta: Vector
     f: Vector
     expected: Vector | None = None
     bias: float | None = None
@@ -152,27 +151,23 @@ def commit_point(
         Whether the kernel is local, so that blocks are clusters; otherwise the next round has one
         working set.
     """
-    y, C, a = problem.y[point.rows], problem.C[point.rows], point.alpha[point.rows]
+    dual, b = problem.dual[point.rows], point.beta[point.rows]
     expected = point.f if point.expected is None else point.expected
-    awake = np.ones(len(a), dtype=np.bool_) if point.awake is None else point.awake
-    gradient = y * np.where(awake, point.f, expected) - 1.0
-    if problem.settings.fit_intercept:
-        offset = bias(gradient, a, y, C) if point.bias is None else point.bias
-        violation = violation_pair(gradient, a, y, C)
-        gap = duality_gap(gradient, a, C, y)
-    else:
-        offset = 0.0
-        violation = violation_box(gradient, a, C)
-        gap = duality_gap(gradient, a, C)
-    attempt.write("alpha", point.alpha[None, :])
+    awake = np.ones(len(b), dtype=np.bool_) if point.awake is None else point.awake
+    gradient = np.where(awake, point.f, expected) + dual.p
+    equality, offset = problem.settings.fit_intercept, 0.0
+    if equality:
+        offset = bias(gradient, b, dual) if point.bias is None else point.bias
+    violation = violation_of(gradient, b, dual, equality=equality)
+    attempt.write("beta", point.beta[None, :])
     attempt.write("f", point.f)
     if not local:
         attempt.write("expected", expected)
         attempt.write("awake", awake)
     blocks: list[NDArray[np.int64]] = []
     if violation > tol and local:
-        far = reach(gradient + y * offset, a, C)
-        blocks = select_blocks(problem, point.rows, a, far, number=number, tol=tol)
+        far = reach(gradient + offset, b, dual)
+        blocks = select_blocks(problem, point.rows, b, far, number=number, tol=tol)
     elif violation > tol:
         blocks = [next_set(problem, point, offset, tol)]
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
@@ -184,16 +179,16 @@ def commit_point(
         and (violation <= CLOSING * math.sqrt(tol) or covers(problem, point, offset, chosen))
     )
     attempt.write("block_rows", point.rows[chosen])
-    attempt.write("block_alpha", a[chosen])
+    attempt.write("block_beta", b[chosen])
     attempt.write("block_f", point.f[chosen])
     attempt.write("block_offsets", np.cumsum([0, *map(len, blocks)]).astype(np.int64))
     return {
-        "objective": objective(a, gradient),
-        "gap": gap,
+        "objective": objective(b, gradient, dual.p),
+        "gap": duality_gap(gradient, b, dual, equality=equality),
         "violation": violation,
         "bias": offset,
-        "support": int(np.count_nonzero(point.alpha)),
-        "bounded": int(np.count_nonzero(a >= C)),
+        "support": int(np.count_nonzero(point.beta)),
+        "bounded": int(np.count_nonzero(dual.is_bounded(b))),
         "blocks": len(blocks),
         "active": len(chosen),
         "at_once": at_once,
@@ -206,8 +201,7 @@ def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int
     """Return whether a set holds every row that its step is likely to lead to violate."""
     if point.furthest is None:
         return False
-    gradient = problem.y * (point.f + offset) - 1.0
-    far = reach(gradient, point.alpha, problem.C)
+    far = reach((point.f + offset) + problem.dual.p, point.beta, problem.dual)
     far[chosen] = -np.inf
     if point.awake is not None:
         far[~point.awake] = -np.inf
@@ -216,17 +210,17 @@ def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int
 
 def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArray[np.int64]:
     """Return the working set of the next round."""
-    C, cap = problem.C, problem.settings.set_cap
+    dual, cap = problem.dual, problem.settings.set_cap
     expected = point.f if point.expected is None else point.expected
-    gradient = problem.y * (expected + offset) - 1.0
-    if not point.alpha.any():
-        return first_set(-gradient, cap)
+    gradient = (expected + offset) + dual.p
+    if not point.beta.any():
+        return first_set(reach(gradient, point.beta, dual), cap)
     return select_set(
-        point.alpha,
-        C,
+        point.beta,
+        dual,
         gradient,
         tol,
         cap,
-        y=problem.y if problem.settings.fit_intercept else None,
+        equality=problem.settings.fit_intercept,
         resting=None if point.awake is None else ~point.awake,
     )

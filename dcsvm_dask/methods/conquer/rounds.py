@@ -1,8 +1,9 @@
 """One conquer round: blocks improved apart, their products with all rows, one joint step.
 
-Parallel block minimisation (Hsieh, Si, Dhillon, KDD 2017): every block improves its own alphas
-against the current f; the products K[:, block] d_block of all rows then give both the new f and,
-at no further kernel value, the box problem that picks a factor in [0, 1] for each block exactly.
+Parallel block minimisation (Hsieh, Si, Dhillon, KDD 2017): every block improves its own
+variables against the current f; the products K[:, block] d_block of all rows then give both the
+new f and, at no further kernel value, the box problem that picks a factor in [0, 1] for each block
+exactly.
 """
 
 from __future__ import annotations
@@ -26,39 +27,39 @@ from dcsvm_dask.storage.run import RunFolder
 def start_scope(
     run: RunFolder, attempt: Attempt, *, source: str | None, support_only: bool
 ) -> Record:
-    """Take the alphas of a committed stage as the start of rounds.
+    """Take the variables of a committed stage as the start of rounds.
 
     With ``support_only`` the rounds work on its support vectors alone (the paper's refinement);
-    otherwise on all variables. With a bias, alpha is brought onto y'alpha = 0 here.
+    otherwise on all variables. With a bias, beta is brought onto sum(beta) = 0 here.
     """
     problem = read_problem(run)
-    alpha = np.zeros(problem.n) if source is None else run.node(source, "commit").read("alpha")[0]
+    beta = np.zeros(problem.n) if source is None else run.node(source, "commit").read("beta")[0]
     if problem.settings.fit_intercept:
-        alpha = balanced(alpha, problem.y, problem.C)
-    rows = np.flatnonzero(alpha > 0) if support_only else np.arange(problem.n)
+        beta = balanced(beta, problem.dual)
+    rows = np.flatnonzero(beta) if support_only else np.arange(problem.n)
     attempt.write("rows", rows.astype(np.int64))
-    attempt.write("alpha", alpha[None, :])
-    return {"rows": len(rows), "support": int(np.count_nonzero(alpha))}
+    attempt.write("beta", beta[None, :])
+    return {"rows": len(rows), "support": int(np.count_nonzero(beta))}
 
 
 def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int) -> Record:
-    """Improve the alphas of one block of the selection against the current f."""
+    """Improve the variables of one block of the selection against the current f."""
     problem = read_problem(run)
     settings = problem.settings
     before = run.node(previous, "commit")
     offsets = before.read("block_offsets")
     index = before.read("block_rows", slice(int(offsets[block]), int(offsets[block + 1])))
-    alpha = before.read("block_alpha", slice(int(offsets[block]), int(offsets[block + 1])))
+    beta = before.read("block_beta", slice(int(offsets[block]), int(offsets[block + 1])))
     f = before.read("block_f", slice(int(offsets[block]), int(offsets[block + 1])))
-    y = problem.y[index]
-    solver = RowsSolver(settings, problem.take(index), y, problem.C[index])
+    dual = problem.dual[index]
+    solver = RowsSolver(settings, problem.take(index), dual)
     solution = solver.solve(
-        alpha=alpha,
-        gradient=y * f - 1.0,
+        beta=beta,
+        gradient=f + dual.p,
         equality=settings.fit_intercept,
         tol=before.record["inner_tol"],
     )
-    step = solution.alpha - alpha
+    step = solution.beta - beta
     moved = np.flatnonzero(step)
     attempt.write("rows", index[moved])
     attempt.write("step", step[moved])
@@ -89,7 +90,7 @@ def product_of_steps(
         problem.settings.kernel,
         problem.take(mine),
         problem.take(rows),
-        problem.y[rows] * steps,
+        steps,
         groups=groups,
         budget=FAR_PAIRS * tol,
     )
@@ -114,30 +115,27 @@ def join_steps(
     problem = read_problem(run)
     before = run.node(previous, "commit")
     all_rows = run.node(scope, "scope").read("rows")
-    alpha, f = before.read("alpha")[0], before.read("f")
+    beta, f = before.read("beta")[0], before.read("f")
     rows, steps, groups = read_steps(run, stage, blocks)
     at = np.searchsorted(all_rows, rows)
-    signed = problem.y[rows] * steps
-    keep = np.diff(groups) > 0
-    M = combined(read_products(run, stage, parts, len(f)), at, signed, groups)
-    c = _by_group((problem.y[rows] * f[at] - 1.0) * steps, groups)
-    beta = np.zeros(blocks)
+    dual, keep = problem.dual[rows], np.diff(groups) > 0
+    M = combined(read_products(run, stage, parts, len(f)), at, steps, groups)
+    c = _by_group((f[at] + dual.p) * steps, groups)
+    factors = np.zeros(blocks)
     symmetric = 0.5 * (M + M.T)
-    beta[keep] = solve_box_qp(symmetric[np.ix_(keep, keep)], c[keep])
-    alpha[rows] = np.clip(
-        alpha[rows] + np.repeat(beta, np.diff(groups)) * steps, 0.0, problem.C[rows]
-    )
+    factors[keep] = solve_box_qp(symmetric[np.ix_(keep, keep)], c[keep])
+    beta[rows] = dual.clip(beta[rows] + np.repeat(factors, np.diff(groups)) * steps)
     for mine, F in read_products(run, stage, parts, len(f)):
-        f[mine] += F @ beta
+        f[mine] += F @ factors
     record = commit_point(
-        problem, attempt, Point(all_rows, alpha, f), number=number, tol=tol, local=local
+        problem, attempt, Point(all_rows, beta, f), number=number, tol=tol, local=local
     )
     return {
         **record,
         "from_scratch": False,
         "moved": len(rows),
-        "beta_min": float(beta[keep].min(initial=1.0)),
-        "decrease": -float(0.5 * beta @ symmetric @ beta + c @ beta),
+        "beta_min": float(factors[keep].min(initial=1.0)),
+        "decrease": -float(0.5 * factors @ symmetric @ factors + c @ factors),
     }
 
 
@@ -163,19 +161,19 @@ def read_products(
 def combined(
     products: Iterator[tuple[slice, NDArray[np.float64]]],
     at: NDArray[np.int64],
-    signed: NDArray[np.float64],
+    steps: NDArray[np.float64],
     groups: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the quadratic form of the blocks' factors, d_i' Q d_j, from shares of the products.
+    """Return the quadratic form of the blocks' factors, d_i' K d_j, from shares of the products.
 
     Parameters
     ----------
     products : iterator of (slice, ndarray of shape (rows, blocks))
-        K[rows, block] (y d)_block; only one share is in memory at a time.
+        K[rows, block] d_block; only one share is in memory at a time.
     at : ndarray, shape (moved,)
         Where the moved rows lie among all rows, block by block.
-    signed : ndarray, shape (moved,)
-        Their y d.
+    steps : ndarray, shape (moved,)
+        Their steps d.
     groups : ndarray, shape (blocks + 1,)
         The borders of the blocks in `at`.
     """
@@ -185,7 +183,7 @@ def combined(
     for mine, F in products:
         here = (at >= mine.start) & (at < mine.stop)
         where = group[here], at[here] - mine.start
-        M += sparse.csr_array((signed[here], where), shape=(blocks, len(F))) @ F
+        M += sparse.csr_array((steps[here], where), shape=(blocks, len(F))) @ F
     return M
 
 

@@ -22,7 +22,7 @@ from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.solvers import (
     SubsetMachine,
     bias,
-    first_set,
+    reach,
     solve_smo,
     solve_working_sets,
     train_on_subsets,
@@ -46,8 +46,7 @@ def train_machine(problem: Problem) -> tuple[SubsetMachine, Record]:
     machine, work = train_on_subsets(
         settings.kernel,
         problem.take,
-        problem.y,
-        problem.C,
+        problem.dual,
         equality=settings.fit_intercept,
         cap=settings.set_cap,
         seed=[settings.seed, 6000],
@@ -114,23 +113,22 @@ def solve_at_once(
     """
     problem = read_problem(run)
     settings = problem.settings
-    X, y, counted = problem.X.read(0, problem.n), problem.y, 0
-    alpha = f = np.zeros(problem.n)
+    X, dual, counted = problem.X.read(0, problem.n), problem.dual, 0
+    beta = f = np.zeros(problem.n)
     first = np.arange(problem.n)
     if previous is not None:
         before = run.node(previous, "commit")
-        alpha, f, first = before.read("alpha")[0], before.read("f"), before.read("block_rows")
+        beta, f, first = before.read("beta")[0], before.read("f"), before.read("block_rows")
     elif foresight:
         machine, subsets = train_machine(problem)
         expected, values = machine.decide(problem.take, first, threads())
-        first = first_set(1.0 - y * (expected + machine.bias), settings.set_cap)
+        first = machine.first_set(expected, dual, settings.set_cap)
         counted = subsets["kernel_values"] + values
     found = solve_working_sets(
         settings.kernel,
         X,
-        y,
-        problem.C,
-        alpha=alpha,
+        dual,
+        beta=beta,
         f=f,
         first=first,
         equality=settings.fit_intercept,
@@ -140,10 +138,10 @@ def solve_at_once(
         rest=True,
         solved=tell_of_sets(),
     )
-    attempt.write("alpha", found.alpha[None, :])
+    attempt.write("beta", found.beta[None, :])
     offset = 0.0
     if settings.fit_intercept:
-        offset = bias(y * found.f - 1.0, found.alpha, y, problem.C)
+        offset = bias(found.f + dual.p, found.beta, dual)
     return {
         "rows": problem.n,
         "bias": offset,
@@ -158,45 +156,47 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     problem = read_problem(run)
     settings = problem.settings
     before = run.node(previous, "commit")
-    alpha, f, expected = before.read("alpha")[0], before.read("f"), before.read("expected")
+    beta, f, expected = before.read("beta")[0], before.read("f"), before.read("expected")
     index = before.read("block_rows")
-    y = problem.y[index]
-    X = problem.take(index)
+    X, dual = problem.take(index), problem.dual[index]
     K, values_of_set = counted_kernel_matrix(settings.kernel, X, threads=threads())
     solution = solve_smo(
         K,
-        y,
-        problem.C[index],
-        alpha=alpha[index],
-        gradient=y * f[index] - 1.0,
+        dual,
+        beta=beta[index],
+        gradient=f[index] + dual.p,
         equality=settings.fit_intercept,
         tol=before.record["inner_tol"],
     )
     del K
-    step = y * (solution.alpha - alpha[index])
+    step = solution.beta - beta[index]
     moved = np.flatnonzero(step)
-    alpha[index] = solution.alpha
-    attempt.write("alpha", alpha[None, :])
-    attempt.write("f", y * (solution.gradient + 1.0))
+    beta[index] = solution.beta
+    attempt.write("beta", beta[None, :])
+    attempt.write("f", solution.gradient - dual.p)
     attempt.write("moved", index[moved])
     attempt.write("step", step[moved])
     outside = np.ones(problem.n, dtype=np.bool_)
     outside[index] = False
     others = np.flatnonzero(outside & before.read("awake"))
-    margin = problem.y[others] * (expected[others] + before.record["bias"]) - 1.0
-    may_rest = np.flatnonzero((alpha[others] == 0.0) & (margin > 0.0))
+    of_others = problem.dual[others]
+    gradient = (expected[others] + before.record["bias"]) + of_others.p
+    margin = -reach(gradient, beta[others], of_others)
+    may_rest = np.flatnonzero((beta[others] == 0.0) & (margin > 0.0))
     rng = np.random.default_rng([settings.seed, 5000, number])
     seen = rng.choice(may_rest, size=min(len(may_rest), SAMPLE_ROWS), replace=False)
-    sample = others[np.sort(seen)]
+    seen = np.sort(seen)
+    sample = others[seen]
     change, values = kernel_product(
         settings.kernel, problem.take(sample), X[moved], step[moved], threads=threads()
     )
     offset = 0.0
     if settings.fit_intercept:
-        offset = bias(solution.gradient, solution.alpha, y, problem.C[index])
+        offset = bias(solution.gradient, solution.beta, dual)
     change += f[sample] - expected[sample] + offset - before.record["bias"]
-    before_step = margin[np.sort(seen)]
-    came_near = before_step + problem.y[sample] * change < NEAR
+    before_step = margin[seen]
+    # A row that may rest can move to one side only: its margin rises with f, or falls.
+    came_near = before_step + np.where(gradient[seen] > 0.0, change, -change) < NEAR
     furthest = float(np.max(before_step, where=came_near, initial=0.0))
     others = np.delete(others, may_rest[margin[may_rest] > NEAR + REST * furthest])
     attempt.write("others", others)
@@ -252,7 +252,7 @@ def take_step(
     expected[awake] = f[awake]
     point = Point(
         np.arange(problem.n),
-        solved.read("alpha")[0],
+        solved.read("beta")[0],
         f,
         expected=expected,
         awake=awake,

@@ -1,4 +1,4 @@
-"""Moving the blocks' alphas to the bias that balances them: steps of the stages ``balance-NNN``.
+"""Moving the blocks' variables to the bias that balances them: steps of the stages ``balance-NNN``.
 
 Only where blocks are problems of their own: their solutions for one bias are then that of the
 whole problem.
@@ -40,29 +40,29 @@ def move_slot(
     """Solve every `slots`-th block of a level again, for the next bias."""
     problem, table = read_problem(run), read_table(run, level)
     before = run.node(previous, "commit")
-    alpha, gradient = before.read("alpha")[0], before.read("gradient")
-    blocks = table.of_slot(problem, alpha, slot, slots)
+    beta, gradient = before.read("beta")[0], before.read("gradient")
+    blocks = table.of_slot(problem, beta, slot, slots)
 
     def move(block: int) -> Solved:
-        return move_block(problem, table.rows(block), alpha, gradient, before.record)
+        return move_block(problem, table.rows(block), beta, gradient, before.record)
 
     return write_blocks(attempt, problem, blocks, move)
 
 
 def move_block(
-    problem: Problem, index: NDArray[np.int64], alpha: Vector, gradient: Vector, before: Record
+    problem: Problem, index: NDArray[np.int64], beta: Vector, gradient: Vector, before: Record
 ) -> Solved:
     """Solve a block for the next bias, from where it was for the last one."""
-    y, offset = problem.labels(index), before["next_bias"]
-    solver = RowsSolver(problem.settings, problem.take(index), y, problem.bounds(index))
+    offset = before["next_bias"]
+    dual = problem.dual_of(index).with_bias(offset)
+    solver = RowsSolver(problem.settings, problem.take(index), dual)
     solution = solver.solve(
-        alpha=alpha[index],
-        p=offset * y - 1.0,
-        gradient=gradient[index] + (offset - before["offset"]) * y,
+        beta=beta[index],
+        gradient=gradient[index] + (offset - before["offset"]),
         tol=TIGHTER * problem.settings.alone_tol,
     )
     record = {
-        **block_record(problem, index, solution, offset),
+        **block_record(dual, solution, offset),
         "slope": 0.0,
         "answering": 0,
         "kernel_values": solver.kernel_values,
@@ -78,7 +78,7 @@ def commit_balance(
     table = read_table(run, level)
     nodes = read_slots(run, stage, slots)
     total = sum_records([node.record for node in nodes])
-    attempt.write("alpha", gather(nodes, table, "alpha")[1][None, :])
+    attempt.write("beta", gather(nodes, table, "beta")[1][None, :])
     attempt.write("gradient", gather(nodes, table, "gradient")[1])
     offset, balance = before.record["next_bias"], total["balance"]
     slope = (balance - before.record["balance"]) / (offset - before.record["offset"])

@@ -1,7 +1,7 @@
 """Solving the blocks of a level, warm from the level below, with a bias that all share.
 
-For a bias b that is given, blocks are apart: each solves min 0.5 a'Qa + (b y - 1)'a over its box.
-The b that makes the sum of all their y'alpha zero is the multiplier of the whole problem's
+For a bias c that is given, blocks are apart: each solves min 0.5 b'Kb + (p + c)'b over its box.
+The c that makes the sum of all their variables zero is the multiplier of the whole problem's
 equality. That sum falls as b rises, nearly in a straight line: its slope is what the free rows
 answer.
 """
@@ -20,8 +20,10 @@ from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.solve_rows import RowsSolver
 from dcsvm_dask.solvers import Solution, bias, duality_gap
+from dcsvm_dask.solvers.optimality import total
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Dual
 
 # By how much the bias is moved to see how a block answers.
 PROBE = 0.05
@@ -32,19 +34,18 @@ FURTHEST = 0.5
 
 
 def response(solver: RowsSolver, solution: Solution, tol: float) -> float:
-    """Return by how much y'alpha of a block changes for each unit of the bias, at its solution."""
-    gradient = solution.gradient + PROBE * solver.y
-    moved = solver.solve(alpha=solution.alpha, gradient=gradient, tol=tol)
-    return float(np.dot(solver.y, moved.alpha - solution.alpha)) / PROBE
+    """Return by how much the sum of a block's variables changes for each unit of the bias."""
+    moved = solver.solve(beta=solution.beta, gradient=solution.gradient + PROBE, tol=tol)
+    return total(moved.beta - solution.beta) / PROBE
 
 
 def next_bias(bias: float, balance: float, slope: float) -> float:
-    """Return the bias at which y'alpha is expected to be zero.
+    """Return the bias at which the sum of beta is expected to be zero.
 
     Parameters
     ----------
     balance : float
-        y'alpha at `bias`.
+        Sum of beta at `bias`.
     slope : float
         Its change for each unit of the bias; where nothing answers (0) the bias stays.
     """
@@ -81,7 +82,7 @@ def solve_slot(
     """Solve every `slots`-th block of a level; with a bias for the one the level below expects."""
     problem, table = read_problem(run), read_table(run, stage)
     before = None if below is None else run.node(below, "commit")
-    start = None if before is None else before.read("alpha")[0]
+    start = None if before is None else before.read("beta")[0]
     offset = 0.0 if before is None else before.record["next_bias"]
     blocks = table.of_slot(problem, start, slot, slots)
     tol = problem.settings.alone_tol if table.alone else problem.settings.level_tol
@@ -103,16 +104,15 @@ def solve_block(
     probed: bool,
 ) -> Solved:
     """Solve the problem of one block for a bias `offset`; a probed one tells how it answers."""
-    y = problem.labels(index)
-    alpha = None if start is None else start[index]
-    solver = RowsSolver(problem.settings, problem.take(index), y, problem.bounds(index))
-    solution = solver.solve(alpha=alpha, p=offset * y - 1.0, tol=tol)
+    dual = problem.dual_of(index).with_bias(offset)
+    solver = RowsSolver(problem.settings, problem.take(index), dual)
+    solution = solver.solve(beta=None if start is None else start[index], tol=tol)
     slope, answering = 0.0, 0
     if problem.settings.fit_intercept and solver.in_memory and probed:
         slope = response(solver, solution, tol)
-        answering = int(np.count_nonzero(solution.alpha))
+        answering = int(np.count_nonzero(solution.beta))
     record = {
-        **block_record(problem, index, solution, offset),
+        **block_record(solver.dual, solution, offset),
         "slope": slope,
         "answering": answering,
         "kernel_values": solver.kernel_values,
@@ -126,7 +126,7 @@ def write_blocks(
     blocks: NDArray[np.int64],
     solve: Callable[[int], Solved],
 ) -> Record:
-    """Solve blocks one after the other and write their alphas side by side.
+    """Solve blocks one after the other and write their variables side by side.
 
     With a bias their gradient too, to go on from. The record says of ``each`` block what it came
     to, in the order of ``members``.
@@ -143,30 +143,36 @@ def write_blocks(
             each[key].append(about[key])
         telling.solved(block, {key: about[key] for key in EACH})
     none = np.empty(0)
-    attempt.write("alpha", np.concatenate([none, *(s.alpha for s in solutions)])[None, :])
+    attempt.write("beta", np.concatenate([none, *(s.beta for s in solutions)])[None, :])
     if problem.settings.fit_intercept:
         attempt.write("gradient", np.concatenate([none, *(s.gradient for s in solutions)]))
     biases = [record["bias"] for record in records]
     return {**sum_records(records), "members": blocks.tolist(), "biases": biases, "each": each}
 
 
-def block_record(
-    problem: Problem, index: NDArray[np.int64], solution: Solution, offset: float
-) -> Record:
-    """Return what a block says of its solution for a bias that was given."""
-    y = problem.labels(index)
-    balance = float(np.dot(y, solution.alpha))
+def block_record(dual: Dual, solution: Solution, offset: float) -> Record:
+    """Return the record of a block's solution for a bias that was given.
+
+    Parameters
+    ----------
+    dual : Dual
+        The problem that was solved, with the bias.
+    solution : Solution
+    offset : float
+        The bias.
+    """
+    beta, balance = solution.beta, total(solution.beta)
     return {
         "blocks": 1,
-        "rows": len(index),
-        "support": int(np.count_nonzero(solution.alpha)),
-        "bounded": int(np.count_nonzero(solution.alpha >= problem.bounds(index))),
+        "rows": len(dual),
+        "support": int(np.count_nonzero(beta)),
+        "bounded": int(np.count_nonzero(dual.is_bounded(beta))),
         "objective": solution.objective - offset * balance,
-        "own_gap": duality_gap(solution.gradient, solution.alpha, problem.bounds(index)),
+        "own_gap": duality_gap(solution.gradient, beta, dual),
         "violation": solution.violation,
         "converged": bool(solution.converged),
         "iterations": solution.n_iter,
-        "bias": offset + bias(solution.gradient, solution.alpha, y, problem.bounds(index)),
+        "bias": offset + bias(solution.gradient, beta, dual),
         "balance": balance,
     }
 

@@ -1,4 +1,4 @@
-"""Committing a level: all alphas, a model, estimates of objective and gap."""
+"""Committing a level: all variables, a model, estimates of objective and gap."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ ESTIMATE_SUPPORT_ROWS = 262_144
 
 
 def estimate(
-    problem: Problem, table: BlockTable, alpha: Vector, own: Record, offset: float
+    problem: Problem, table: BlockTable, beta: Vector, own: Record, offset: float
 ) -> Record:
     """Estimate objective and duality gap of the whole problem at a seeded sample of rows.
 
     Both are sums over rows. What a row adds to them is known exactly as far as it comes from its
     own block, and that sums up to what the blocks' solutions say; only what other blocks add is
     estimated. Of that the quadratic form is a sum over support vectors, drawn with probabilities
-    as their alphas; the hinge losses are a sum over all rows, drawn uniformly.
+    as their sizes; the hinge losses are a sum over all rows, drawn uniformly.
 
     Parameters
     ----------
@@ -54,19 +54,20 @@ def estimate(
         errors, ``estimate_kernel_values``.
     """
     rng = np.random.default_rng([problem.settings.seed, 2000])
-    rows, drawn = _sample(problem.n, alpha, rng)
+    rows, drawn = _sample(problem.n, beta, rng)
     looked_at, where = np.unique(np.concatenate([rows, drawn]), return_inverse=True)
-    f, f_own, values = _decide(problem, table, alpha, looked_at)
+    f, f_own, values = _decide(problem, table, beta, looked_at)
     at, of_drawn = where[: len(rows)], where[len(rows) :]
-    y, C = problem.labels(rows), problem.bounds(rows)
-    losses = [C * np.maximum(0.0, 1.0 - y * (found[at] + offset)) for found in (f, f_own)]
+    dual = problem.dual_of(rows)
+    losses = [dual.losses((found[at] + offset) + dual.p) for found in (f, f_own)]
     hinge, hinge_error = total_of(losses[0] - losses[1], problem.n)
-    between = problem.labels(drawn) * (f - f_own)[of_drawn]
-    if len(drawn) == np.count_nonzero(alpha):
-        quadratic, error = float(np.dot(alpha[drawn], between)), 0.0
+    between = np.sign(beta[drawn]) * (f - f_own)[of_drawn]
+    if len(drawn) == np.count_nonzero(beta):
+        quadratic, error = float(np.dot(np.abs(beta[drawn]), between)), 0.0
     else:
-        quadratic = float(alpha.sum() * between.mean())
-        error = float(alpha.sum() * between.std()) / np.sqrt(len(drawn))
+        size = float(np.abs(beta).sum())
+        quadratic = size * float(between.mean())
+        error = size * float(between.std()) / np.sqrt(len(drawn))
     if 0.5 * error < ROUNDING * abs(own["objective"]):  # blocks that do not see each other
         error = 0.0
     return {
@@ -78,13 +79,14 @@ def estimate(
     }
 
 
-def _sample(n: int, alpha: Vector, rng: np.random.Generator) -> tuple[Index, Index]:
-    """Draw rows uniformly, and support vectors as their alphas; all of them where they are few."""
-    size, support = ESTIMATE_ROWS // 2, np.flatnonzero(alpha)
+def _sample(n: int, beta: Vector, rng: np.random.Generator) -> tuple[Index, Index]:
+    """Draw rows uniformly, and support vectors by their sizes; all of them where they are few."""
+    size, support = ESTIMATE_ROWS // 2, np.flatnonzero(beta)
     rows = np.arange(n) if n <= ESTIMATE_ROWS else rng.choice(n, size=size, replace=False)
     if n <= ESTIMATE_ROWS or len(support) <= size:
         return rows, support
-    return rows, rng.choice(support, size=size, p=alpha[support] / alpha[support].sum())
+    weight = np.abs(beta[support])
+    return rows, rng.choice(support, size=size, p=weight / weight.sum())
 
 
 def total_of(sample: Vector, n: int) -> tuple[float, float]:
@@ -95,15 +97,15 @@ def total_of(sample: Vector, n: int) -> tuple[float, float]:
 
 
 def _decide(
-    problem: Problem, table: BlockTable, alpha: Vector, sample: Index
+    problem: Problem, table: BlockTable, beta: Vector, sample: Index
 ) -> tuple[Vector, Vector, int]:
     """Return f at some rows, the part of it from their own blocks, and the kernel values."""
-    support = np.flatnonzero(alpha)
+    support = np.flatnonzero(beta)
     X, f, own, values = problem.take(sample), np.zeros(len(sample)), np.zeros(len(sample)), 0
     blocks = table.blocks_of(sample)
     for start in range(0, len(support), ESTIMATE_SUPPORT_ROWS):
         some = support[start : start + ESTIMATE_SUPPORT_ROWS]
-        Z, v = problem.take(some), problem.labels(some) * alpha[some]
+        Z, v = problem.take(some), beta[some]
         part, computed = kernel_product(
             problem.settings.kernel,
             X,
@@ -148,19 +150,19 @@ ANSWERING = 0.1
 def commit_level(
     run: RunFolder, attempt: Attempt, *, stage: str, slots: int, below: str | None
 ) -> Record:
-    """Gather a level's blocks: alpha of every variable, totals, estimates and the early model."""
+    """Gather a level's blocks: every variable, totals, estimates and the early model."""
     problem = read_problem(run)
     table = read_table(run, stage)
     nodes = read_slots(run, stage, slots)
-    in_blocks, alpha = gather(nodes, table, "alpha")
-    attempt.write("alpha", alpha[None, :])
+    in_blocks, beta = gather(nodes, table, "beta")
+    attempt.write("beta", beta[None, :])
     with_intercept = problem.settings.fit_intercept
     if with_intercept:
         attempt.write("gradient", gather(nodes, table, "gradient")[1])
     rule = read_rule(run, ARRANGE if table.index is None else stage)
     block_of_label = np.full(rule.n_blocks, -1, dtype=np.int64)
     block_of_label[table.label] = np.arange(table.n_blocks)
-    chosen = np.flatnonzero(in_blocks > 0)
+    chosen = np.flatnonzero(in_blocks)
     support = table.variables(chosen)
     bias = np.zeros(table.n_blocks)
     if with_intercept:
@@ -169,7 +171,7 @@ def commit_level(
     model = write_model(
         attempt,
         rows_in_chunks(problem, support),
-        problem.labels(support) * alpha[support],
+        beta[support],
         np.searchsorted(chosen, table.offsets).astype(np.int64),
         bias,
         n_features=problem.X.n_features,
@@ -187,10 +189,10 @@ def commit_level(
         "offset": offset,
         "slope": slope,
         "next_bias": next_bias(offset, total["balance"], slope) if with_intercept else 0.0,
-        **estimate(problem, table, alpha, total, offset if with_intercept else 0.0),
+        **estimate(problem, table, beta, total, offset if with_intercept else 0.0),
         **mass_record(problem, table),
         "alone": table.alone,
-        "bounded": int(np.count_nonzero(alpha[support] >= problem.bounds(support))),
+        "bounded": int(np.count_nonzero(problem.dual_of(support).is_bounded(beta[support]))),
     }
     return {**record, **regime(record), **model}
 

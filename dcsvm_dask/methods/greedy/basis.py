@@ -79,7 +79,7 @@ def choose_basis(
     found = solve_greedy(
         settings.kernel,
         X,
-        problem.labels(index),
+        problem.targets_of(index),
         C,
         most=size,
         intercept=settings.fit_intercept,

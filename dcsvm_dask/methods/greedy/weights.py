@@ -60,7 +60,7 @@ def sum_share(
     for low, columns in _tiles(nodes, stop - start, tile, offset):
         mine = slice(low, low + len(columns))
         index = np.arange(start + low, start + low + len(columns))
-        y, C = problem.labels(index), HALVED * problem.bounds(index)
+        y, C = problem.targets_of(index), HALVED * problem.bounds(index)
         active[mine] = sums.add(columns, y, C, before[mine])
     attempt.write("total", sums.total)
     attempt.write("active", np.packbits(active))

@@ -50,7 +50,7 @@ def learn_online(
     found = solve_online(
         settings.kernel,
         problem.X.read(0, problem.n),
-        problem.y,
+        problem.targets,
         problem.C,
         equality=settings.fit_intercept,
         tol=tol,
@@ -61,12 +61,12 @@ def learn_online(
         seed=settings.seed,
         solved=tell,
     )
-    support = np.flatnonzero(found.alpha)
-    attempt.write("alpha", shared_out(run, problem, found.alpha)[None, :])
+    support = np.flatnonzero(found.beta)
+    attempt.write("alpha", shared_out(run, problem, found.beta)[None, :])
     model = write_model(
         attempt,
         rows_in_chunks(problem, support),
-        problem.labels(support) * found.alpha[support],
+        found.beta[support],
         np.array([0, len(support)], dtype=np.int64),
         np.array([found.bias]),
         n_features=problem.X.n_features,
@@ -76,7 +76,7 @@ def learn_online(
         "objective": found.objective,
         "bias": found.bias,
         "support": len(support),
-        "bounded": int(np.count_nonzero(found.alpha >= problem.C)),
+        "bounded": int(np.count_nonzero(problem.dual.is_bounded(found.beta))),
         # The problem of the expansion: which rows that is, so many passes say.
         "solved": bool(found.violation <= tol),
         "iterations": found.n_iter,

@@ -52,20 +52,20 @@ def solve_libsvm(
     )
     seconds = _fit(svc, problem)
     dual = svc.dual_coef_.toarray() if sparse.issparse(svc.dual_coef_) else svc.dual_coef_
-    alpha = np.zeros(problem.n)
-    alpha[svc.support_] = np.abs(dual[0])
+    beta = np.zeros(problem.n)
+    beta[svc.support_] = dual[0]
     bias = float(svc.intercept_[0])
-    value, computed = _objective(problem, alpha)
+    value, computed = _objective(problem, beta)
     return {
         "objective": value,
         "bias": bias,
-        "support": int(np.count_nonzero(alpha)),
-        "bounded": int(np.count_nonzero(alpha >= problem.C)),
+        "support": int(np.count_nonzero(beta)),
+        "bounded": int(np.count_nonzero(problem.dual.is_bounded(beta))),
         "solved": svc.fit_status_ == 0,
         "iterations": int(svc.n_iter_[0]),
         "fit_seconds": seconds,
         "kernel_values": computed,
-        **write_machine(run, attempt, problem, alpha, bias),
+        **write_machine(run, attempt, problem, beta, bias),
     }
 
 
@@ -102,7 +102,7 @@ def solve_liblinear(
     bias = float(svc.intercept_[0]) if settings.fit_intercept else 0.0
     model = machine(svc.coef_[0], bias, is_sparse_too=problem.X.is_sparse)
     values = decide(model, problem.X.read(0, problem.n), "exact", dtype=np.float64)
-    slack = np.maximum(0.0, 1.0 - problem.y * values)
+    slack = np.maximum(0.0, 1.0 - problem.targets * values)
     losses = slack if loss == "hinge" else slack**2
     squares = float(np.sum(svc.coef_[0] ** 2)) + (bias / constant) ** 2
     return {
@@ -133,7 +133,7 @@ def _fit(svc: Any, problem: Problem) -> float:
         short = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
         X = sparse.csr_array((X.data, *short), shape=X.shape)
     begin = time.perf_counter()
-    _apart(lambda: svc.fit(X, problem.y, sample_weight=problem.C / problem.settings.C))
+    _apart(lambda: svc.fit(X, problem.targets, sample_weight=problem.C / problem.settings.C))
     return time.perf_counter() - begin
 
 
@@ -155,10 +155,10 @@ def _apart(work: Callable[[], Any]) -> None:
         raise failed[0]
 
 
-def _objective(problem: Problem, alpha: Vector) -> tuple[float, int]:
+def _objective(problem: Problem, beta: Vector) -> tuple[float, int]:
     """Return the dual objective, and the kernel values computed for it."""
-    support = np.flatnonzero(alpha)
-    rows, y, a = problem.take(support), problem.labels(support), alpha[support]
+    support = np.flatnonzero(beta)
+    rows, b, p = problem.take(support), beta[support], problem.dual.p[support]
     how: Any = {"dtype": np.float64, "threads": threads()}
-    f, computed = kernel_product(problem.settings.kernel, rows, rows, y * a, **how)
-    return objective(a, y * f - 1.0), computed
+    f, computed = kernel_product(problem.settings.kernel, rows, rows, b, **how)
+    return objective(b, f + p, p), computed

@@ -14,6 +14,7 @@ from dcsvm_dask.methods.search.held_out import part_rows, read_split
 from dcsvm_dask.methods.search.scores import accuracies, no_scores, write_scores
 from dcsvm_dask.models.grid import Point, decide_rows, model_of, solve_point
 from dcsvm_dask.solvers import Machine, Solution
+from dcsvm_dask.solvers.machines import CLASSES, unsolved
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -41,7 +42,7 @@ def solve_candidate(
     alone : bool
         Whether no other task runs beside this one.
 
-    Writes ``alpha`` and ``gradient`` of each machine's rows, one after the other.
+    Writes ``beta`` and ``gradient`` of each machine's rows, one after the other.
     """
     held, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
     everything = np.arange(held.problem.n)
@@ -80,7 +81,7 @@ def solve_candidate(
         rows += float(counts.sum())
         values += Z.shape[0] * support
     none = np.empty(0)
-    attempt.write("alpha", np.concatenate([none, *(one.alpha for one in point.solutions)]))
+    attempt.write("beta", np.concatenate([none, *(one.beta for one in point.solutions)]))
     attempt.write("gradient", np.concatenate([none, *(one.gradient for one in point.solutions)]))
     return {
         "candidate": candidate,
@@ -100,9 +101,8 @@ def solve_candidate(
 
 def _no_point(codes: NDArray[np.int32], machines: list[Machine]) -> Point:
     """Return machines that nobody could solve."""
-    zeros = [np.zeros(len(one.rows(codes)[0])) for one in machines]
-    none = [Solution(zero, zero - 1.0, 0.0, 0.0, 0, converged=False, bias=0.0) for zero in zeros]
-    return Point(none, 0)
+    labels = [one.rows(codes)[1] for one in machines]
+    return Point([unsolved(CLASSES.dual(y, y), 0.0, converged=False) for y in labels], 0)
 
 
 def _solutions(
@@ -111,10 +111,10 @@ def _solutions(
     """Read the solutions that another candidate's node wrote."""
     node = run.node(stage, name)
     borders = np.cumsum([len(one.rows(codes)[0]) for one in machines])[:-1]
-    alphas, gradients = (np.split(node.read(key), borders) for key in ("alpha", "gradient"))
+    betas, gradients = (np.split(node.read(key), borders) for key in ("beta", "gradient"))
     return [
-        Solution(alpha, gradient, 0.0, 0.0, 0, converged=True, bias=0.0)
-        for alpha, gradient in zip(alphas, gradients, strict=True)
+        Solution(beta, gradient, 0.0, 0.0, 0, converged=True, bias=0.0)
+        for beta, gradient in zip(betas, gradients, strict=True)
     ]
 
 

@@ -17,7 +17,7 @@ from dcsvm_dask.kernels.rows import check_rows
 from dcsvm_dask.solvers.greedy.candidates import Pool
 from dcsvm_dask.solvers.greedy.rows import BasisRows
 from dcsvm_dask.solvers.greedy.weights import Everywhere, Machine
-from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.tasks import checked_labels
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -143,7 +143,7 @@ def solve_greedy(
         )
     X = check_rows(X, "X")
     n = X.shape[0]
-    problem = SignedProblem.of(n, y, C, None, None, None, False)
+    labels, bounds = checked_labels(y, C, n)
     if most < 1 or pool < 1:
         raise InputError(f"most is {most} and pool {pool}: give whole numbers from 1.")
     start = np.empty(0, np.int64) if basis is None else np.asarray(basis, np.int64)
@@ -165,8 +165,8 @@ def solve_greedy(
         BasisRows(
             kernel,
             X[at : at + chunk_rows],
-            problem.labels[at : at + chunk_rows],
-            problem.bound[at : at + chunk_rows],
+            labels[at : at + chunk_rows],
+            bounds[at : at + chunk_rows],
             first=at,
             most=most,
             pool=pool,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.solvers.signed import vector
+from dcsvm_dask.tasks.vectors import vector
 
 Vector = NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge"]

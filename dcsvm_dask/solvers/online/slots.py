@@ -34,6 +34,7 @@ from dcsvm_dask.solvers.online.arrays import (
 )
 from dcsvm_dask.solvers.online.steps import missing, process, reprocess
 from dcsvm_dask.solvers.smo.loops import FAR
+from dcsvm_dask.tasks import Classification
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -155,9 +156,8 @@ class OnlineExpansion:
         found, computed = solve_decomposition(
             self.kernel,
             self.X[rows],
-            self.y[rows],
-            self.C[rows],
-            alpha=np.abs(S.beta[order]),
+            Classification().dual(self.y[rows], self.C[rows]),
+            beta=S.beta[order],
             equality=self.equality,
             tol=self.tol,
             working_size=max(BATCH, int((self.cache_bytes / SOLVING) ** 0.5)),
@@ -165,8 +165,8 @@ class OnlineExpansion:
             max_iter=most,
             callback=lambda _, violation: tell(violation),
         )
-        S.beta[order] = self.y[rows] * found.alpha
-        S.g[order] = -self.y[rows] * found.gradient
+        S.beta[order] = found.beta
+        S.g[order] = -found.gradient
         self._mark()
         S.counts[STEPS] += found.n_iter
         self.kernel_values += computed

@@ -14,7 +14,8 @@ from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.kernels.rows import check_rows
 from dcsvm_dask.solvers import optimality
 from dcsvm_dask.solvers.online.slots import BATCH, OnlineExpansion
-from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.program import QuadraticProgram
+from dcsvm_dask.tasks import Classification, checked_labels
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -24,10 +25,10 @@ Index = NDArray[np.int64]
 class Learned:
     """What an online solver has come to."""
 
-    alpha: Vector
-    """The dual variables, shape (n,), each within [0, C_i]."""
+    beta: Vector
+    """The dual variables y_i alpha_i, shape (n,), each alpha_i within [0, C_i]."""
     bias: float
-    """The offset of the decision value; 0 without an equality."""
+    """The bias of the decision value; 0 without an equality."""
     objective: float
     """0.5 alpha'Q alpha - e'alpha."""
     violation: float
@@ -50,7 +51,7 @@ def solve_online(
     y: ArrayLike,
     C: ArrayLike,
     *,
-    alpha: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
     equality: bool = False,
     tol: float = 1e-3,
     passes: int = 1,
@@ -68,7 +69,7 @@ def solve_online(
 
         min 0.5 a'Qa - e'a,   Q_ij = y_i y_j K_ij
             0 <= a_i <= C_i
-            y'a = y'alpha     (only with `equality`)
+            y'a = sum(beta)   (only with `equality`)
 
     PROCESS takes a row into the expansion if it violates in a pair with a row that is there, and
     steps along the worst such pair (or, to wait there, if it is off by more than half of `tol` at
@@ -90,8 +91,8 @@ def solve_online(
         Labels -1 and +1.
     C : float or array, shape (n,)
         Upper bounds, 0 or more.
-    alpha : array, shape (n,), optional
-        Start within the bounds, 0 by default.
+    beta : array, shape (n,), optional
+        Start y_i a_i within the bounds, 0 by default.
     equality : bool, default False
         Keep y'a at its value at the start: the problem with a bias.
     tol : float, default 1e-3
@@ -127,16 +128,17 @@ def solve_online(
     """
     X = check_rows(X, "X")
     n = X.shape[0]
-    problem = SignedProblem.of(n, y, C, None, alpha, None, equality)
+    labels, bound = checked_labels(y, C, n)
+    dual = Classification().dual(labels, bound)
+    start = QuadraticProgram.of(n, dual, beta, None, equality).start
     if passes < 1 or not 1 <= samples <= BATCH:
         raise InputError(f"passes is {passes} and samples {samples}: from 1, and 1 to {BATCH}.")
-    labels, bound = problem.labels, problem.bound
     expansion = OnlineExpansion(
         kernel,
         X,
         labels,
         bound,
-        problem.start,
+        start,
         equality=equality,
         tol=tol,
         cache_bytes=cache_bytes,
@@ -173,16 +175,14 @@ def solve_online(
         if sweeps >= most_sweeps:
             break
     S, live = expansion.slots, expansion.live
-    rows, beta = S.rows[live], S.beta[live]
+    rows, kept = S.rows[live], S.beta[live]
     result = np.zeros(n)
-    result[rows] = np.abs(beta)
-    gradient = -labels[rows] * S.g[live]
+    result[rows] = kept
+    gradient, mine = -S.g[live], dual[rows]
     return Learned(
-        alpha=result,
-        bias=optimality.bias(gradient, np.abs(beta), labels[rows], bound[rows])
-        if equality
-        else 0.0,
-        objective=optimality.objective(np.abs(beta), gradient),
+        beta=result,
+        bias=optimality.bias(gradient, kept, mine) if equality else 0.0,
+        objective=optimality.objective(kept, gradient, mine.p),
         violation=float(violation),
         converged=settled,
         expansion=len(live),

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.columns import take
 from dcsvm_dask.solvers.smo.loops import FAR, box_partner, box_update, pair_partner, pair_update
 
@@ -228,7 +228,7 @@ class ActiveSet:
     """
 
     def __init__(
-        self, K: NDArray[np.floating], diagonal: NDArray[np.float32], problem: SignedProblem
+        self, K: NDArray[np.floating], diagonal: NDArray[np.float32], problem: QuadraticProgram
     ) -> None:
         self._whole = K
         self._whole_diagonal = diagonal
@@ -236,7 +236,7 @@ class ActiveSet:
         self._buffer: NDArray[np.floating] = np.empty(0, K.dtype)
 
     def begin(self, beta: Vector, F: Vector, shift: float, margin: float, steps: int) -> None:
-        """Choose the active rows at beta, whose signed gradient is F + shift once centred."""
+        """Choose the active rows at beta, whose gradient is F + shift once centred."""
         problem = self._problem
         lo = np.where(beta < problem.upper, -FAR, np.float32(0.0))
         hi = np.where(beta > problem.lower, FAR, np.float32(0.0))

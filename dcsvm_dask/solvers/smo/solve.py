@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.solvers.signed import SignedProblem
+from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
 from dcsvm_dask.solvers.smo.columns import add_columns, kernel_times
 from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import Dual
 
 # The violation falls by this factor before the rows that were let go are looked at again.
 _FALL = 0.1
@@ -32,11 +33,9 @@ _LEAST_CURVATURE = 1e-30
 
 def solve_smo(
     K: NDArray[np.floating],
-    y: ArrayLike,
-    C: ArrayLike,
+    dual: Dual,
     *,
-    p: ArrayLike | None = None,
-    alpha: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
     gradient: ArrayLike | None = None,
     equality: bool = False,
     tol: float = 1e-3,
@@ -48,11 +47,11 @@ def solve_smo(
     Steinwart, Hush, Scovel, JMLR 12, 2011 (without an equality); Fan, Chen, Lin, JMLR 6, 2005
     (with it). Solves::
 
-        min 0.5 a'Qa + p'a,   Q_ij = y_i y_j K_ij
-            0 <= a_i <= C_i
-            y'a = y'alpha     (only with `equality`)
+        min 0.5 b'Kb + p'b
+            lower <= b <= upper
+            sum(b) = sum(beta)     (only with `equality`)
 
-    Given K, y, C, p and a feasible start `alpha`; the answer is in `Solution.alpha`.
+    Given K, `dual` and a feasible start `beta`; the answer is in `Solution.beta`.
 
     Steps work on the rows that are likely to be free, with a gradient in float32; the kernel
     matrix of those rows is copied together where that pays (up to 0.57 of the size of K more
@@ -65,19 +64,15 @@ def solve_smo(
     ----------
     K : array, shape (n, n), float32 or float64
         Kernel matrix, symmetric; not changed. Subnormal numbers in it are slow: set them to 0.
-    y : array, shape (n,)
-        Labels -1 and +1.
-    C : float or array, shape (n,)
-        Upper bounds, 0 or more.
-    p : float or array, shape (n,), optional
-        Linear term, -1 by default.
-    alpha : array, shape (n,), optional
+    dual : Dual
+        Linear term and bounds, shapes (n,).
+    beta : array, shape (n,), optional
         Start within the bounds, 0 by default.
     gradient : array, shape (n,), optional
-        Q alpha + p where it is known. It may hold contributions of variables outside of K; the
-        linear term is then whatever makes it so, and `p` is not used.
+        K beta + p where it is known. It may hold contributions of variables outside of K; the
+        linear term is then whatever makes it so, and `dual.p` is not used.
     equality : bool, default=False
-        Keep y'a at its value at the start: the problem with a bias.
+        Keep the sum of beta at its value at the start: the problem with a bias.
     tol : float, default=1e-3
         Violation to stop at: the largest absolute projected gradient, or m - M as LIBSVM's.
     max_iter : int, optional
@@ -92,16 +87,16 @@ def solve_smo(
     Raises
     ------
     InputError
-        For shapes, labels, bounds or values that do not fit.
+        For shapes, bounds or values that do not fit.
     """
     K = _matrix(K)
     n = K.shape[0]
-    problem = SignedProblem.of(n, y, C, p, alpha, gradient, equality)
+    problem = QuadraticProgram.of(n, dual, beta, gradient, equality)
     limit = max(10_000_000, 100 * n) if max_iter is None else max_iter
     beta = problem.start.copy()
     product = kernel_times(K, beta)
     if problem.gradient is None:
-        linear = problem.linear
+        linear = problem.p
         F = linear + product
     else:
         F = problem.gradient.copy()

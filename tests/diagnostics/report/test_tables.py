@@ -69,10 +69,10 @@ def test_support_vectors_found_early_are_those_of_the_sets(trained: api.Run) -> 
     run, found = trained.folder, tables(trained.folder)["support"]
     model = trained.status()["model"]
     source = run.node(model, "commit").record["source"]
-    final = set(np.flatnonzero(run.node(source, "commit").read("alpha")[0]).tolist())
+    final = set(np.flatnonzero(run.node(source, "commit").read("beta")[0]).tolist())
     for row in rows_of(found):
-        alpha = run.node(f"level-{row['level']}", "commit").read("alpha")[0]
-        mine = set(np.flatnonzero(alpha).tolist())
+        beta = run.node(f"level-{row['level']}", "commit").read("beta")[0]
+        mine = set(np.flatnonzero(beta).tolist())
         assert row["precision"] == len(mine & final) / len(mine)
         assert row["recall"] == len(mine & final) / len(final)
         assert row["recall"] > 0.5

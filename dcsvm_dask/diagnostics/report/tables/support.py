@@ -58,13 +58,19 @@ def overlap(level: Committed, final: Committed) -> tuple[int, int, int]:
 
 
 def positive(node: Committed) -> Iterator[NDArray[np.bool_]]:
-    """Yield which variables have an alpha above zero, some of them at a time."""
-    if "alpha" in node.small:
-        yield node.read("alpha")[0] > 0.0
+    """Yield which variables are not zero, some of them at a time."""
+    name = variables_of(node)
+    if name in node.small:
+        yield node.read(name)[0] != 0.0
         return
-    alpha = node.open_array("alpha")
-    for start in range(0, alpha.shape[1], SLICE):
-        values = np.asarray(alpha[0, start : start + SLICE])
+    stored = node.open_array(name)
+    for start in range(0, stored.shape[1], SLICE):
+        values = np.asarray(stored[0, start : start + SLICE])
         if np.isnan(values).any():  # the fill value of a chunk that is missing
-            raise InputError(f"{node.place}/alpha: damaged: a chunk is missing")
-        yield values > 0.0
+            raise InputError(f"{node.place}/{name}: damaged: a chunk is missing")
+        yield values != 0.0
+
+
+def variables_of(node: Committed) -> str:
+    """Return the name of the dual variables of a commit: with signs or, in a model, without."""
+    return "beta" if node.has("beta") else "alpha"

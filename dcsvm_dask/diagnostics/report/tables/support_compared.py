@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.diagnostics.report.tables.comparison import names, problem_of
 from dcsvm_dask.diagnostics.report.tables.records import Records
-from dcsvm_dask.diagnostics.report.tables.support import support
+from dcsvm_dask.diagnostics.report.tables.support import support, variables_of
 from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of, table
 from dcsvm_dask.storage.stage_id import StageId
 
@@ -64,6 +64,6 @@ def support_mask(records: Records) -> NDArray[np.bool_] | None:
     if stage is None or stage in records.levels:
         return None
     node = records.run.find(stage, "commit")
-    if node is None or node.released or not node.has("alpha"):
+    if node is None or node.released or not (node.has("beta") or node.has("alpha")):
         return None
-    return np.asarray(node.read("alpha")[0] > 0.0)
+    return np.asarray(node.read(variables_of(node))[0] != 0.0)

@@ -27,9 +27,11 @@ from dcsvm_dask.solvers import (
     solve_smo,
 )
 from dcsvm_dask.solvers.divide import NEGLIGIBLE
+from dcsvm_dask.solvers.machines import only_class
 from dcsvm_dask.storage.model import MODEL
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -50,8 +52,8 @@ class Start:
     support: Index
     coef: NDArray[np.float64]
 
-    def alpha(self, machine: Machine, index: Index, codes: NDArray[np.integer]) -> Vector:
-        """Return a machine's alphas.
+    def beta(self, machine: Machine, index: Index, codes: NDArray[np.integer]) -> Vector:
+        """Return a machine's variables.
 
         Parameters
         ----------
@@ -65,7 +67,7 @@ class Start:
             return found
         place = np.minimum(np.searchsorted(self.support, index), len(self.support) - 1)
         known = np.flatnonzero(self.support[place] == index)
-        found[known] = np.abs(self.coef[machine.place(codes[known]), place[known]])
+        found[known] = self.coef[machine.place(codes[known]), place[known]]
         return found
 
 
@@ -105,7 +107,7 @@ def solve_machines_of(
 ) -> Solved:
     """Solve all machines of a block of variables, ascending.
 
-    One with a bias that has rows of one side alone decides for it: its alphas are zero.
+    One with a bias that has rows of one side alone decides for it: its variables are zero.
     """
     settings, codes, C = problem.settings, problem.codes[index], problem.bounds(index)
     block = _Block(settings, problem.take(index))
@@ -116,22 +118,22 @@ def solve_machines_of(
         rows, y = machine.rows(codes)
         if not len(rows):
             continue
-        if equality and abs(y.sum()) == len(y):
-            offsets[number] = y[0]
+        decision = only_class(y) if equality else None
+        if decision is not None:
+            offsets[number] = decision
             continue
-        bounds = C[rows]
-        alpha = None if start is None else start.alpha(machine, index[rows], codes[rows])
-        if alpha is not None and equality:
-            alpha = balanced(alpha, y, bounds)
-        found = block.solve(rows, y, bounds, alpha=alpha, equality=equality, tol=tol)
-        coef[machine.place(codes[rows]), rows] = y * found.alpha
-        bounded[rows] |= found.alpha >= bounds
-        offsets[number] = bias(found.gradient, found.alpha, y, bounds) if equality else 0.0
-        labels = (y,) if equality else ()
+        dual = problem.task.dual(y, C[rows])
+        beta = None if start is None else start.beta(machine, index[rows], codes[rows])
+        if beta is not None and equality:
+            beta = balanced(beta, dual)
+        found = block.solve(rows, dual, beta=beta, equality=equality, tol=tol)
+        coef[machine.place(codes[rows]), rows] = found.beta
+        bounded[rows] |= dual.is_bounded(found.beta)
+        offsets[number] = bias(found.gradient, found.beta, dual) if equality else 0.0
         records.append(
             {
                 "objective": found.objective,
-                "own_gap": duality_gap(found.gradient, found.alpha, bounds, *labels),
+                "own_gap": duality_gap(found.gradient, found.beta, dual, equality=equality),
                 "violation": found.violation,
                 "converged": bool(found.converged),
                 "iterations": found.n_iter,
@@ -167,12 +169,12 @@ class _Block:
                 settings.kernel, X, least=NEGLIGIBLE
             )
 
-    def solve(self, rows: Index, y: Vector, C: Vector, **how: Any) -> Solution:
+    def solve(self, rows: Index, dual: Dual, **how: Any) -> Solution:
         """Solve the machine of some of the rows, as `solve_smo` does."""
         everything = len(rows) == self._X.shape[0]
         if self._K is not None:
-            return solve_smo(self._K if everything else self._K[np.ix_(rows, rows)], y, C, **how)
-        solver = RowsSolver(self._settings, self._X if everything else self._X[rows], y, C)
+            return solve_smo(self._K if everything else self._K[np.ix_(rows, rows)], dual, **how)
+        solver = RowsSolver(self._settings, self._X if everything else self._X[rows], dual)
         found = solver.solve(**how)
         self.kernel_values += solver.kernel_values
         return found

@@ -62,10 +62,11 @@ def estimate_classes(
     f, f_own = model.sums(X), model.own_sums(X, blocks)
     labels = labels_of_classes(problem.n_classes, model.scheme)
     at, of_drawn = where[: len(rows)], where[len(rows) :]
-    y, C = labels[problem.codes[rows]], problem.bounds(rows)
+    y, C = labels[problem.codes[rows]].astype(np.float64), problem.bounds(rows)
+    dual = problem.task.dual(y, C[:, None])
     offsets = np.array([machine.bias for machine in model.blocks])
     losses = [
-        C * (np.maximum(0.0, 1.0 - y * (found[at] + offset)) * np.abs(y)).sum(axis=1)
+        dual.losses((found[at] + offset) + dual.p).sum(axis=1)
         for found, offset in ((f, _mean(offsets, model, labels)), (f_own, offsets[blocks[at]]))
     ]
     hinge, hinge_error = total_of(losses[0] - losses[1], problem.n)

@@ -58,19 +58,18 @@ def solve_machine_of(
     settings, begin = problem.settings, time.perf_counter()
     telling, machine = Telling([number]), problem.machines[number]
     index, y = machine.rows(problem.codes)
-    C = problem.bounds(index)
-    X, alpha, blocks = problem.take(index), None, None
+    dual = problem.task.dual(y, problem.bounds(index))
+    X, beta, blocks = problem.take(index), None, None
     if source is not None:
-        alpha = read_start(run, source).alpha(machine, index, problem.codes[index])
+        beta = read_start(run, source).beta(machine, index, problem.codes[index])
     elif len(index) >= DIVIDED_FROM:
         rng = np.random.default_rng([settings.seed, number])
         blocks = block_labels(bisect(X, BLOCK_ROWS, rng))
     solution, values = solve_whole(
         settings.kernel,
         X,
-        y,
-        C,
-        alpha=alpha,
+        dual,
+        beta=beta,
         blocks=blocks,
         equality=settings.fit_intercept,
         tol=tol,
@@ -78,16 +77,16 @@ def solve_machine_of(
         seed=settings.seed,
         threads=threads(alone=len(problem.machines) == 1),
     )
-    support = np.flatnonzero(solution.alpha)
+    support = np.flatnonzero(solution.beta)
     attempt.write("support", index[support])
-    attempt.write("coef", y[support] * solution.alpha[support])
-    labels = (y,) if settings.fit_intercept else ()
+    attempt.write("coef", solution.beta[support])
+    gap = duality_gap(solution.gradient, solution.beta, dual, equality=settings.fit_intercept)
     record = {
         "rows": len(index),
         "support": len(support),
-        "bounded": int(np.count_nonzero(solution.alpha >= C)),
+        "bounded": int(np.count_nonzero(dual.is_bounded(solution.beta))),
         "objective": solution.objective,
-        "gap": duality_gap(solution.gradient, solution.alpha, C, *labels),
+        "gap": gap,
         "violation": solution.violation,
         "iterations": solution.n_iter,
         "kernel_values": values,

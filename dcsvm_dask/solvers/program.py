@@ -1,0 +1,137 @@
+"""A dual problem with the point that a solver begins at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.solvers import optimality
+from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks.vectors import vector
+
+Vector = NDArray[np.float64]
+# How far outside of its bounds a start may lie, relative to their distance: rounding to float32.
+_ROUNDING = 1e-6
+_ALL = slice(None)
+
+
+@dataclass(slots=True)
+class QuadraticProgram:
+    """min 0.5 b'Kb + p'b over lower <= b <= upper, optionally with sum(b) constant.
+
+    Attributes
+    ----------
+    p, lower, upper : ndarray, shape (n,), float64
+        As those of `Dual`; p is used where `gradient` is None.
+    start : ndarray, shape (n,), float64
+        The beta to start from.
+    gradient : ndarray, shape (n,), float64, or None
+        K start + p where the caller knows it.
+    equality : bool
+        Whether sum(b) stays what it is at the start.
+    """
+
+    p: Vector
+    lower: Vector
+    upper: Vector
+    start: Vector
+    gradient: Vector | None
+    equality: bool
+
+    @classmethod
+    def of(
+        cls,
+        n: int,
+        dual: Dual,
+        beta: ArrayLike | None,
+        gradient: ArrayLike | None,
+        equality: bool,
+    ) -> QuadraticProgram:
+        """Check what a caller gave to a solver.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        dual : Dual
+        beta, gradient : array, shape (n,), optional
+            Where to start, 0 by default, and the gradient there.
+        equality : bool
+
+        Raises
+        ------
+        InputError
+            For shapes, bounds or values that do not fit.
+        """
+        p, lower, upper = (vector(getattr(dual, name), name, n) for name in ("p", "lower", "upper"))
+        if (lower > 0.0).any() or (upper < 0.0).any():
+            raise InputError("bounds exclude 0: give lower <= 0 <= upper (C must not be negative).")
+        start = np.zeros(n) if beta is None else vector(beta, "beta", n)
+        slack = _ROUNDING * (upper - lower)
+        if ((start < lower - slack) | (start > upper + slack)).any():
+            raise InputError("beta lies outside of its bounds: give a start within them.")
+        return cls(
+            p=p,
+            lower=lower,
+            upper=upper,
+            start=np.clip(start, lower, upper),
+            gradient=None if gradient is None else vector(gradient, "gradient", n),
+            equality=equality,
+        )
+
+    def violation(
+        self, beta: Vector, F: Vector, rows: NDArray[np.int64] | slice = _ALL
+    ) -> tuple[float, float]:
+        """Return the violation at beta, whose gradient is F, and the shift that centres F.
+
+        Parameters
+        ----------
+        beta, F : ndarray, shape (n,), float64
+        rows : ndarray of int64 or slice, optional
+            The variables that are looked at, all by default.
+
+        Returns
+        -------
+        violation : float
+        shift : float
+            (m + M) / 2 with the equality: the multiplier between its bounds.
+        """
+        F, beta = F[rows], beta[rows]
+        falls, rises = beta > self.lower[rows], beta < self.upper[rows]
+        down = float(np.max(F, where=falls, initial=-np.inf))
+        up = float(np.max(-F, where=rises, initial=-np.inf))
+        if not self.equality:
+            return max(0.0, up, down), 0.0
+        return max(0.0, up + down), 0.5 * (up - down) if up + down > -np.inf else 0.0
+
+    def solution(
+        self, beta: Vector, F: Vector, linear: Vector, n_iter: int, tol: float
+    ) -> Solution:
+        """Return the point beta as a solution.
+
+        Parameters
+        ----------
+        beta, F : ndarray, shape (n,), float64
+            The point and its gradient.
+        linear : ndarray, shape (n,), float64
+            F - K beta.
+        n_iter : int
+        tol : float
+        """
+        violation = self.violation(beta, F)[0]
+        bias = 0.0
+        if self.equality:
+            bias = optimality.bias(F, beta, Dual(self.p, self.lower, self.upper))
+        return Solution(
+            beta=beta,
+            gradient=F,
+            objective=float(0.5 * np.dot(beta, F + linear)),
+            violation=violation,
+            n_iter=n_iter,
+            converged=violation <= tol,
+            bias=bias,
+        )

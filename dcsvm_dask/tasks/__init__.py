@@ -1,0 +1,15 @@
+"""What is learned: targets become a dual problem, and its variables decision values and scores.
+
+A task is the only place that knows a loss. No solver, no Dask, no files.
+"""
+
+from dcsvm_dask.tasks.classification import (
+    Classification,
+    checked_labels,
+    svc_dual,
+)
+from dcsvm_dask.tasks.dual import Dual
+from dcsvm_dask.tasks.registry import TASKS
+from dcsvm_dask.tasks.task import Task
+
+__all__ = ["TASKS", "Classification", "Dual", "Task", "checked_labels", "svc_dual"]
