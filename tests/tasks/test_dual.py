@@ -41,6 +41,8 @@ def by_scipy(K: Any, dual: Dual, *, equality: bool) -> float:
     return float(found.fun)
 
 
+# SciPy before 1.14 warns where its steps leave the bounds by a rounding error; it clips them.
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")
 @pytest.mark.parametrize("equality", [False, True])
 @pytest.mark.parametrize("tau", [0.1, 0.5])
 def test_bounds_on_both_sides_of_zero(equality: bool, tau: float) -> None:
