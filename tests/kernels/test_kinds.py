@@ -112,8 +112,10 @@ def test_its_maps_and_only_these_take_it(kind: KernelKind) -> None:
 
 def test_lists_of_kernels() -> None:
     assert kernels_of_libsvm() == ("rbf", "poly", "linear", "sigmoid")
-    assert kernels_with_map("nystrom") == ("rbf", "poly", "linear", "laplacian")
-    assert kernels_with_map("fourier") == ("rbf", "laplacian")
+    # A new kernel may join these.
+    assert {"rbf", "poly", "linear", "laplacian"} <= {*kernels_with_map("nystrom")}
+    assert {"rbf", "laplacian"} <= {*kernels_with_map("fourier")}
+    assert "sigmoid" not in kernels_with_map("nystrom")
     assert parameters_of("poly") == ("gamma", "degree", "coef0")
     assert parameters_of("of a later version") == ()
     assert KernelName().choices == tuple(KERNELS)
