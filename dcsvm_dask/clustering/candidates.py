@@ -12,7 +12,7 @@ from dcsvm_dask.clustering.input_partition import InputPartition
 from dcsvm_dask.clustering.kernel_partition import KernelPartition
 from dcsvm_dask.clustering.partition import Partition
 from dcsvm_dask.clustering.rows import as_rows, at_most
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, distances_apart
 
 MOST_BY_KERNEL = 4096
 """Most clusters for which kernel k-means is tried."""
@@ -48,11 +48,11 @@ def candidates(
     =================  ==============================================================
     kernel             tried
     =================  ==============================================================
-    rbf, laplacian     k-means in input space; kernel k-means with the kernel widened
+    shift-invariant    k-means in input space; kernel k-means with the kernel widened
                        to gamma = 1 / (median distance); kernel k-means as it is
     linear             k-means of the rows divided by their norms; of the rows
-    poly               the same two; kernel k-means of K / sqrt(K_ii K_jj)
-    sigmoid            k-means in input space; of the rows divided by their norms
+    of inner products  the same two; kernel k-means of K / sqrt(K_ii K_jj)
+    never psd          k-means in input space; of the rows divided by their norms
     =================  ==============================================================
 
     Kernel k-means keeps rows for every centre: where clusters are many it is not tried.
@@ -85,9 +85,10 @@ def candidates(
         if wide.gamma < 10 * kernel.gamma:
             found.append(Candidate("kernel", own))
         return found
-    if kernel.name == "poly":
-        return [cosine, plain, Candidate("normalised kernel", own)]
-    return [cosine, plain] if kernel.name == "linear" else [plain, cosine]
+    if not kernel.kind.can_be_psd:
+        return [plain, cosine]
+    normalised = Candidate("normalised kernel", own)
+    return [cosine, plain] if kernel.is_linear else [cosine, plain, normalised]
 
 
 def widened(kernel: Kernel, X: Rows) -> Kernel:
@@ -99,19 +100,11 @@ def widened(kernel: Kernel, X: Rows) -> Kernel:
     Parameters
     ----------
     kernel : Kernel
-        rbf or laplacian.
+        Shift-invariant.
     X : ndarray or CSR, shape (m, d), float32
         A few hundred rows; the cost is m^2.
     """
-    X = as_rows(X)
-    magnitude = abs(X) if kernel.name == "laplacian" else X.multiply(X) if is_sparse(X) else X * X
-    reach = 4 * float(np.max(magnitude.sum(axis=1), initial=0.0))
-    if reach == 0:
-        return kernel
-    # So wide that no value underflows: the distance is then read off the logarithm.
-    flat = kernel_matrix(replace(kernel, gamma=1 / reach), X, dtype=np.float64)
-    distances = -np.log(flat[np.triu_indices(X.shape[0], 1)]) * reach
-    apart = distances[distances > 1e-9 * reach]
+    apart = distances_apart(kernel, as_rows(X))
     return replace(kernel, gamma=1 / float(np.median(apart))) if apart.size else kernel
 
 

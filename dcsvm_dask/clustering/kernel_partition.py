@@ -22,6 +22,7 @@ from dcsvm_dask.kernels import (
     kernel_product,
     stacked,
 )
+from dcsvm_dask.kernels.kinds import SQUARED_DISTANCE
 
 MAX_SAMPLE = 3000
 """Most rows whose kernel matrix is made at once (72 MB)."""
@@ -189,11 +190,11 @@ class KernelPartition(Partition):
         d = X.shape[1]
         steps = (8 + (min(d, 1024) if is_sparse(X) else d) / 4) * unit
         norms, radius = np.sqrt(_squared_norms(X)), np.sqrt(self._radius2)
-        if self.kernel.name == "rbf":
+        if self.kernel.kind.argument == SQUARED_DISTANCE:
             bound = steps * (1 + self.kernel.gamma * (norms + radius) ** 2)
             # kernel_product keeps a standard deviation of 2^-18 or less, however far rows lie.
             return np.asarray(np.minimum(bound, 2.0**-15))
-        if self.kernel.name == "linear" and not self.normalised:
+        if self.kernel.is_linear and not self.normalised:
             return np.asarray(steps * norms * radius)
         return np.full(X.shape[0], steps * (self.kernel.degree if self.normalised else 1.0))
 

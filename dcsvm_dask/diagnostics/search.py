@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, parameters_of
 from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.methods.search.blocks import SOLVE
-from dcsvm_dask.methods.search.graph import EARLY, EXACT, METHOD, OF_KERNEL, Search
+from dcsvm_dask.methods.search.graph import EARLY, EXACT, METHOD, Search
 from dcsvm_dask.methods.search.held_out import SPLIT
 from dcsvm_dask.methods.search.scores import SCORES, Scores, accuracies, no_scores
 from dcsvm_dask.storage.run import RunFolder
@@ -163,7 +163,7 @@ def grid(rows: list[dict[str, Any]]) -> str:
 
     An exact score is bare, an early one has a ~; ! marks machines that were not solved.
     """
-    shown = OF_KERNEL.get(rows[0]["kernel"], ())
+    shown = parameters_of(rows[0]["kernel"])
     varied = [key for key in shown if len({row[key] for row in rows}) > 1] or list(shown[:1])
     costs = sorted({row["C"] for row in rows})
     lines: dict[tuple[Any, ...], dict[float, str]] = {}
@@ -183,7 +183,7 @@ def grid(rows: list[dict[str, Any]]) -> str:
 
 def described(row: dict[str, Any]) -> str:
     """Return a candidate in a few words."""
-    of_kernel = "".join(f", {key} {row[key]:.6g}" for key in OF_KERNEL.get(row["kernel"], ()))
+    of_kernel = "".join(f", {key} {row[key]:.6g}" for key in parameters_of(row["kernel"]))
     how = "by blocks" if row["exact_accuracy"] is None else "exact"
     if not row["solved"]:
         how += ", NOT solved: raise --budget, or look at others"

@@ -10,6 +10,7 @@ from dcsvm_dask.diagnostics.dashboard.words import NOTHING, count, estimate_of
 from dcsvm_dask.diagnostics.lines import fault
 from dcsvm_dask.diagnostics.numbers import clock
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, Progress
+from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import CHAINS, LEVEL, SCORE
 
@@ -124,13 +125,7 @@ def _what(about: Record) -> str:
 
 def kernel_of(kernel: Record) -> str:
     """Return a kernel with those of its parameters that it has."""
-    of = {
-        "rbf": ("gamma",),
-        "laplacian": ("gamma",),
-        "poly": ("gamma", "degree", "coef0"),
-        "sigmoid": ("gamma", "coef0"),
-    }
-    names = of.get(kernel["name"], ())
+    names = parameters_of(kernel["name"])
     return ", ".join([kernel["name"], *(f"{name} = {kernel[name]:g}" for name in names)])
 
 

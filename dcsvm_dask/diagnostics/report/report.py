@@ -17,6 +17,7 @@ from dcsvm_dask.diagnostics.report.tables.records import Records, read_records
 from dcsvm_dask.diagnostics.report.tables.support_compared import support_compared
 from dcsvm_dask.diagnostics.report.tables.table import Table
 from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.methods.registry import has_levels
 from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.methods.settings import DEFAULT_METHOD
@@ -118,7 +119,7 @@ def _subtitle(records: Records) -> str:
     about = f"{rows:,} rows" + (f" of {data.n_features:,} features" if data is not None else "")
     method = records.status["method"]
     how = f"{'' if method == DEFAULT_METHOD else method + ', '}{kernel['name']} kernel"
-    if method != METHOD and kernel["name"] != "linear":
+    if method != METHOD and "gamma" in parameters_of(kernel["name"]):
         how += f", gamma {kernel['gamma']:g}"
     how += "" if method == METHOD else f", C {settings['C']:g}"
     how += ", with a bias" if settings["fit_intercept"] else ""

@@ -19,6 +19,7 @@ from dcsvm_dask.diagnostics.outline import in_brief
 from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.diagnostics.terminal.closing import shown
 from dcsvm_dask.diagnostics.terminal.table import table
+from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.masking import printable
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
@@ -350,6 +351,6 @@ def ending_in_score(stage: str) -> tuple[str, ...]:
 
 def kernel_text(kernel: dict[str, Any]) -> str:
     """Return a kernel's name and the parameters that it has."""
-    used = {"poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"), "linear": ()}
-    words = (f"{key} {kernel[key]:g}" for key in used.get(kernel["name"], ("gamma",)))
+    used = parameters_of(kernel["name"])
+    words = (f"{key} {kernel[key]:g}" for key in ("degree", "gamma", "coef0") if key in used)
     return " ".join([kernel["name"], *words])

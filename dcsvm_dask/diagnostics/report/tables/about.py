@@ -7,10 +7,10 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, parameters_of
 from dcsvm_dask.methods.compressed import Compressed
 from dcsvm_dask.methods.registry import has_levels, options_of
-from dcsvm_dask.methods.search.graph import BLOCK_ROWS, OF_KERNEL, Search
+from dcsvm_dask.methods.search.graph import BLOCK_ROWS, Search
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, usual_set_cap
 from dcsvm_dask.storage.stage_id import SCORE, StageId
 
@@ -63,7 +63,7 @@ def parameters(records: Records) -> Table:
         "method": name,
         **options.to_json(),
         "kernel": kernel["name"],
-        **{key: kernel[key] for key in OF_KERNEL[kernel["name"]]},
+        **{key: kernel[key] for key in parameters_of(kernel["name"])},
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", *CAPS, "level_tol")
     found |= {key: settings[key] for key in keys}
@@ -84,7 +84,7 @@ def _of_search(records: Records, options: Search) -> dict[str, Any]:
     kernel = settings["kernel"]["name"]
     searched = {
         key: ", ".join(map(_exactly, getattr(options, key)))
-        for key in ("C", *OF_KERNEL.get(kernel, ()))
+        for key in ("C", *parameters_of(kernel))
     }
     kept = ("folds", "exact", "halving", "budget", "refit")
     weights = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
@@ -154,10 +154,10 @@ def command(records: Records) -> str:
         return _search_command(records, options)
     words += ["--method", name] if name != DEFAULT_METHOD else []
     words += [word for key, value in options.to_json().items() for word in ("-P", own(key, value))]
-    words += ["--kernel", kernel.name] if kernel.name != "rbf" else []
-    if kernel.name != "linear":
+    words += ["--kernel", kernel.name] if kernel.name != Kernel().name else []
+    if kernel.uses("gamma"):
         words += ["--gamma", _exactly(kernel.gamma)]
-    words += ["--degree", str(kernel.degree)] if kernel.name == "poly" else []
+    words += ["--degree", str(kernel.degree)] if kernel.uses("degree") else []
     words += ["--coef0", repr(kernel.coef0)] if kernel.coef0 else []
     words += ["-C", _exactly(settings["C"])]
     if settings["levels_forced"]:
@@ -187,8 +187,8 @@ def _search_command(records: Records, options: Search) -> str:
     settings, goals, header = records.settings, records.run.header["goals"], records.run.header
     kernel, usual = settings["kernel"]["name"], Search()
     words = ["dcsvm", "search", header["data"]["url"], "--run", "AGAIN"]
-    words += ["--kernel", kernel] if kernel != "rbf" else []
-    for name in ("C", *OF_KERNEL.get(kernel, ())):
+    words += ["--kernel", kernel] if kernel != Kernel().name else []
+    for name in ("C", *parameters_of(kernel)):
         words += [f"--{name}", ",".join(_exactly(value) for value in getattr(options, name))]
     words += ["--validation", header["holdout"]] if header["holdout"] else []
     for option, value, default in (

@@ -19,7 +19,7 @@ from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows, rows_of, table
 from dcsvm_dask.diagnostics.report.views.style import HALF, hover, plot
 from dcsvm_dask.diagnostics.search import described
-from dcsvm_dask.methods.search.graph import OF_KERNEL
+from dcsvm_dask.kernels import parameters_of
 
 ROW_HEIGHT, LEAST_HEIGHT = 34, 180
 DARK = 0.6
@@ -152,7 +152,7 @@ def search_headlines(records: Records, tables: dict[str, Table]) -> list[tuple[s
     known = best["accuracy"] is not None
     exact = sum(row["exact_accuracy"] is not None for row in rows)
     scored = sum(row["accuracy"] is not None for row in rows)
-    shown = [(key, text.number(best[key])) for key in ("C", *OF_KERNEL.get(best["kernel"], ()))]
+    shown = [(key, text.number(best[key])) for key in ("C", *parameters_of(best["kernel"]))]
     return [
         (
             "best accuracy",
@@ -188,7 +188,7 @@ def search_section(records: Records, tables: dict[str, Table]) -> Section:
             f" {counted(lost, 'candidate')} had machines that were not solved within {budget:,} "
             "steps a row; they are scored as they are."
         )
-    shown = OF_KERNEL.get(rows[0]["kernel"], ())
+    shown = parameters_of(rows[0]["kernel"])
     varied = [key for key in shown if len(set(found[key])) > 1] or list(shown[:1])
     parts: list[Part] = []
     for column, title, caption in PICTURES:
