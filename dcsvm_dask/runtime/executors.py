@@ -279,7 +279,7 @@ class OnCluster:
                 self._look_at_new(workers)
                 alone = not workers
                 if alone and not waiting:
-                    self.tell({"kind": "alone", "where": self.description})
+                    self.tell({"kind": "no_workers", "where": self.description})
                 waiting = alone
 
 

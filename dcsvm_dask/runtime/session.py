@@ -44,9 +44,9 @@ from dcsvm_dask.runtime.events import THIS_PROCESS
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, in_process
 from dcsvm_dask.runtime.failures import disk_full, is_full
-from dcsvm_dask.runtime.foretelling import Foretelling
 from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
+from dcsvm_dask.runtime.plan_file import PlanFile
 from dcsvm_dask.runtime.worker import BegunBy
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
@@ -213,10 +213,10 @@ def _carry(
     if memory is None and execution.remote is None:
         memory = execution.memory() // execution.side_by_side()
     workers = executor.side_by_side()
-    executor.tell(begin_message(run, executor, workers, memory))
+    executor.report(begin_message(run, executor, workers, memory))
     other = differing(run.header["versions"], versions()) if execution.is_local else {}
     if other:
-        executor.tell({"kind": "versions", "worker": THIS_PROCESS, "differing": other})
+        executor.report({"kind": "versions", "worker": THIS_PROCESS, "differing": other})
 
     def check() -> None:
         lock.check_heartbeat()
@@ -229,12 +229,12 @@ def _carry(
         lambda: begin_method(settings, replace(goals, early=deadline is not None), shape),
         executor,
         check,
-        Foretelling(
+        PlanFile(
             run,
             (settings, goals, shape),
             workers,
             memory,
-            executor.tell,
+            executor.report,
             threads=workers if execution.is_local else 1,
         ),
     )

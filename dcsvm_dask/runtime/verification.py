@@ -12,7 +12,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 
 MOST_TASKS = 1000
-TOLD_EVERY = 1.0
+REPORT_EVERY = 1.0
 """Seconds from one word about the progress to the next."""
 
 
@@ -40,13 +40,13 @@ def refuse_damage(run: RunFolder, executor: Executor, check: Callable[[], None])
             if complaint:
                 raise InputError(complaint)
             nodes, n_bytes = nodes + count, n_bytes + checked
-            if time.monotonic() - told >= TOLD_EVERY:
+            if time.monotonic() - told >= REPORT_EVERY:
                 told = time.monotonic()
                 text = (
                     f"checking what is committed: {nodes:,} of {len(names):,} tasks, "
                     f"{n_bytes / 1e9:,.1f} GB"
                 )
-                executor.tell({"kind": "said", "text": text, "doing": True})
+                executor.report({"kind": "said", "text": text, "doing": True})
 
 
 def check_nodes(run_url: str, names: list[tuple[str, str]]) -> tuple[int, str]:

@@ -496,7 +496,7 @@ def test_rows_that_are_trained_on_do_not_validate(search: Search, data: str) -> 
 
 def test_a_training_is_no_search(data: str, tmp_path: Path) -> None:
     run = api.train(data, tmp_path / "run", execution=HERE, quiet=True)
-    with pytest.raises(InputError, match="not a search"):
+    with pytest.raises(InputError, match="is a run of"):
         run.results()
 
 

@@ -133,7 +133,7 @@ def test_a_resume_with_other_versions_is_reported_and_kept_in_the_journal(
     assert "this process has blas openblas 0.1 Haswell (the run was begun with" in said[0]
     (entry,) = journal(resumed)
     assert entry["differing"] == event.differing
-    words = "Not only these versions took part: blas openblas 0.1 Haswell instead of"
+    words = "Some workers had other versions: blas openblas 0.1 Haswell instead of"
     assert words in Path(resumed.report()).read_text()
     again = Others()
     Replay(resumed.folder, [again]).look()

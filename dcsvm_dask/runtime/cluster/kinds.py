@@ -29,7 +29,7 @@ ENCRYPTION = "distributed.comm.require-encryption"
 CACHE = "NUMBA_CACHE_DIR"
 LOOPBACK = "127.0.0.1"
 WORKER_PAGES = f"{LOOPBACK}:0"
-WORKER_WORDS = ("--dashboard-address", WORKER_PAGES, "--preload-nanny", MODULE)
+WORKER_OPTIONS = ("--dashboard-address", WORKER_PAGES, "--preload-nanny", MODULE)
 """Of the command `dask worker`, which passes over the setting distributed.nanny.preload."""
 CONNECT_SECONDS = 20
 START_SECONDS = 600
@@ -177,7 +177,7 @@ def queue_arguments(file: ClusterFile) -> dict[str, Any]:
             **said.pop("scheduler_options", {}),
         },
         "worker_extra_args": [
-            *WORKER_WORDS,
+            *WORKER_OPTIONS,
             *said.pop("worker_extra_args", []),
         ],
         "job_script_prologue": [*prologue, *said.pop("job_script_prologue", [])],
@@ -230,7 +230,7 @@ def _queue_class(file: ClusterFile) -> Any:
 
 def _require(module: str, file: ClusterFile) -> Any:
     try:
-        with signals_kept():
+        with preserved_signals():
             return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise InputError(
@@ -240,7 +240,7 @@ def _require(module: str, file: ClusterFile) -> Any:
 
 
 @contextmanager
-def signals_kept() -> Iterator[None]:
+def preserved_signals() -> Iterator[None]:
     """Put back what dask-jobqueue 0.9 does at its import: that Ctrl-C ends the process at once."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield

@@ -17,7 +17,7 @@ from dcsvm_dask.runtime.cluster.file import (
     read_documents,
 )
 from dcsvm_dask.runtime.cluster.kinds import (
-    WORKER_WORDS,
+    WORKER_OPTIONS,
     exported,
     job_script,
     scheme,
@@ -71,7 +71,7 @@ def _ssh(file: ClusterFile) -> Iterator[str]:
         "--nworkers",
         str(file.together),
     ]
-    worker += ["--memory-limit", str(file.memory), *WORKER_WORDS]
+    worker += ["--memory-limit", str(file.memory), *WORKER_OPTIONS]
     worker += ["--local-directory", str(folder)] if folder else []
     yield f"{file.name} would start over SSH a scheduler on {head}, and on each of"
     yield f"{', '.join(hosts)} {file.together} worker(s) with 1 thread and {_size(file.memory)}."

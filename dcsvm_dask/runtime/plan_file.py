@@ -17,7 +17,7 @@ from dcsvm_dask.storage.run import RunFolder
 PLAN = "plan.json"
 
 
-class Foretelling:
+class PlanFile:
     """Writes what a run is likely to take, and tells it; nothing that is computed rests on it.
 
     Parameters
