@@ -233,7 +233,7 @@ def test_status_3_where_the_rounds_end_without_convergence(home: Path, tmp_path:
 
 
 FAILED, KEPT = "dcsvm: {0}: stage probe: commit failed", "what was committed stays"
-GO_ON = ", then go on by `dcsvm resume {0}`"
+GO_ON = ", then continue with `dcsvm resume {0}`"
 MEMORY = "give workers more memory, or start fewer of them by --workers"
 
 
@@ -241,9 +241,9 @@ MEMORY = "give workers more memory, or start fewer of them by --workers"
     ("error", "status", "sentence"),
     [
         (RunError("a worker was lost"), 1, "dcsvm: a worker was lost"),
-        (ValueError("odd"), 1, f"{FAILED}: ValueError: odd; {KEPT}: mend the cause{GO_ON}"),
+        (ValueError("odd"), 1, f"{FAILED}: ValueError: odd; {KEPT}: remove the cause{GO_ON}"),
         (MemoryError("too much"), 1, f"{FAILED}: MemoryError: too much; {KEPT}: {MEMORY}{GO_ON}"),
-        (KeyboardInterrupt(), 130, "dcsvm: {0}: interrupted; go on by `dcsvm resume {0}`"),
+        (KeyboardInterrupt(), 130, "dcsvm: {0}: interrupted; continue with `dcsvm resume {0}`"),
     ],
     ids=["run error", "bug", "memory", "ctrl-c"],
 )

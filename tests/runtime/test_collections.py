@@ -197,7 +197,7 @@ def spoiled(k: int, what: Any) -> np.ndarray:
         (X, Y[:-1], r"90 rows, but labels of shape \(89,\)"),
         (X, np.full(90, "one"), r"every row has the label 'one'"),
         (X, np.arange(90), "the labels are no classes: 90 or more"),
-        (X, np.column_stack([Y, Y]), "labels of 2 axes"),
+        (X, np.column_stack([Y, Y]), "y must have 1 axis, got 2"),
         (X[:, :, None], Y, "an array of 3 axes"),
         (X.astype(object), Y, "features of type object"),
         (X + 1j, Y, "features of type complex128"),
@@ -222,7 +222,7 @@ def test_what_cannot_be_taken_in_is_one_sentence(
 )
 def test_what_is_not_possible_with_partitions_is_refused(words: Any, tmp_path: Path) -> None:
     parts = in_chunks(X, SIZES), in_chunks(Y, SIZES)
-    with pytest.raises(InputError, match="is not possible with Dask collections; choose the rows"):
+    with pytest.raises(InputError, match="cannot be used with Dask collections; select the rows"):
         api.ingest(parts, tmp_path / "data.zarr", **words)
     assert not list(tmp_path.iterdir())
 

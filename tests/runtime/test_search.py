@@ -378,7 +378,7 @@ def test_how_many_rows_are_clustered_is_an_option_of_the_command(data: str, tmp_
 
 def test_a_search_that_is_stopped_says_what_stays(search: Search) -> None:
     run = search(block_rows=256, callbacks=[Stop(6)])
-    assert "what was scored stays" in run.status()["message"]
+    assert "scores so far are kept" in run.status()["message"]
 
 
 @pytest.mark.long
