@@ -10,7 +10,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import reached_model
 from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.runtime.plan_file import PLAN
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, LEVEL, MODEL, SCORE, StageId
@@ -128,7 +128,7 @@ def state_now(run: RunFolder) -> Record:
         and the other values that `write_state` wrote.
     """
     left = {"state": "running", "message": "", "converged": False, "stage": "", **read_state(run)}
-    if left["state"] == "running" and read_holder(run.place) is None:
+    if left["state"] == "running" and read_owner(run.place) is None:
         return {**left, "state": "interrupted", "message": "the process that ran it is gone"}
     return left
 

@@ -181,7 +181,7 @@ def test_places_where_no_run_can_be(place: str, home: Path) -> None:
 def test_a_folder_of_something_else_is_left_alone(home: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("important")
     done = invoke("train", home / "d.zarr", "--run", tmp_path, "--workers", 0)
-    refused(done, "is not empty and is no run; name another folder")
+    refused(done, "is neither empty nor a run; name another folder")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

@@ -20,7 +20,7 @@ from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import session, tasks
 from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import latest
 
@@ -266,7 +266,7 @@ def test_failures_are_one_line_and_a_status(
     assert done.stderr == sentence.format(place) + "\n"
     left = latest(place, "state").read_json()
     assert left["state"] == ("interrupted" if status == 130 else "failed")
-    assert read_holder(Location.of(place)) is None
+    assert read_owner(Location.of(place)) is None
 
 
 def test_the_parameters_are_committed_before_a_cluster_is_started(

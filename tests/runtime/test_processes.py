@@ -16,7 +16,7 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import damaged
 
@@ -91,7 +91,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
     assert "Traceback" not in train.said
     found = status(place)
     assert (found["state"], found["message"]) == ("interrupted", "stopped from the keyboard")
-    assert read_holder(Location.of(place)) is None
+    assert read_owner(Location.of(place)) is None
     before = look.attempts(RunFolder.open(Location.of(place)))
     run = api.resume(place, execution=Execution(workers=0), quiet=True)
     check_gone_on(Path(run.url), before, look.alpha(undisturbed), look)

@@ -150,6 +150,6 @@ def test_a_run_of_another_result_version_can_be_used_but_not_gone_on_with(
     with pytest.raises(
         InputError,
         match=rf"was begun by dcsvm_dask .*, whose results have the version {RESULT_VERSION - 1}; "
-        rf"those of this dcsvm_dask .* have {RESULT_VERSION} .*: go on by dcsvm_dask",
+        rf"those of this dcsvm_dask .* have {RESULT_VERSION} .*: continue with dcsvm_dask",
     ):
         api.resume(run.url, stop_at=0, execution=HERE, quiet=True)

@@ -81,7 +81,10 @@ def test_a_cluster_may_have_no_worker_where_there_is_no_task(write) -> None:
             GOOD + "workers_per_job: 3\n",
             ":2: workers: must be a multiple of workers_per_job, 3, got 2",
         ),
-        ("kind: lsf\nmemory: 1GB\nadapt: {minimum: -1, maximum: 1}\n", ":3: adapt.minimum: must be"),
+        (
+            "kind: lsf\nmemory: 1GB\nadapt: {minimum: -1, maximum: 1}\n",
+            ":3: adapt.minimum: must be",
+        ),
         ("kind: lsf\nmemory: 1GB\nadapt: {minimum: 3, maximum: 1}\n", "3 is more than maximum 1"),
         ("kind: lsf\nmemory: 1GB\nadapt: 3\n", ":3: adapt: must be names with values, got 3"),
         ("kind: ssh\nmemory: 1GB\nhosts: [a]\n", ":3: hosts: give a list: the scheduler's host"),
