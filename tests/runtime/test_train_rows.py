@@ -114,7 +114,7 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     shutil.rmtree(place)
     place.mkdir()
     (place / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="is not empty and is no data set"):
+    with pytest.raises(InputError, match="is neither empty nor a data set"):
         api.train(*in_dask(), tmp_path / "run", **HOW)
     assert names(place) == ["notes.txt"]
     shutil.rmtree(place)
