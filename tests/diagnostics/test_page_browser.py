@@ -175,7 +175,7 @@ def test_a_scheduler_started_by_hand_has_the_page_from_its_beginning(
 ) -> None:
     found, _ = scheduler(start, tmp_path, *PRELOAD)
     browser.open(f"http://127.0.0.1:{found['services']['dashboard']}/dcsvm")
-    browser.wait_for(lambda: "No run is on." in browser.text())
+    browser.wait_for(lambda: "No run is active." in browser.text())
     assert browser.driver.execute_script("return document.title") == "Dask: DC-SVM"
     browser.shoot("page-no-run")
     for _ in range(2):

@@ -232,7 +232,7 @@ def test_the_head_says_what_is_trained_and_how_far_it_is(tell: Teller) -> None:
     assert "-900 ± 20" in header.head(tell.run, 2, tell.now)
     tell(kind="end", state="complete", message="", converged=True)
     assert "Complete: the exact model is reached" in header.head(tell.run, 2, tell.now)
-    assert "No run is on." in header.no_run("tcp://h:1")
+    assert "No run is active." in header.no_run("tcp://h:1")
 
 
 def test_what_users_name_is_no_markup() -> None:

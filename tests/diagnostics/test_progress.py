@@ -195,7 +195,7 @@ def test_what_went_slower_is_likely_to_go_on_so() -> None:
     assert 1.0 < correction(stages, "conquer", 30.0) < correction(stages, "level", 30.0)
 
 
-def test_rounds_are_foretold_by_how_their_violation_falls() -> None:
+def test_rounds_are_estimated_by_how_their_violation_falls() -> None:
     def chain(*violations: float) -> list[StageProgress]:
         return [
             StageProgress(f"conquer-{i:03d}", state=DONE, record={"violation": v, "tol": 1e-3})
@@ -213,7 +213,7 @@ def test_rounds_are_foretold_by_how_their_violation_falls() -> None:
     assert rounds_left(under_way, 2) == 1
 
 
-def test_steps_that_were_foretold_and_not_needed_are_gone() -> None:
+def test_steps_that_were_planned_and_not_needed_are_gone() -> None:
     progress, layers = begun(), {"sums": 2, "commit": 1}
     names = ("grow-00", "fit-00-00", "fit-00-01", "grow-01", "fit-01-00", "model-greedy")
     one = {"layers": layers, "seconds": 10.0, "times": 1}

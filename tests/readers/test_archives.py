@@ -141,7 +141,7 @@ def test_parts_that_do_not_fit(change: Any, said: str, archive: tuple[Path, Save
     [
         ({"X": X[:, 0], "y": Y}, "1 axes"),
         ({"X": X[:0], "y": Y[:0]}, "empty: 0 rows"),
-        ({"X": X * 1j, "y": Y}, "no real numbers"),
+        ({"X": X * 1j, "y": Y}, "must be real numbers"),
         ({"X": np.where(X[123, 4] == X, np.nan, X), "y": Y}, r"row 123, column 4 .* is NaN"),
         ({"X": np.where(X[3, 0] == X, 1e39, X), "y": Y}, r"row 3, column 0 .* is infinite"),
     ],
@@ -164,7 +164,7 @@ def test_images_become_vectors(tmp_path: Path) -> None:
 def test_pickles_are_never_loaded(tmp_path: Path) -> None:
     path = tmp_path / "rows.npz"
     np.savez(path, X_train=X, y_train=np.array(["a", 1] * 250, dtype=object))
-    with pytest.raises(InputError, match="y_train: holds Python objects, which are not loaded"):
+    with pytest.raises(InputError, match="y_train: has Python objects, which are not loaded"):
         read(path)
     bare = tmp_path / "rows.npy"
     np.save(bare, np.array([[1, "a"], [2, "b"]], dtype=object), allow_pickle=True)
@@ -257,14 +257,14 @@ def test_parquet_with_two_columns_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     table = pa.Table.from_arrays([pa.array(X[:, 0]), pa.array(X[:, 1]), pa.array(Y)], ["a"] * 3)
     pq.write_table(table, path)
-    with pytest.raises(InputError, match=r"two columns are called 'a': 0 and 1, counted from 0"):
+    with pytest.raises(InputError, match=r"two columns have the name 'a': 0 and 1, counted from 0"):
         open_source(path)
 
 
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"a": ["x", "y"], "y": [1, 2]}, "the column 'a' holds string"),
+        ({"a": ["x", "y"], "y": [1, 2]}, "the column 'a' must be numeric, got string"),
         ({"a": [1.0, None], "y": [1, 2]}, r"row 1, column 0 \('a'\) .* is NaN"),
         ({"a": [1, None], "y": [1, 2]}, r"row 1, column 0 \('a'\) .* is NaN"),
         ({"a": [1.0, 2.0], "y": [None, "b"]}, r"row 0 .* has no label"),

@@ -99,7 +99,7 @@ def test_one_that_fails_at_the_end_hides_it_from_nobody(data: Path, tmp_path: Pa
 def test_what_is_no_callback_is_refused_before_anything_is_written(
     wrong: Any, data: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"callbacks: .* is none; give objects"):
+    with pytest.raises(InputError, match=r"callbacks must be instances of .*, got"):
         dcsvm.train(data, tmp_path / "run", execution=HERE, callbacks=[wrong], **HOW)
     assert not (tmp_path / "run").exists()
 

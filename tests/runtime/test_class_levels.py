@@ -245,7 +245,7 @@ def test_levels_are_scored_reported_and_estimated(
     assert modes["accuracy"][4] == pytest.approx(stages["score-model-pairs"]["accuracy"])
     page = Path(run.report(tmp_path / "report.html")).read_text()
     assert "By class: exact" in page
-    assert "Many classes have no one decision function" in page
+    assert "Only models of two classes have a decision function" in page
 
 
 @pytest.mark.parametrize(

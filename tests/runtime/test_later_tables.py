@@ -67,7 +67,7 @@ def test_rows_of_length_one_over_other_features_are_refused(tmp_path: Path) -> N
     run = trained((frame, Y), tmp_path, scale="unit")
     wider = frame.assign(c=3.0)[["b", "c", "a"]]
     ingest((wider, Y), tmp_path / "wide.zarr", scale="unit")
-    with pytest.raises(InputError, match="was scaled otherwise"):
+    with pytest.raises(InputError, match="was scaled differently"):
         run.predict(tmp_path / "wide.zarr", execution=HERE)
     with pytest.raises(InputError, match="scaled to length 1 over 3 features"):
         ingest((frame, Y), tmp_path / "e.zarr", scale="unit", test=tmp_path / "wide.zarr")

@@ -19,7 +19,7 @@ from dcsvm_dask.methods.problem import data_of
 from dcsvm_dask.runtime import session
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location, seal
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.node import Attempt
 from dcsvm_dask.storage.processes import this_process
 from dcsvm_dask.storage.run import RunFolder
@@ -234,14 +234,14 @@ def test_a_second_training_in_the_same_folder_is_refused_naming_resume(
     with pytest.raises(InputError, match=f"go on with it by `dcsvm resume {copied}`"):
         train(run=copied)
     assert look.attempts(RunFolder.open(Location.of(copied))) == before
-    assert read_holder(Location.of(copied)) is None
+    assert read_owner(Location.of(copied)) is None
 
 
 def test_a_foreign_folder_is_refused_and_left_alone(
     train: Callable[..., api.Run], tmp_path: Path
 ) -> None:
     (tmp_path / "thesis.tex").write_text("important")
-    with pytest.raises(InputError, match="is not empty and is no run"):
+    with pytest.raises(InputError, match="is neither empty nor a run"):
         train(run=tmp_path)
     with pytest.raises(InputError, match="there is no run"):
         resume(tmp_path)

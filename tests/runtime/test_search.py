@@ -378,7 +378,7 @@ def test_how_many_rows_are_clustered_is_an_option_of_the_command(data: str, tmp_
 
 def test_a_search_that_is_stopped_says_what_stays(search: Search) -> None:
     run = search(block_rows=256, callbacks=[Stop(6)])
-    assert "what was scored stays" in run.status()["message"]
+    assert "scores so far are kept" in run.status()["message"]
 
 
 @pytest.mark.long
@@ -496,7 +496,7 @@ def test_rows_that_are_trained_on_do_not_validate(search: Search, data: str) -> 
 
 def test_a_training_is_no_search(data: str, tmp_path: Path) -> None:
     run = api.train(data, tmp_path / "run", execution=HERE, quiet=True)
-    with pytest.raises(InputError, match="not a search"):
+    with pytest.raises(InputError, match="is a run of"):
         run.results()
 
 

@@ -112,7 +112,7 @@ def test_without_a_bias_the_answer_is_that_of_the_dense_problem(
     assert names[:4] == ["probe", "arrange", "subset", "conquer-000"]
     assert len(names) == 6 if way == "at once" else len(names) > 6
     said = capsys.readouterr().err
-    assert "working sets do more than levels" in said
+    assert "working sets cost less than levels" in said
     assert "random rows, support vectors" in said
     X, y = rows_of(data)
     K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))

@@ -144,9 +144,12 @@ def test_executions_that_cannot_be_are_refused() -> None:
         ({"workers": -1}, "workers must be 0 or more, got -1"),
         ({"workers": 2, "scheduler": "a"}, "not both"),
         ({"scheduler": "a", "memory_limit": "1GB"}, "memory-limit"),
-        ({"time_budget": 0}, "time-budget must be seconds above 0, got 0"),
-        ({"wait": 0}, "wait must be seconds above 0, got 0"),
-        ({"time_budget": float("nan")}, "time-budget must be seconds above 0, got nan"),
+        ({"time_budget": 0}, "time-budget must be a positive number of seconds, got 0"),
+        ({"wait": 0}, "wait must be a positive number of seconds, got 0"),
+        (
+            {"time_budget": float("nan")},
+            "time-budget must be a positive number of seconds, got nan",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             Execution(**words)

@@ -49,7 +49,7 @@ def test_sigterm_leaves_a_run_that_is_resumed(
     arguments = ["train", str(small), "--run", str(place), "--workers", "0", *WORDS]
     found = CliRunner().invoke(main, arguments)
     assert found.exit_code == 143, found.output
-    assert f"{place}: interrupted; go on by `dcsvm resume {place}`" in found.output
+    assert f"{place}: interrupted; continue with `dcsvm resume {place}`" in found.output
     assert signal.getsignal(signal.SIGTERM) == before
     status = api.open_run(place).status()
     assert status["state"] == "interrupted"

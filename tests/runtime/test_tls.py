@@ -55,7 +55,7 @@ def test_who_holds_a_certificate_trains_and_nobody_else_gets_in(
     look: Any,
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(InputError, match=f"{secured} speaks TLS: name a certificate"):
+    with pytest.raises(InputError, match=f"{secured} uses TLS: set a certificate"):
         train(run=tmp_path / "refused", execution=api.Execution(scheduler=secured))
     assert not (tmp_path / "refused").exists()
     tls = "distributed.comm.tls"

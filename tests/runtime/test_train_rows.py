@@ -114,13 +114,13 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     shutil.rmtree(place)
     place.mkdir()
     (place / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="is not empty and is no data set"):
+    with pytest.raises(InputError, match="is neither empty nor a data set"):
         api.train(*in_dask(), tmp_path / "run", **HOW)
     assert names(place) == ["notes.txt"]
     shutil.rmtree(place)
     run = api.train(*in_dask(), tmp_path / "run", **HOW)
     data = DataSet.open(place)
-    with pytest.raises(InputError, match="a run lives there already"):
+    with pytest.raises(InputError, match="a run exists there"):
         api.train(-X, Y, tmp_path / "run", **HOW)
     assert DataSet.open(place).attempt == data.attempt
     assert run.status()["state"] == "complete"
@@ -152,7 +152,7 @@ def test_calls_that_say_too_little_or_too_much_are_one_sentence(tmp_path: Path) 
         (lambda: api.train(tmp_path / "data.zarr", **words), "run: name a folder"),
         (lambda: api.train(tmp_path / "data.zarr", tmp_path / "run", **HOW), "scale: is for rows"),
         (lambda: api.train(tmp_path / "data.zarr", Y, tmp_path / "run", **words), "y: is for rows"),
-        (lambda: api.search(X, tmp_path / "run"), r"numpy\.ndarray: is no path of a data set"),
+        (lambda: api.search(X, tmp_path / "run"), r"must be given by its path, got numpy\.ndarray"),
         (lambda: api.train_or_resume(in_dask()[0], tmp_path / "run"), "make one of rows by"),
         (lambda: api.plan(in_dask()[0], gamma=1.0), "make one of rows by"),
     ):

@@ -21,7 +21,7 @@ from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.versions import RESULT_VERSION
 
 NEXT = Execution(workers=0)
@@ -145,7 +145,7 @@ def test_an_object_store_holds_the_same_run(
         run = train(run=place)
         np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
         assert look.orphans(run.folder) == []
-        assert read_holder(place) is None
+        assert read_owner(place) is None
     finally:
         place.delete()
 

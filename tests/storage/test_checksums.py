@@ -67,7 +67,9 @@ def test_a_chunk_that_was_copied_over_another_one_is_refused(tmp_path: Path) -> 
     checksums._compared.clear()
     data = DataSet.open(place)
     np.testing.assert_array_equal(data.rows.read(0, 512), X[:512])
-    with pytest.raises(InputError, match=r"X/c/1/0: damaged: its checksum is not the committed"):
+    with pytest.raises(
+        InputError, match=r"X/c/1/0: damaged: its checksum differs from the committed"
+    ):
         data.rows.read(0, 1024)
     with pytest.raises(DcsvmError, match="damaged"):
         api.train(place, tmp_path / "run", execution=HERE, quiet=True)

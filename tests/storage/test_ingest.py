@@ -19,7 +19,7 @@ from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock, read_holder
+from dcsvm_dask.storage.lock import FolderLock, read_owner
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5)).astype(np.float32)
@@ -310,4 +310,4 @@ def test_a_place_that_another_process_ingests_into_is_refused(tmp_path: Path) ->
         ingest(rows, place, label="y")
     assert not (tmp_path / "d.zarr" / "dataset.json").exists()
     assert ingest(rows, place, label="y").n_rows == 2
-    assert read_holder(place) is None
+    assert read_owner(place) is None

@@ -23,7 +23,7 @@ Y = np.arange(60) % 2
 
 BAD_FILES = [
     ("a.svm", "1 1:1\n-1 1:x\n", "line 2: the value is not a number: '1:x'"),
-    ("a.svm", "1 1:1\n-1 2:1 1:1\n", "line 2: indices have to ascend"),
+    ("a.svm", "1 1:1\n-1 2:1 1:1\n", "line 2: indices must ascend"),
     ("a.svm", "1 1:1\n-1 1:nan\n", "line 2: the value is NaN"),
     ("a.svm", "1\n-1\n", "no feature has a value"),
     ("a.svm", "1 1:1\n1 2:1\n", "every row has the label 1"),
@@ -32,7 +32,7 @@ BAD_FILES = [
     ("a.csv", "1,2,0\n1,inf,1\n", "line 2: column 2 is NaN, infinite"),
     ("a.csv", "1,2,0\n1,2,0\n", "every row has the label 0"),
     ("a.csv", "", "empty"),
-    ("a.csv", "".join(f"1,{k},{k / 7}\n" for k in range(40)), "the labels are no classes"),
+    ("a.csv", "".join(f"1,{k},{k / 7}\n" for k in range(40)), "the labels cannot be classes"),
     ("a.npz", "PK not really", "damaged"),
 ]
 
@@ -51,21 +51,24 @@ def test_bad_files(name: str, text: str, said: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"scale": "max"}, "scale = 'max'"),
-        ({"test_fraction": 1.0}, "test_fraction = 1.0: give a share between 0 and 1"),
-        ({"test_fraction": 0.001}, "leaves a part of 60 rows empty"),
+        ({"scale": "max"}, "scale must be one of none, minmax, standard, unit, got 'max'"),
+        ({"test_fraction": 1.0}, "test_fraction must be between 0 and 1, got 1.0"),
+        ({"test_fraction": 0.001}, "must leave rows in both parts, got 0.001 of 60 rows"),
         ({"test_fraction": 0.5, "test": (X, Y)}, "not both"),
-        ({"train_rows": 5}, "train_rows: needs a test_fraction or shuffle"),
-        ({"train_rows": 0, "shuffle": True}, "train_rows = 0: give a whole number, 1 or more"),
-        ({"seed": -1}, "seed = -1"),
-        ({"seed": 0.5, "shuffle": True}, "seed = 0.5: give a whole number"),
-        ({"chunk_rows": 0}, "chunk_rows = 0"),
-        ({"chunk_rows": 1.5}, "chunk_rows = 1.5: give a whole number"),
-        ({"rows": (5, 5)}, "rows = 5:5"),
+        ({"train_rows": 5}, "train_rows needs a test_fraction or shuffle"),
+        (
+            {"train_rows": 0, "shuffle": True},
+            "train_rows must be a whole number of at least 1, got 0",
+        ),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"seed": 0.5, "shuffle": True}, "seed must be a whole number of at least 0, got 0.5"),
+        ({"chunk_rows": 0}, "chunk_rows must be a whole number of at least 1, got 0"),
+        ({"chunk_rows": 1.5}, "chunk_rows must be a whole number of at least 1, got 1.5"),
+        ({"rows": (5, 5)}, "0 <= START < STOP, got 5:5"),
         ({"rows": (100, 200)}, "no rows left"),
-        ({"rows": (-3, None)}, "rows = -3:None"),
+        ({"rows": (-3, None)}, "0 <= START < STOP, got -3:None"),
         ({"positive": [7]}, "no such label, but 0, 1"),
-        ({"positive": [0, 1]}, "one class is left"),
+        ({"positive": [0, 1]}, "leave out those of the other class"),
         ({"test": (X[:, :2], Y)}, "2 features, but"),
         ({"test": (X[:9], np.full(9, 5))}, "has the label 5, which does not occur in"),
         ({"test": (X[:9], np.full(8, 1))}, "9 rows, but labels of shape (8,)"),
@@ -81,7 +84,7 @@ def test_bad_parameters_and_test_parts(options: Any, said: str, tmp_path: Path) 
 
 def test_a_label_for_svmlight(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 1:1\n-1 1:2\n")
-    with pytest.raises(InputError, match="label 'y' has no meaning for svmlight text"):
+    with pytest.raises(InputError, match="label 'y' cannot be used with svmlight text"):
         ingest(tmp_path / "a.svm", tmp_path / "out.zarr", label="y")
 
 
@@ -99,7 +102,7 @@ def test_a_foreign_folder_is_left_alone(name: str, overwrite: bool, tmp_path: Pa
     (out / name).parent.mkdir(parents=True)
     (out / name).write_text("important")
     before = sorted(out.rglob("*"))
-    with pytest.raises(InputError, match=r"is not empty and is no data set|is no lock"):
+    with pytest.raises(InputError, match=r"is neither empty nor a data set|is not a lock"):
         ingest((X, Y), out, overwrite=overwrite)
     assert sorted(out.rglob("*")) == before
     assert (out / name).read_text() == "important"

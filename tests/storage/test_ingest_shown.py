@@ -65,7 +65,9 @@ def with_index(place: str, shuffled: bool) -> pd.DataFrame:
 @pytest.mark.parametrize("shuffled", [True, False])
 def test_a_column_of_row_numbers(place: str, shuffled: bool, tmp_path: Path) -> None:
     frame = with_index(place, shuffled)
-    with pytest.warns(DcsvmWarning, match=r"1 feature looks like a row number.*: 'nr'; leave out"):
+    with pytest.warns(
+        DcsvmWarning, match=r"1 feature looks like a row number.*: 'nr'; drop columns"
+    ):
         data = ingest(frame, tmp_path / "d.zarr")
     assert len(data.warnings) == 1
     assert ingest(frame, tmp_path / "e.zarr", drop=["nr"]).warnings == []
@@ -74,7 +76,9 @@ def test_a_column_of_row_numbers(place: str, shuffled: bool, tmp_path: Path) -> 
 def test_the_index_that_pandas_writes(tmp_path: Path) -> None:
     half = IRIS.sample(frac=0.5, random_state=0)
     half.to_csv(tmp_path / "a.csv")
-    with pytest.warns(DcsvmWarning, match=r"row number.*: 'Unnamed: 0'; leave out .*index=False"):
+    with pytest.warns(
+        DcsvmWarning, match=r"row number.*: 'Unnamed: 0'; drop columns .*index=False"
+    ):
         ingest(tmp_path / "a.csv", tmp_path / "d.zarr")
     data = ingest(tmp_path / "a.csv", tmp_path / "e.zarr", drop=["Unnamed: 0"])
     assert data.feature_names == list(IRIS.columns[:4])
@@ -100,5 +104,5 @@ def test_columns_are_dropped_by_name_only(tmp_path: Path) -> None:
     for source in (tmp_path / "a.svm", (np.eye(3), [0, 1, 1]), first.url):
         with pytest.raises(InputError, match="drop"):
             ingest(source, tmp_path / "e.zarr", drop=["a"])
-    with pytest.raises(InputError, match="give a list of names"):
+    with pytest.raises(InputError, match="must be a list of names"):
         ingest(IRIS, tmp_path / "e.zarr", drop="target")

@@ -462,7 +462,7 @@ def test_a_second_run_in_the_same_place_is_refused(place: Location, run: RunFold
 
 def test_a_folder_with_other_things_is_refused_and_left_alone(place: Location) -> None:
     (place / "thesis.tex").write_bytes(b"important")
-    with pytest.raises(InputError, match="is not empty and is no run"):
+    with pytest.raises(InputError, match="is neither empty nor a run"):
         RunFolder.create(place, HEADER)
     assert place.list() == ["thesis.tex"]
 
@@ -485,7 +485,7 @@ def test_what_a_process_killed_at_its_start_left_is_no_obstacle(place: Location)
             json.dumps(seal({"format": "dcsvm-run-3", "settings": {}})).encode(),
             "format 'dcsvm-run-3'.*train a new run",
         ),
-        (b'{"format": "dcsvm-run-4", "settings": {}}', "it is not what was written"),
+        (b'{"format": "dcsvm-run-4", "settings": {}}', "its checksum does not match"),
         (
             json.dumps(seal({"format": "dcsvm-run-4", "settings": {}})).encode(),
             "'goals' is missing",

@@ -93,11 +93,11 @@ def test_weights_belong_to_what_data_are(files: Path) -> None:
         (np.ones(301), "301 weights, but .* has 300 rows"),
         (-WEIGHTS, "weight 1 is"),
         (np.full(300, np.nan), "weight 1 is nan"),
-        (np.ones((300, 1)), "give numbers"),
+        (np.ones((300, 1)), "must be a vector of numbers"),
         (np.zeros(300), "no rows left"),
-        (np.array(["1"] * 300), "give numbers"),
-        ("1\n2 3\n", "line 2: '2 3' is no number"),
-        ("1\n\n3\n", "line 2: '' is no number"),
+        (np.array(["1"] * 300), "must be a vector of numbers"),
+        ("1\n2 3\n", "line 2: '2 3' is not a number"),
+        ("1\n\n3\n", "line 2: '' is not a number"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(weights: Any, said: str, tmp_path: Path) -> None:
@@ -141,5 +141,5 @@ def test_a_file_of_weights_is_read_in_pieces(
     np.testing.assert_array_equal(Weights.of(file).values, np.arange(100))
     for number, wrong in ((60, "x"), (43, "")):
         file.write_text("\n".join([*lines[: number - 1], wrong, *lines[number:]]))
-        with pytest.raises(InputError, match=f"line {number}: '{wrong}' is no number"):
+        with pytest.raises(InputError, match=f"line {number}: '{wrong}' is not a number"):
             Weights.of(file)

@@ -1,4 +1,4 @@
-"""The report of one run."""
+"""The report of one run, and the comparison of several."""
 
 from __future__ import annotations
 
@@ -30,14 +30,19 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
     Parameters
     ----------
     run : RunFolder or Records
-    compute : bool
-        Whether to compute what costs kernel values; it is kept in the run's folder. Otherwise
-        only what was computed before is shown.
+    compute : bool, default True
+        Whether to compute figures that cost kernel values and store them in the run's folder;
+        otherwise only stored ones are shown.
+
+    Returns
+    -------
+    html : str
+    tables : dict of str to Table
 
     Raises
     ------
     InputError
-        If bokeh is not installed, or what the run committed is damaged.
+        If bokeh is not installed, or a commit of the run is damaged.
     """
     require()
     records = run if isinstance(run, Records) else read_records(run)
@@ -132,7 +137,7 @@ def compare(runs: list[RunFolder]) -> tuple[str, dict[str, Table]]:
     Raises
     ------
     InputError
-        If bokeh is not installed, or what a run committed is damaged.
+        If bokeh is not installed, or a commit of a run is damaged.
     """
     require()
     records = [read_records(run) for run in runs]

@@ -147,7 +147,7 @@ def slow(*values: str) -> Any:
 @pytest.mark.parametrize(
     ("state", "badge", "words"),
     [
-        ("just begun", "interrupted", "No task is committed yet"),
+        ("just begun", "interrupted", "No task has been committed yet"),
         slow("interrupted", "interrupted", "No rows were held out"),
         slow("failed", "failed", "broken <b>"),
         slow("resumed", "complete, converged", "Processes that carried the run"),
@@ -214,7 +214,7 @@ def test_a_damaged_journal_or_plan_is_told_of(stopped: api.Run, tmp_path: Path) 
     found = looked_at(report(run, compute=False)[0])
     assert found.sections == SECTIONS
     assert found.words.count("damaged") >= 2
-    assert "There is no journal of this run" in found.words
+    assert "This run has no journal" in found.words
 
 
 @pytest.mark.long

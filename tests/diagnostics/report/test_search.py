@@ -77,7 +77,7 @@ def test_numbers_on_the_axes() -> None:
 
 def test_the_report_shows_it(run: api.Run, tmp_path: Path) -> None:
     text, tables = report(run.folder)
-    for title in ("Accuracy by blocks (%)", "Exact accuracy (%)", "Time of exact machines"):
+    for title in ("Accuracy by blocks (%)", "Exact accuracy (%)", "Time of exact SVMs"):
         assert title in text
     assert "6 candidates of 6 scored" in text
     assert len(tables["candidates"]["rank"]) == 6

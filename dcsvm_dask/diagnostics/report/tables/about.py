@@ -1,4 +1,4 @@
-"""What a run is: its outcome, parameters, data, versions, and the command that repeats it."""
+"""The outcome, parameters, data and versions of a run, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, usual_s
 from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 NAME_VALUE = ("name", "value")
-# What `train` takes where nothing is said.
+# Defaults of `train`.
 DEFAULT_SAMPLES, DEFAULT_ROUNDS = 1000, 1000
 
 
 def summary(records: Records) -> Table:
-    """Return what the run has reached, as names and values.
+    """Return the results of a run as names and values.
 
     At a level ``objective`` and ``gap`` are estimates for the whole problem; ``seconds`` are from
     ready workers to the end (of the process that completed the run), ``work_seconds`` those of all
@@ -53,7 +53,7 @@ def summary(records: Records) -> Table:
 
 
 def parameters(records: Records) -> Table:
-    """Return the parameters of the run, as names and values."""
+    """Return the parameters of the run as names and values."""
     settings, goals = records.settings, records.run.header["goals"]
     kernel = settings["kernel"]
     name, options = options_of(settings)
@@ -71,7 +71,7 @@ def parameters(records: Records) -> Table:
         found["multiclass"] = _multiclass(settings)
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
-    found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (conquer only)"
+    found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (whole problem only)"
     if not has_levels(name):
         for needless in ("clusters", "n_samples_clustering", "level_tol"):
             del found[needless]
@@ -102,7 +102,7 @@ def _of_search(records: Records, options: Search) -> dict[str, Any]:
 
 
 def data_set(records: Records) -> Table:
-    """Return what the run was trained on, as names and values."""
+    """Return the properties of the training data as names and values."""
     data, arrange = records.data, records.commits.get("arrange", {})
     found: dict[str, Any] = {
         "data": records.run.header["data"]["url"],
@@ -132,17 +132,17 @@ def data_set(records: Records) -> Table:
 
 
 def versions(records: Records) -> Table:
-    """Return the versions that the run was begun with, as names and values."""
+    """Return the versions that the run was begun with as names and values."""
     return _pairs(records.run.header["versions"])
 
 
 def own(key: str, value: Any) -> str:
-    """Return a method's own parameter as its option has it."""
+    """Return a method's own parameter as the value of an option."""
     return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
 
 
 def command(records: Records) -> str:
-    """Return the command that trains the same model again, in another folder."""
+    """Return the command that trains the same model in another folder."""
     settings, goals = records.settings, records.run.header["goals"]
     kernel = Kernel(**settings["kernel"])
     words = ["dcsvm", "train", records.run.header["data"]["url"], "--run", "AGAIN"]
@@ -183,7 +183,7 @@ def command(records: Records) -> str:
 
 
 def _search_command(records: Records, options: Search) -> str:
-    """Return the command that makes the same search again."""
+    """Return the command that repeats a search."""
     settings, goals, header = records.settings, records.run.header["goals"], records.run.header
     kernel, usual = settings["kernel"]["name"], Search()
     words = ["dcsvm", "search", header["data"]["url"], "--run", "AGAIN"]
@@ -213,7 +213,7 @@ def _has_many_classes(records: Records) -> bool:
 
 
 def _multiclass(settings: dict[str, Any]) -> str:
-    """Return the scheme of machines; a run of an older version knows one only."""
+    """Return the multiclass scheme; runs of older versions have one-vs-one only."""
     return str(settings.get("multiclass", "ovo"))
 
 

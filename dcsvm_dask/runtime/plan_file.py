@@ -1,4 +1,4 @@
-"""The plan of a run, kept beside it: when it begins, and anew once the probe has measured."""
+"""The file of a run's plan, written when the run begins and again after the probe."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from dcsvm_dask.storage.run import RunFolder
 PLAN = "plan.json"
 
 
-class Foretelling:
-    """Writes what a run is likely to take, and tells it; nothing that is computed rests on it.
+class PlanFile:
+    """Writes and reports the plan of a run; no result depends on it.
 
     Parameters
     ----------
+    run : RunFolder
+    header : tuple (Settings, Goals, Shape)
+        The run's parameters; see `read_header`.
     workers : int
         Tasks that may run at a time.
     memory : int or None
         Bytes that each of them may use; None: no limit.
-    tell : callable
-        Takes the message of kind "plan".
+    report : callable
+        Called with messages of kind "plan".
     threads : int, default 1
-        Threads of a task that runs alone.
+        Threads of a task that runs while no other does.
     """
 
     def __init__(
@@ -38,22 +41,22 @@ class Foretelling:
         header: tuple[Settings, Goals, Shape],
         workers: int,
         memory: int | None,
-        tell: Callable[[Message], None],
+        report: Callable[[Message], None],
         threads: int = 1,
     ) -> None:
         self._run, self._header = run, header
-        self._workers, self._memory, self._tell = workers, memory, tell
+        self._workers, self._memory, self._report = workers, memory, report
         self._threads = threads
         if run.find(PROBE, "commit") is None:
             planned = self._write(TYPICAL)
             if PROBE not in planned["stages"]:
-                tell({"kind": "plan", "plan": planned})
+                report({"kind": "plan", "plan": planned})
 
     def __call__(self, records: dict[str, Record]) -> None:
-        """Take the records of stages that have been committed."""
+        """Plan again if the probe is among newly committed stages, given their records."""
         if PROBE in records:
             planned = self._write(Measured.of(records[PROBE]))
-            self._tell({"kind": "plan", "plan": planned})
+            self._report({"kind": "plan", "plan": planned})
 
     def _write(self, measured: Measured) -> Record:
         found = plan(*self._header, measured)
