@@ -91,7 +91,7 @@ def test_one_against_the_rest_is_that_of_scikit_learn(train: Train, digits: Any)
     np.testing.assert_array_equal(run.predict(unseen), theirs.predict(unseen))
     assert run.status()["stages"]["model-rest"]["rest"] == 10
     for give in (run.to_sklearn, lambda: run.export("m.model")):
-        with pytest.raises(InputError, match="each class against the rest"):
+        with pytest.raises(InputError, match="one-vs-rest"):
             give()
 
 
