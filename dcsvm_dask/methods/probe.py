@@ -21,7 +21,7 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.solvers import bias, machines_of, solve_machines, solve_smo
 from dcsvm_dask.solvers.online.slots import BATCH, OnlineExpansion
 from dcsvm_dask.solvers.subsets import SUBSET_TOL
-from dcsvm_dask.solvers.working_sets import FORESEEN, reach
+from dcsvm_dask.solvers.working_sets import NEAR_MARGIN, reach
 from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows.read import RowReader
@@ -99,7 +99,7 @@ def working_set_share(
     f, _ = kernel_product(settings.kernel, X[m:], X[:m], found.beta)
     others = dual[m:]
     far = reach((f + offset) + others.p, np.zeros(len(others)), others)
-    return float(np.mean(far >= -FORESEEN))
+    return float(np.mean(far >= -NEAR_MARGIN))
 
 
 PROBE_CLUSTERS = 16

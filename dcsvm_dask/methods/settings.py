@@ -12,6 +12,7 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers import SCHEMES
+from dcsvm_dask.tasks import TASKS
 
 DEFAULT_METHOD = "dcsvm"
 CAPS = ("block_cap", "set_cap")
@@ -106,6 +107,7 @@ class Settings:
                 }
             )
             check(found.multiclass in SCHEMES, "multiclass", found.multiclass, "ovo or ovr")
+            check(found.task in TASKS, "task", found.task, f"one of {', '.join(TASKS)}")
             return found
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"run.json: settings are damaged: {error}") from error

@@ -119,7 +119,7 @@ class _Decomposition:
         self.budget, self.error, self.threads = budget, error, threads
         self.values = 0
         self.beta = problem.start.copy()
-        self.F = self.linear = problem.p
+        self.F = self.linear = problem.dual.p
         # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
         self.memory = np.empty(min(size, len(self.beta)) ** 2, np.float32)
 
@@ -186,10 +186,9 @@ class _Decomposition:
             memory=self.memory,
         )
         self.values += values
-        bounds = Dual(problem.p[rows], problem.lower[rows], problem.upper[rows])
         inner = solve_smo(
             K,
-            bounds,
+            problem.dual[rows],
             beta=beta[rows],
             gradient=self.F[rows],
             equality=problem.equality,
@@ -224,7 +223,7 @@ class _Decomposition:
         if len(active) <= size:
             return active
         beta = self.beta[active]
-        free = (beta > self.problem.lower[active]) & (beta < self.problem.upper[active])
+        free = self.problem.dual[active].is_free(beta)
         free[worst] = False
         others = np.flatnonzero(free)
         if len(worst) + len(others) > size:
@@ -243,8 +242,8 @@ class _Decomposition:
         """
         beta = self.beta[rows]
         return (
-            np.where(beta < self.problem.upper[rows], -F, -np.inf),
-            np.where(beta > self.problem.lower[rows], F, -np.inf),
+            np.where(beta < self.problem.dual.upper[rows], -F, -np.inf),
+            np.where(beta > self.problem.dual.lower[rows], F, -np.inf),
         )
 
     def _product(self, weights: Vector, rows: NDArray[np.int64]) -> Vector:

@@ -25,8 +25,8 @@ class QuadraticProgram:
 
     Attributes
     ----------
-    p, lower, upper : ndarray, shape (n,), float64
-        As those of `Dual`; p is used where `gradient` is None.
+    dual : Dual
+        Linear term and bounds; the linear term is used where `gradient` is None.
     start : ndarray, shape (n,), float64
         The beta to start from.
     gradient : ndarray, shape (n,), float64, or None
@@ -35,9 +35,7 @@ class QuadraticProgram:
         Whether sum(b) stays what it is at the start.
     """
 
-    p: Vector
-    lower: Vector
-    upper: Vector
+    dual: Dual
     start: Vector
     gradient: Vector | None
     equality: bool
@@ -75,9 +73,7 @@ class QuadraticProgram:
         if ((start < lower - slack) | (start > upper + slack)).any():
             raise InputError("beta lies outside of its bounds: give a start within them.")
         return cls(
-            p=p,
-            lower=lower,
-            upper=upper,
+            dual=Dual(p, lower, upper),
             start=np.clip(start, lower, upper),
             gradient=None if gradient is None else vector(gradient, "gradient", n),
             equality=equality,
@@ -101,7 +97,7 @@ class QuadraticProgram:
             (m + M) / 2 with the equality: the multiplier between its bounds.
         """
         F, beta = F[rows], beta[rows]
-        falls, rises = beta > self.lower[rows], beta < self.upper[rows]
+        falls, rises = beta > self.dual.lower[rows], beta < self.dual.upper[rows]
         down = float(np.max(F, where=falls, initial=-np.inf))
         up = float(np.max(-F, where=rises, initial=-np.inf))
         if not self.equality:
@@ -123,9 +119,6 @@ class QuadraticProgram:
         tol : float
         """
         violation = self.violation(beta, F)[0]
-        bias = 0.0
-        if self.equality:
-            bias = optimality.bias(F, beta, Dual(self.p, self.lower, self.upper))
         return Solution(
             beta=beta,
             gradient=F,
@@ -133,5 +126,5 @@ class QuadraticProgram:
             violation=violation,
             n_iter=n_iter,
             converged=violation <= tol,
-            bias=bias,
+            bias=optimality.bias(F, beta, self.dual) if self.equality else 0.0,
         )

@@ -113,7 +113,7 @@ def solve_whole(
     if K is None and n <= SMALL:
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     checked = QuadraticProgram.of(n, dual, beta, None, equality)
-    dual, start = Dual(checked.p, checked.lower, checked.upper), None
+    dual, start = checked.dual, None
     if beta is not None:
         start = balanced(checked.start, dual) if equality else checked.start
     if K is not None:

@@ -23,7 +23,7 @@ INNER_SHARE = 0.001
 # ... but never further than this share of the tolerance asked for.
 INNER_FLOOR = 0.3
 # Rows expected this near to their margin join the first set.
-FORESEEN = 0.1
+NEAR_MARGIN = 0.1
 # Rows at a bound this near to violating join a later one ...
 NEAR = 0.3
 # ... as long as it stays this small, or no larger than so many times what has to be in it.
@@ -157,7 +157,7 @@ def first_set(reach: Vector, cap: int) -> Index:
     reach : ndarray, shape (n,)
         `reach` at zero, by the gradient that is expected.
     """
-    return _worst(reach, np.flatnonzero(reach >= -FORESEEN), cap)
+    return _worst(reach, np.flatnonzero(reach >= -NEAR_MARGIN), cap)
 
 
 def select_set(

@@ -42,6 +42,7 @@ CHANGES = (
     # Version 4 keeps beta = y alpha, with its gradient and its steps.
     Change("alpha", "beta", of_after=np.abs),
     Change("block_alpha", "block_beta", of_after=np.abs),
+    Change("awake", "active"),
     Change("gradient", "gradient", np.abs, np.abs),
     Change("step", "step", np.abs, np.abs),
     # Its coefficients at zero have no sign.

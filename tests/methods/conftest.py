@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ from dcsvm_dask.runtime.callbacks import StopRun
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.executors import in_process
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
+from tests.begun import begun
 
 C = 8.0
 
@@ -114,15 +114,7 @@ def _begin(data: DataSet, place: Path, **changes: Any) -> tuple[RunFolder, Setti
     }
     training = Training(C=C, **how)
     settings, goals, shape = training.settle(data, holdout=True)
-    header = {
-        "settings": settings.to_json(),
-        "goals": asdict(goals),
-        "shape": asdict(shape),
-        "data": {"url": data.url, "fingerprint": data.fingerprint},
-        "holdout": f"{data.place}/test",
-        "versions": {},
-    }
-    return RunFolder.create(Location.of(place), header), settings, goals, shape
+    return begun(place, data, settings, goals, shape), settings, goals, shape
 
 
 def _run(data: DataSet, place: Path, **changes: Any) -> Watched:

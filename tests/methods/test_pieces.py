@@ -239,6 +239,7 @@ def test_settings_survive_json() -> None:
         {"kernel": None},
         {"clusters": ["a"]},
         {"clusters": 3},
+        {"task": "clairvoyance"},
     ],
 )
 def test_settings_that_are_damaged_are_refused(change: dict[str, Any]) -> None:

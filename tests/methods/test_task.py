@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,9 @@ from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.executors import in_process
 from dcsvm_dask.solvers import solve_smo
-from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import TASKS, Dual
+from tests.begun import begun
 
 DCSVM, CASCADE, BAGGING = (METHODS[name] for name in ("dcsvm", "cascade", "bagging"))
 TAU, C = 0.3, 2.0
@@ -68,15 +67,7 @@ def run_of(data: Any, place: Path, method: Method, **words: Any) -> RunFolder:
     settings, goals, shape = Training.of(
         {"method": method.name, "C": C, "gamma": 2.0, "tol": 1e-5, "block_cap": 128, **words}
     ).settle(data, holdout=True, task="quantile")
-    header = {
-        "settings": settings.to_json(),
-        "goals": asdict(goals),
-        "shape": asdict(shape),
-        "data": {"url": data.url, "fingerprint": data.fingerprint},
-        "holdout": f"{data.place}/test",
-        "versions": {},
-    }
-    folder = RunFolder.create(Location.of(place), header)
+    folder = begun(place, data, settings, goals, shape)
     with in_process(Announcer("", [])) as executor:
         carry(folder, lambda: method.run(settings, goals, shape), executor)
     return folder

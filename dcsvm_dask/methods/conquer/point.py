@@ -121,7 +121,7 @@ class Point:
         Where f is to end, if that is known better than by f itself.
     bias : float, optional
         The one that goes with `expected`.
-    awake : ndarray of bool, shape (m,), optional
+    active : ndarray of bool, shape (m,), optional
         Rows whose f holds; of the others, all of them zero, `expected` is all that is known.
     furthest : float, optional
         How far beyond its margin a row was that the step to here led near to violating.
@@ -132,7 +132,7 @@ class Point:
     f: Vector
     expected: Vector | None = None
     bias: float | None = None
-    awake: NDArray[np.bool_] | None = None
+    active: NDArray[np.bool_] | None = None
     furthest: float | None = None
 
 
@@ -153,8 +153,8 @@ def commit_point(
     """
     dual, b = problem.dual[point.rows], point.beta[point.rows]
     expected = point.f if point.expected is None else point.expected
-    awake = np.ones(len(b), dtype=np.bool_) if point.awake is None else point.awake
-    gradient = np.where(awake, point.f, expected) + dual.p
+    active = np.ones(len(b), dtype=np.bool_) if point.active is None else point.active
+    gradient = np.where(active, point.f, expected) + dual.p
     equality, offset = problem.settings.fit_intercept, 0.0
     if equality:
         offset = bias(gradient, b, dual) if point.bias is None else point.bias
@@ -163,7 +163,7 @@ def commit_point(
     attempt.write("f", point.f)
     if not local:
         attempt.write("expected", expected)
-        attempt.write("awake", awake)
+        attempt.write("active", active)
     blocks: list[NDArray[np.int64]] = []
     if violation > tol and local:
         far = reach(gradient + offset, b, dual)
@@ -172,7 +172,7 @@ def commit_point(
         blocks = [next_set(problem, point, offset, tol)]
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
     # One task would take the f of rows that rest for true.
-    at_once = not local and bool(awake.all())
+    at_once = not local and bool(active.all())
     at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
     closing = at_once or (
         not local
@@ -203,8 +203,8 @@ def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int
         return False
     far = reach((point.f + offset) + problem.dual.p, point.beta, problem.dual)
     far[chosen] = -np.inf
-    if point.awake is not None:
-        far[~point.awake] = -np.inf
+    if point.active is not None:
+        far[~point.active] = -np.inf
     return bool(far.max(initial=-np.inf) <= -SMALLER * point.furthest)
 
 
@@ -222,5 +222,5 @@ def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArr
         tol,
         cap,
         equality=problem.settings.fit_intercept,
-        resting=None if point.awake is None else ~point.awake,
+        resting=None if point.active is None else ~point.active,
     )

@@ -178,7 +178,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     attempt.write("step", step[moved])
     outside = np.ones(problem.n, dtype=np.bool_)
     outside[index] = False
-    others = np.flatnonzero(outside & before.read("awake"))
+    others = np.flatnonzero(outside & before.read("active"))
     of_others = problem.dual[others]
     gradient = (expected[others] + before.record["bias"]) + of_others.p
     margin = -reach(gradient, beta[others], of_others)
@@ -247,15 +247,15 @@ def take_step(
     F = [run.node(stage, f"product-{part:04d}").read("F") for part in range(parts)]
     f[index] = solved.read("f")
     f[others] += np.concatenate(F)
-    awake = np.zeros(problem.n, dtype=np.bool_)
-    awake[index] = awake[others] = True
-    expected[awake] = f[awake]
+    active = np.zeros(problem.n, dtype=np.bool_)
+    active[index] = active[others] = True
+    expected[active] = f[active]
     point = Point(
         np.arange(problem.n),
         solved.read("beta")[0],
         f,
         expected=expected,
-        awake=awake,
+        active=active,
         furthest=solved.record["furthest"],
     )
     record = commit_point(problem, attempt, point, number=number, tol=tol, local=False)
@@ -263,5 +263,5 @@ def take_step(
         **record,
         "from_scratch": False,
         "moved": solved.record["moved"],
-        "resting": int(np.count_nonzero(~awake)),
+        "resting": int(np.count_nonzero(~active)),
     }

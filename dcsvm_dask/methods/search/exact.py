@@ -102,7 +102,7 @@ def solve_candidate(
 def _no_point(codes: NDArray[np.int32], machines: list[Machine]) -> Point:
     """Return machines that nobody could solve."""
     labels = [one.rows(codes)[1] for one in machines]
-    return Point([unsolved(CLASSES.dual(y, y), 0.0, converged=False) for y in labels], 0)
+    return Point([unsolved(CLASSES.dual(y, 1.0), 0.0, converged=False) for y in labels], 0)
 
 
 def _solutions(

@@ -237,9 +237,9 @@ class ActiveSet:
 
     def begin(self, beta: Vector, F: Vector, shift: float, margin: float, steps: int) -> None:
         """Choose the active rows at beta, whose gradient is F + shift once centred."""
-        problem = self._problem
-        lo = np.where(beta < problem.upper, -FAR, np.float32(0.0))
-        hi = np.where(beta > problem.lower, FAR, np.float32(0.0))
+        dual = self._problem.dual
+        lo = np.where(beta < dual.upper, -FAR, np.float32(0.0))
+        hi = np.where(beta > dual.lower, FAR, np.float32(0.0))
         n = beta.shape[0]
         rows = likely_free(F, shift, lo, hi, margin)
         self.rows: Rows = rows
@@ -250,7 +250,7 @@ class ActiveSet:
             self.K = self._whole
         self.G = (F[rows] + shift).astype(np.float32)
         self.diagonal = self._whole_diagonal[rows]
-        self.beta, self.lower, self.upper = beta[rows], problem.lower[rows], problem.upper[rows]
+        self.beta, self.lower, self.upper = beta[rows], dual.lower[rows], dual.upper[rows]
         self.lo, self.hi = lo[rows], hi[rows]
         self.shift = 0.0
 

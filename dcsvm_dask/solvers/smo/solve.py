@@ -96,7 +96,7 @@ def solve_smo(
     beta = problem.start.copy()
     product = kernel_times(K, beta)
     if problem.gradient is None:
-        linear = problem.p
+        linear = problem.dual.p
         F = linear + product
     else:
         F = problem.gradient.copy()
