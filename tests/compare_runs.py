@@ -64,10 +64,8 @@ CHANGES = (
 )
 """The first that applies counts."""
 
-OTHERWISE = re.compile(
-    r"^began$|seconds|_s$|_ms$|time|bytes|memory|worker|thread|pid|host|rate|per_row|nanoseconds"
-)
-"""Numbers of records and results that differ from one training to the next."""
+OTHERWISE = re.compile(r"began|.*seconds|.*_time_?|.*bytes.*")
+"""Names of arrays and numbers that differ from one training to the next, and are not compared."""
 
 DATA: dict[str, Callable[[], dict[str, Any]]] = {}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -449,7 +447,7 @@ def attributes(estimator: Any, before: str) -> Named:
     """Yield learned arrays and numbers by the names of the attributes."""
     for name in sorted(vars(estimator)):
         value = getattr(estimator, name)
-        if not name.endswith("_") or name.startswith("__") or OTHERWISE.search(name):
+        if not name.endswith("_") or name.startswith("__"):
             continue
         if hasattr(value, "toarray"):
             value = value.toarray()
@@ -464,11 +462,10 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def numbers_of(value: Any, name: str) -> Named:
-    """Yield numbers and words of nested records that one training has like the next."""
+    """Yield the numbers of nested records."""
     if isinstance(value, Mapping):
         for key, below in value.items():
-            if not OTHERWISE.search(str(key)):
-                yield from numbers_of(below, f"{name}.{key}" if name[-1] != "#" else f"{name}{key}")
+            yield from numbers_of(below, f"{name}.{key}" if name[-1] != "#" else f"{name}{key}")
     elif isinstance(value, (list, tuple)):
         for k, below in enumerate(value):
             yield from numbers_of(below, f"{name}[{k}]")
@@ -508,8 +505,9 @@ def compare(before: Path, after: Path) -> int:
         if missing:
             continue
         with np.load(before / name) as old, np.load(after / name) as new:
-            arrays, found = {**old}, differences({**old}, {**new})
-        print(f"{run}: {_size(arrays)}, {len(found) or 'no'} differences")
+            found = differences({**old}, {**new})
+            size = _size(_compared({**old}))
+        print(f"{run}: {size}, {len(found) or 'no'} differences")
         for line in found:
             print(f"  {line}")
         count += len(found)
@@ -519,7 +517,8 @@ def compare(before: Path, after: Path) -> int:
 
 def differences(before: Arrays, after: Arrays) -> list[str]:
     """Return a line for each array of a run that is not the same, bit for bit."""
-    lines, left = [], dict(after)
+    before, left = _compared(before), _compared(after)
+    lines = []
     for name, old in before.items():
         change = None if name in left else _change(name, left)
         if name not in left and change is None:
@@ -534,6 +533,14 @@ def differences(before: Arrays, after: Arrays) -> list[str]:
         elif old.tobytes() != new.tobytes():
             lines.append(f"{other}: {_form(old)}, {_deviation(old, new)}")
     return [*lines, *(f"{name}: {_form(new)} is missing before" for name, new in left.items())]
+
+
+def _compared(arrays: Arrays) -> Arrays:
+    return {
+        name: array
+        for name, array in arrays.items()
+        if not any(map(OTHERWISE.fullmatch, re.split(r"[/#.\[]", name)))
+    }
 
 
 def _change(name: str, after: Arrays) -> Change | None:

@@ -19,12 +19,13 @@ def arrays() -> Arrays:
         "level-1/commit#objective": np.array(-2.5),
         "decision/exact": np.array([0.25, -1.0, np.nan]),
         "labels/exact": np.array(["red", "green", "red"]),
+        "level-1/commit#seconds": np.random.default_rng().random(),  # never the same
     }
 
 
-def folder(place: Path, held: Arrays) -> Path:
+def folder(place: Path, made: Arrays) -> Path:
     place.mkdir()
-    np.savez(place / "levels.npz", **held)  # type: ignore[arg-type]
+    np.savez(place / "levels.npz", **made)  # type: ignore[arg-type]
     return place
 
 
