@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests import compare_runs
-from tests.compare_runs import Arrays, compare, differences
+from tests.compare_runs.__main__ import main
+from tests.compare_runs.arrays import Arrays
+from tests.compare_runs.compare import compare, differences
+from tests.compare_runs.make import make
 
 ALPHA = np.array([[0.0, 0.5, 2.0]])
 
@@ -33,7 +35,7 @@ def test_runs_that_are_the_same_have_no_differences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, after = folder(tmp_path / "before", arrays()), folder(tmp_path / "after", arrays())
-    assert compare_runs.main(["compare", str(before), str(after)]) == 0
+    assert main(["compare", str(before), str(after)]) == 0
     assert capsys.readouterr().out.startswith("levels: 4 arrays, 116 bytes, no differences\n")
 
 
@@ -42,7 +44,7 @@ def test_one_value_that_changed_is_found(
 ) -> None:
     changed = {**arrays(), "decision/exact": np.array([0.25, np.nextafter(-1.0, 0.0), np.nan])}
     before, after = folder(tmp_path / "before", arrays()), folder(tmp_path / "after", changed)
-    assert compare_runs.main(["compare", str(before), str(after)]) == 1
+    assert main(["compare", str(before), str(after)]) == 1
     assert "decision/exact: float64 (3,), 1 of 3 differ, by 1.11e-16 at most" in (
         capsys.readouterr().out
     )
@@ -89,5 +91,5 @@ def test_an_array_of_another_name_and_form_is_compared_in_one_form() -> None:
 @pytest.mark.long
 def test_what_is_made_twice_is_the_same(tmp_path: Path) -> None:
     for name in ("before", "after"):
-        assert compare_runs.make(tmp_path / name, "levels-bias") == 0
+        assert make(tmp_path / name, "levels-bias") == 0
     assert compare(tmp_path / "before", tmp_path / "after") == 0
