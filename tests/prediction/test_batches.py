@@ -20,6 +20,8 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.runtime.execution import Execution
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 HERE = Execution(workers=0)
 TRAIN = 400
 

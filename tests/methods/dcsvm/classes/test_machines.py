@@ -24,6 +24,8 @@ from dcsvm_dask.runtime.execution import Execution
 from tests.left import forget_state
 from tests.marks import long
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 HERE = Execution(workers=0)
 GAMMA, C, ROWS = 0.1, 5.0, 600
 Train = Callable[..., api.Run]

@@ -19,6 +19,8 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.marks import long
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS = 5000
 TOL = 1e-5
 RELATIVE = 1e-6

@@ -33,6 +33,8 @@ from tests.left import forget_state
 from tests.marks import long
 from tests.rounding import never_rises
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS, C, GAMMA, BASIS = 1500, 4.0, 8.0, 24
 ROUNDS = ["grow-00", "grow-01", "grow-02"]
 

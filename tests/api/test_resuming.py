@@ -27,6 +27,8 @@ from tests.left import damaged, rewrite_state
 from tests.marks import long
 from tests.rounding import at_most
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 IN_PROCESS = Execution(workers=0)
 
 

@@ -28,6 +28,8 @@ from tests.left import forget_state
 from tests.marks import long
 from tests.rounding import at_most
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 HERE = Execution(workers=0)
 GAMMA, C, ROWS = 0.1, 5.0, 1200
 Train = Callable[..., api.Run]

@@ -15,6 +15,8 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.marks import long
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 HERE = Execution(workers=0)
 METHODS: list[Any] = [
     ("dcsvm", {"clusters": (4,), "committee": True}),

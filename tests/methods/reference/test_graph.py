@@ -25,6 +25,8 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS, C, GAMMA = 600, 4.0, 8.0
 HERE = Execution(workers=0)
 BIAS = {"method": "libsvm", "fit_intercept": True}

@@ -17,6 +17,8 @@ from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 HERE = Execution(workers=0)
 
 

@@ -24,6 +24,8 @@ from dcsvm_dask.storage.dataset import DataSet
 from tests.left import rewrite_state
 from tests.marks import long
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
 
 

@@ -30,6 +30,8 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import RowArray
 from tests.marks import long
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 HERE = Execution(workers=0)
 COSTS, GAMMAS = (0.5, 8.0, 64.0), (0.25, 4.0)
 Search = Callable[..., api.Run]

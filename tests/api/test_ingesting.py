@@ -18,6 +18,8 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.storage.dataset import DataSet
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3))
 Y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")

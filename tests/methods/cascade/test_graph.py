@@ -20,6 +20,8 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.storage.dataset import DataSet
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS, C, GAMMA, TOL = 1200, 8.0, 8.0, 1e-5
 
 

@@ -17,6 +17,8 @@ from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.storage.dataset import DataSet
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 HERE = dcsvm.Execution(workers=0)
 C, GAMMA = 8.0, 4.0
 

@@ -18,6 +18,8 @@ from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS, C, GAMMA = 700, 4.0, 8.0
 
 

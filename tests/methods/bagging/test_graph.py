@@ -22,6 +22,8 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS, C, GAMMA = 800, 8.0, 8.0
 
 

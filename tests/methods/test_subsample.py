@@ -17,6 +17,8 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS, C = 900, 8.0
 
 

@@ -19,6 +19,8 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.marks import long
 
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
 ROWS, C, GAMMA = 700, 0.25, 8.0
 HERE = Execution(workers=0)
 METHODS: list[Any] = [
