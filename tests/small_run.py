@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,8 @@ from dcsvm_dask.storage.state import read_state
 IN_PROCESS = Execution(workers=0)
 SETTINGS = {"gamma": 8.0, "C": 8.0, "clusters": (4, 2), "block_cap": 128, "tol": 1e-4}
 """Two levels, refinement and several conquer rounds of several blocks on 600 rows."""
+WORDS = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
+"""The same for the command."""
 
 
 @contextmanager
@@ -76,29 +77,6 @@ class Look:
 @pytest.fixture(scope="session")
 def look() -> Look:
     return Look()
-
-
-@pytest.fixture(scope="session")
-def demo_rows(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return a maker of data sets from the first rows of the demo's data."""
-    made: dict[tuple[int, str], Path] = {}
-
-    def make(n: int, **how: Any) -> Path:
-        key = (n, repr(sorted(how.items())))
-        if key not in made:
-            source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-            made[key] = tmp_path_factory.mktemp("data") / "rows.zarr"
-            api.ingest(
-                str(source),
-                made[key],
-                label="lodgepole_pine",
-                scale="minmax",
-                rows=(0, n),
-                **how,
-            )
-        return made[key]
-
-    return make
 
 
 @pytest.fixture(scope="session")

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from dcsvm_dask import api
-from dcsvm_dask.cli import main
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.pipeline.file import read_pipeline
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
+from tests.command_line import invoke
 
 HERE = Execution(workers=0)
 TEXT = """
@@ -73,10 +72,6 @@ def file(tmp_path: Path) -> Path:
     file = tmp_path / "p.toml"
     file.write_text(TEXT.format(tmp_path))
     return file
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def test_grids_and_what_is_said_for_every_method(file: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from click.testing import CliRunner
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
-
-COMMAND = [sys.executable, "-c", "from dcsvm_dask.cli import main; main()"]
+from tests.command_line import COMMAND
 
 
 @pytest.mark.long

@@ -20,21 +20,11 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, read_holder
+from tests.stored import labels_of, rows_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5)).astype(np.float32)
 Y = np.where(X[:, 0] > 0, 1, -1)
-
-
-def rows_of(data: DataSet) -> Any:
-    rows = data.rows.read(0, data.n_rows)
-    return rows.toarray() if sparse.issparse(rows) else rows
-
-
-def labels_of(data: DataSet) -> Any:
-    codes = data.read_codes(0, data.n_rows)
-    assert codes.dtype == np.int32
-    return np.array(data.classes)[codes]
 
 
 def csr_of(archive: Any, part: str) -> Any:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from dcsvm_dask import api
-from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics import watch as watching
 from dcsvm_dask.diagnostics.dashboard.attach import DashboardPage
 from dcsvm_dask.diagnostics.followers import followers, on_terminal, shielded
@@ -23,20 +21,14 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import RunEnds, Said
 from dcsvm_dask.storage.run import RunFolder
+from tests.command_line import invoke
 
 WORDS = ["--gamma", "8", "-C", "8", "--clusters", "3", "--workers", "0"]
 
 
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = tmp_path_factory.mktemp("data") / "d.zarr"
-    source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-    api.ingest(str(source), data, label="lodgepole_pine", scale="minmax", rows=(0, 300))
-    return data
+def data(demo_rows: Callable[..., Path]) -> Path:
+    return demo_rows(300)
 
 
 def keys(value: Any) -> set[str]:

@@ -10,7 +10,6 @@ import pytest
 import zarr
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_wine
 
 from dcsvm_dask.estimators import DCSVC, LinearDCSVC
 
@@ -19,12 +18,6 @@ ESTIMATORS = [
     pytest.param(LinearDCSVC(C=0.1), id="LinearDCSVC"),
 ]
 WORDS = np.array(["barolo", "grignolino", "barbera"])
-
-
-@pytest.fixture(scope="module")
-def wine() -> Any:
-    X, y = load_wine(return_X_y=True)
-    return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32), y
 
 
 def check_same_model(estimator: Any, X: Any, y: Any, plain: Any, labels: Any = None) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
@@ -20,12 +19,6 @@ from dcsvm_dask.pipeline import training
 from tests.marks import long
 
 WORDS: dict[str, Any] = {"C": 5.0, "gamma": 0.1}
-
-
-@pytest.fixture(scope="module")
-def digits() -> Any:
-    X, y = load_digits(return_X_y=True)
-    return (X / 16).astype(np.float32), y
 
 
 @pytest.mark.long

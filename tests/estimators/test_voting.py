@@ -33,12 +33,6 @@ def rows(request: pytest.FixtureRequest) -> Any:
     return X.astype(np.float32), np.array(list("klmnopqrst"))[y]
 
 
-@pytest.fixture(scope="module")
-def digits() -> Any:
-    X, y = load_digits(return_X_y=True)
-    return (X / 16).astype(np.float32), y
-
-
 @pytest.mark.parametrize("store", [np.asarray, long(sparse.csr_array)], ids=["dense", "csr"])
 @pytest.mark.parametrize(
     "words",

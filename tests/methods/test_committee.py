@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +24,8 @@ C, GAMMA = 8.0, 4.0
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("data")
-    csv = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-    how = {"label": "lodgepole_pine", "scale": "minmax", "rows": (0, 900), "test_fraction": 0.3}
-    dcsvm.ingest(str(csv), home / "d.zarr", **how)
-    return home / "d.zarr"
+def data(demo_rows: Callable[..., Path]) -> Path:
+    return demo_rows(900, test_fraction=0.3)
 
 
 def test_a_complete_run_is_calibrated_on_demand(data: Path, tmp_path: Path) -> None:

@@ -22,11 +22,6 @@ pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 ROWS, C = 900, 8.0
 
 
-@pytest.fixture(scope="module")
-def data(demo_rows: Callable[..., Path]) -> DataSet:
-    return DataSet.open(demo_rows(ROWS))
-
-
 @pytest.fixture
 def subsample(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:

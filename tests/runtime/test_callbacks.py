@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,8 @@ TOLD = ("begin", "plan", "stage", "blocks", "block", "task", "commit", "round", 
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("data")
-    csv = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-    dcsvm.ingest(str(csv), home / "d.zarr", label="lodgepole_pine", scale="minmax", rows=(0, 600))
-    return home / "d.zarr"
+def data(demo_rows: Callable[..., Path]) -> Path:
+    return demo_rows(600)
 
 
 class Raises(dcsvm.Callback):

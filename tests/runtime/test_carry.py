@@ -22,8 +22,8 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from tests.marks import long
+from tests.run_folder import HEADER, VALUES
 from tests.runtime.test_s3 import copy
-from tests.storage.test_run import HEADER, VALUES
 
 
 def write(run: RunFolder, attempt: Attempt, **_: Any) -> Record:

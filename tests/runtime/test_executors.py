@@ -18,14 +18,8 @@ from dcsvm_dask.runtime.executors import in_process
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from tests.run_folder import HEADER
 
-HEADER: dict[str, Any] = {
-    "settings": {},
-    "goals": {"tol": 1e-3},
-    "shape": {},
-    "data": {"url": "d", "fingerprint": "f"},
-    "versions": {},
-}
 together = threading.Barrier(2, timeout=20)
 began: list[str] = []
 

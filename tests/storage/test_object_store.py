@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import s3fs
 import zarr
-from scipy import sparse
 
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
@@ -20,6 +18,7 @@ from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
+from tests.stored import rows_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 6)).astype(np.float32)
@@ -33,11 +32,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 @pytest.fixture(scope="module")
 def bucket(s3: Callable[[str], str]) -> str:
     return s3("rows")
-
-
-def rows_of(data: DataSet) -> Any:
-    rows = data.rows.read(0, data.n_rows)
-    return rows.toarray() if sparse.issparse(rows) else rows
 
 
 @pytest.mark.parametrize("form", ["svmlight", "npz"])

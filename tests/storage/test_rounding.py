@@ -16,9 +16,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.prediction.batches import open_batches
-from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.preparation import Preparation
 from tests.marks import long
+from tests.stored import rows_of
 
 N = 400
 TIMES = 1.7e9 + 60.0 * np.arange(N)
@@ -63,11 +63,6 @@ FORMS: list[Callable[[Path], Any]] = [
     lambda folder: TABLE,
     lambda folder: (X, Y),
 ]
-
-
-def rows_of(data: DataSet) -> Any:
-    rows = data.rows.read(0, data.n_rows)
-    return rows.toarray() if sparse.issparse(rows) else rows
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -22,16 +22,9 @@ from tests.diagnostics.teller import (
     RUN,
     WORKER,
     Teller,
-    arranged,
     point,
     solved,
 )
-
-
-@pytest.fixture
-def tell() -> Teller:
-    """Give a run that is about to solve three blocks."""
-    return arranged()
 
 
 def block_columns(run: FollowedRun) -> dict[str, list[Any]]:

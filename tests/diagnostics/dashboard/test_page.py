@@ -12,15 +12,9 @@ from bokeh.document.events import DocumentPatchedEvent
 
 from dcsvm_dask.diagnostics.dashboard import page as page_module
 from dcsvm_dask.diagnostics.dashboard.page import Page
-from tests.diagnostics.teller import LEVEL, WORKER, Teller, arranged, point, solved
+from tests.diagnostics.teller import LEVEL, WORKER, Teller, point, solved
 
 TASK = {"stage": "level-1", "node": "solve-0000", "worker": WORKER}
-
-
-@pytest.fixture
-def tell() -> Teller:
-    """Give a run that is about to solve three blocks."""
-    return arranged()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from dcsvm_dask.diagnostics.progress.progress import DONE, Progress
 from dcsvm_dask.diagnostics.progress.replay import Replay
 from dcsvm_dask.diagnostics.watch import seen, watch
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import (
     BlocksBegin,
     BlockSolved,
@@ -34,6 +32,8 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
+from tests.callbacks import StopAt
+from tests.command_line import COMMAND
 from tests.diagnostics.conftest import HOW, Recorder, Trained
 from tests.left import latest
 
@@ -100,17 +100,11 @@ def test_where_a_run_stands_is_seen_from_commits_alone(trained: Trained) -> None
     assert words(few, StageDone) == words(many, StageDone)
 
 
-class Stop(Callback):
-    def on_commit(self, event: StageDone) -> None:
-        if event.stage == "level-2":
-            raise StopRun("for a test")
-
-
 def test_a_resumed_run_is_told_as_its_last_process_was(rows: Path, tmp_path: Path) -> None:
     execution, live, again = Execution(workers=0), Recorder(), Recorder()
     place = tmp_path / "run"
     how: dict[str, Any] = {"execution": execution, "quiet": True}
-    run = api.train(rows, place, callbacks=[Stop()], **how, **HOW)
+    run = api.train(rows, place, callbacks=[StopAt("level-2")], **how, **HOW)
     assert seen(run.folder).ending is not None
     api.resume(place, stop_at=1, callbacks=[live], **how)
     Replay(run.folder, [again]).look()
@@ -139,9 +133,6 @@ def test_what_a_run_said_of_its_end_can_be_asked_afterwards(trained: Trained) ->
     late = [one for one in said[STEPS // 2 :] if one is not None]
     assert len(late) == STEPS - STEPS // 2
     assert abs(late[-1] - taken) < 0.5 * taken
-
-
-COMMAND = [sys.executable, "-c", "from dcsvm_dask.cli import main; main()"]
 
 
 @pytest.fixture

@@ -21,15 +21,11 @@ from dcsvm_dask.models.model import decide
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
+from tests.stored import problem_of
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA = 800, 8.0, 8.0
-
-
-@pytest.fixture(scope="module")
-def data(demo_rows: Callable[..., Path]) -> DataSet:
-    return DataSet.open(demo_rows(ROWS))
 
 
 @pytest.fixture
@@ -44,16 +40,12 @@ def bag(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     return call
 
 
-def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
-    return data.rows.read(0, ROWS), np.where(data.read_codes(0, ROWS) == 1, 1, -1)
-
-
 @pytest.mark.parametrize("vote", ["mean", "sign"])
 def test_machines_are_scikit_learns_and_vote(
     vote: str, data: DataSet, bag: Callable[..., api.Run]
 ) -> None:
     run = bag(vote=vote, fit_intercept=True)
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     drawn, problem = [], read_problem(run.folder)
     for number in range(4):
         index, counts = sample(problem, number, 4, replace=False)
@@ -72,7 +64,7 @@ def test_a_committee_is_the_sum_of_scikit_learns_sigmoids(
     fit_intercept: bool, data: DataSet, bag: Callable[..., api.Run]
 ) -> None:
     run = bag(vote="committee", fit_intercept=fit_intercept)
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     problem = read_problem(run.folder)
     model = read_model(run.folder.node("model-bag", "commit"), problem.settings.kernel)
     groups = np.repeat(np.arange(4), np.diff(model.offsets))

@@ -14,20 +14,15 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.storage.dataset import DataSet
+from tests.callbacks import StopAt
+from tests.stored import problem_of
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA, TOL = 1200, 8.0, 8.0, 1e-5
-
-
-@pytest.fixture(scope="module")
-def data(demo_rows: Callable[..., Path]) -> DataSet:
-    return DataSet.open(demo_rows(ROWS))
 
 
 @pytest.fixture
@@ -43,8 +38,7 @@ def cascade(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
 
 
 def problem(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
-    X = data.rows.read(0, ROWS).astype(np.float64)
-    y = np.where(data.read_codes(0, ROWS) == 1, 1.0, -1.0)
+    X, y = problem_of(data)
     return np.exp(-GAMMA * cdist(X, X, "sqeuclidean")), y
 
 
@@ -96,22 +90,11 @@ def test_the_objective_falls_from_pass_to_pass_and_one_pass_is_close(
     assert list(once["stages"]) == ["arrange", "pass-000", "model-pass-000"]
 
 
-class StopAfter(Callback):
-    """Ends a run after a stage."""
-
-    def __init__(self, stage: str) -> None:
-        self._stage = stage
-
-    def on_commit(self, event: StageDone) -> None:
-        if event.stage == self._stage:
-            raise api.StopRun("enough")
-
-
 @pytest.mark.parametrize("stage", ["pass-000", "look-000", "pass-001"])
 @pytest.mark.long
 def test_a_resume_ends_with_the_same_bits(stage: str, cascade: Callable[..., api.Run]) -> None:
     whole = cascade("whole")
-    cut = cascade("cut", callbacks=[StopAfter(stage)])
+    cut = cascade("cut", callbacks=[StopAt(stage)])
     assert cut.status()["state"] == "interrupted"
     again = api.resume(cut.url, execution=Execution(workers=0), quiet=True, report=False)
     found, wanted = (run.folder.node(run.status()["model"], "commit") for run in (again, whole))

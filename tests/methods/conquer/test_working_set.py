@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +22,11 @@ from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.storage.dataset import DataSet
 from tests.left import rewrite_state
 from tests.marks import long
+from tests.stored import problem_of
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
-    """Take in some of the demo's rows."""
-    csv = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-    place = tmp_path_factory.mktemp("smooth") / "d.zarr"
-    api.ingest(str(csv), place, label="lodgepole_pine", scale="minmax", rows=(0, ROWS))
-    return DataSet.open(place)
 
 
 @pytest.fixture
@@ -64,11 +55,6 @@ def test_support_vectors_of_many_sets_are_left_to_levels(
 def alpha_of(run: api.Run) -> np.ndarray:
     node = run.folder.node(run.status()["model"], "commit")
     return np.asarray(node.read("alpha")[0])
-
-
-def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
-    X = data.rows.read(0, ROWS).astype(np.float64)
-    return X, np.where(data.read_codes(0, ROWS) == 1, 1.0, -1.0)
 
 
 class Sets(Callback):
@@ -116,7 +102,7 @@ def test_without_a_bias_the_answer_is_that_of_the_dense_problem(
     said = capsys.readouterr().err
     assert "working sets do more than levels" in said
     assert "random rows, support vectors" in said
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))
     whole = solve_smo(K, y, C, tol=1e-6)
     assert found["converged"]
@@ -131,7 +117,7 @@ def test_with_a_bias_the_answer_is_scikit_learns(
     way: str, data: DataSet, train: Callable[..., api.Run]
 ) -> None:
     run = train(fit_intercept=True)
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     theirs = SVC(C=C, gamma=GAMMA, tol=1e-6).fit(X, y)
     f = theirs.decision_function(X)
     coef = np.zeros(ROWS)

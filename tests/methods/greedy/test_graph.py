@@ -22,26 +22,21 @@ from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import check_memory
-from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_smo
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
+from tests.callbacks import StopAt
 from tests.left import forget_state
 from tests.marks import long
 from tests.rounding import never_rises
+from tests.stored import problem_of
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA, BASIS = 1500, 4.0, 8.0, 24
 ROUNDS = ["grow-00", "grow-01", "grow-02"]
-
-
-@pytest.fixture(scope="module")
-def data(demo_rows: Callable[..., Path]) -> DataSet:
-    return DataSet.open(demo_rows(ROWS))
 
 
 @pytest.fixture(autouse=True)
@@ -59,11 +54,6 @@ def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
         return api.train(data.place, run, method="greedy", execution=execution, **words)
 
     return call
-
-
-def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
-    X = data.rows.read(0, ROWS).astype(np.float64)
-    return X, np.where(data.read_codes(0, ROWS) == 1, 1.0, -1.0)
 
 
 def model_of(run: api.Run) -> Model:
@@ -113,7 +103,7 @@ def test_weights_are_the_best_of_all_rows_and_every_commit_lowers_the_objective(
     run = train(fit_intercept=fit_intercept)
     found = run.status()
     record = found["stages"]["model-greedy"]
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     model = model_of(run)
     beta, Z, bias = model.coef, model.support.astype(np.float64), float(model.bias[0])
     K = np.exp(-GAMMA * cdist(X, Z, "sqeuclidean"))
@@ -156,17 +146,6 @@ def test_workers_change_nothing(data: DataSet, train: Callable[..., api.Run]) ->
     assert np.array_equal(one.decision_function(rows), two.decision_function(rows))
 
 
-class StopAfter(Callback):
-    """Ends a run after a stage."""
-
-    def __init__(self, stage: str) -> None:
-        self._stage = stage
-
-    def on_commit(self, event: StageDone) -> None:
-        if event.stage == self._stage:
-            raise api.StopRun("enough")
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     "stage",
@@ -181,7 +160,7 @@ def test_a_resume_ends_with_the_same_bits(
 ) -> None:
     monkeypatch.setattr(steps, "SAMPLE_ROWS", 500)
     whole = train("whole")
-    cut = train("cut", callbacks=[StopAfter(stage)])
+    cut = train("cut", callbacks=[StopAt(stage)])
     assert cut.status()["state"] == "interrupted"
     again = api.resume(cut.url, execution=Execution(workers=0), quiet=True, report=False)
     assert np.array_equal(weights_of(again), weights_of(whole))

@@ -17,15 +17,11 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
+from tests.stored import problem_of
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA = 700, 4.0, 8.0
-
-
-@pytest.fixture(scope="module")
-def data(demo_rows: Callable[..., Path]) -> DataSet:
-    return DataSet.open(demo_rows(ROWS))
 
 
 @pytest.fixture
@@ -35,10 +31,6 @@ def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
         return api.train(data.place, tmp_path / name, execution=Execution(workers=workers), **words)
 
     return call
-
-
-def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
-    return data.rows.read(0, ROWS), np.where(data.read_codes(0, ROWS) == 1, 1, -1)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -99,7 +91,7 @@ def test_online_is_scikit_learns_machine_in_other_programs_form(
     data: DataSet, train: Callable[..., api.Run]
 ) -> None:
     run = train(method="online", passes=30, tol=1e-5, fit_intercept=True)
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     wanted = SVC(C=C, gamma=GAMMA, tol=1e-6).fit(X, y).decision_function(X)
     np.testing.assert_allclose(run.decision_function(data.place.url), wanted, atol=5e-3)
     np.testing.assert_allclose(run.to_sklearn().decision_function(X), wanted, atol=5e-3)

@@ -14,16 +14,17 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC, LinearSVC
 
-from dcsvm_dask import StopRun, api
+from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.tables.comparison import comparison, errors
 from dcsvm_dask.diagnostics.report.tables.records import read_records
 from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.reference import nodes as step
 from dcsvm_dask.models import svc as models_svc
-from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
+from tests.callbacks import StopAt
+from tests.stored import labels_of, problem_of
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
@@ -31,17 +32,6 @@ ROWS, C, GAMMA = 600, 4.0, 8.0
 HERE = Execution(workers=0)
 BIAS = {"method": "libsvm", "fit_intercept": True}
 LINEAR = {"method": "liblinear", "kernel": "linear", "gamma": 1.0}
-
-
-class StopAt(Callback):
-    """Stops a run once a stage is committed."""
-
-    def __init__(self, stage: str) -> None:
-        self.stage = stage
-
-    def on_commit(self, event: Any) -> None:
-        if event.stage == self.stage:
-            raise StopRun("here")
 
 
 @pytest.fixture(scope="module", params=["dense", "sparse"])
@@ -67,16 +57,6 @@ def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     return call
 
 
-def labels_of(data: DataSet) -> np.ndarray:
-    return np.array(data.classes)[data.read_codes(0, data.n_rows)]
-
-
-def rows_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
-    X = data.rows.read(0, data.n_rows)
-    X = X.toarray() if data.is_sparse else X
-    return X.astype(np.float64), np.where(data.read_codes(0, data.n_rows) == 1, 1.0, -1.0)
-
-
 def decisions(run: api.Run) -> np.ndarray:
     return run.decision_function(run.folder.header["data"]["url"], precision="float64")
 
@@ -95,7 +75,7 @@ def test_libsvm_is_svc(
     kernel: dict[str, Any], data: DataSet, train: Callable[..., api.Run]
 ) -> None:
     run = train(**BIAS, **kernel)
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     svc = SVC(C=C, tol=1e-3, **kernel).fit(X, y)
     np.testing.assert_allclose(decisions(run), svc.decision_function(X), atol=1e-6)
     record = run.status()["stages"]["model-libsvm"]
@@ -113,7 +93,7 @@ def test_its_objective_is_that_of_its_alphas_and_beside_the_exact_one(
     data: DataSet, train: Callable[..., api.Run]
 ) -> None:
     run, exact = train(**BIAS, tol=1e-5), train("exact", fit_intercept=True, tol=1e-5)
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     svc = SVC(C=C, gamma=GAMMA, tol=1e-5).fit(X, y)
     signed, S = svc.dual_coef_[0], X[svc.support_]
     K = np.exp(-GAMMA * cdist(S, S, "sqeuclidean"))
@@ -135,7 +115,7 @@ def test_its_objective_is_that_of_its_alphas_and_beside_the_exact_one(
 def test_repeated_rows_count_as_often_as_they_are_there(
     method: str, data: DataSet, train: Callable[..., api.Run], tmp_path: Path
 ) -> None:
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     often = np.random.default_rng(0).integers(1, 4, ROWS)
     repeated = X.astype(np.float32), labels_of(data)
     api.ingest(tuple(np.repeat(part, often, axis=0) for part in repeated), tmp_path / "d.zarr")
@@ -166,7 +146,7 @@ def test_liblinear_is_linear_svc(
     how: dict[str, Any] = {"loss": loss, "dual": dual, "max_iter": 20_000}
     words = {**LINEAR, "C": 0.1, "fit_intercept": fit_intercept, "tol": 1e-5, **how}
     run = train(constant=2.0, **words)
-    X, y = rows_of(data)
+    X, y = problem_of(data)
     how |= {"fit_intercept": fit_intercept, "intercept_scaling": 2.0, "tol": 1e-5}
     svc = LinearSVC(C=0.1, random_state=0, **how).fit(X, y)
     values = svc.decision_function(X)
@@ -191,7 +171,7 @@ def test_liblinears_machine_is_a_libsvm_file(
     svmutil = pytest.importorskip("libsvm.svmutil")
     run = train(**LINEAR, fit_intercept=True)
     assert run.export(tmp_path / "m.model")["n_support"] == 1
-    X = sparse.csr_matrix(rows_of(data)[0])
+    X = sparse.csr_matrix(problem_of(data)[0])
     model = svmutil.svm_load_model(str(tmp_path / "m.model"))
     values = svmutil.svm_predict(np.zeros(ROWS), X, model, "-q")[2]
     np.testing.assert_allclose(np.array(values)[:, 0], decisions(run), atol=1e-5)

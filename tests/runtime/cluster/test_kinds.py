@@ -19,6 +19,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import RunError
+from tests.small_run import WORDS
 
 FILE = """kind: ssh
 hosts: [127.0.0.1, 127.0.0.1]
@@ -128,8 +129,7 @@ def test_hosts_reached_by_ssh_train_and_are_left_as_they_were(
         subprocess.run(["sh", CERTIFICATES, made], check=True, capture_output=True)
         text += TLS.format(made)
     file.write_text(text)
-    words = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
-    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *words)
+    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *WORDS)
     assert train.wait() == 0, train.said
     assert f"scheduler {protocol}://" in train.said
     assert "dashboard http://127.0.0.1:" in train.said

@@ -17,6 +17,7 @@ from dcsvm_dask.diagnostics.report.tables.candidates import candidates
 from dcsvm_dask.diagnostics.report.tables.records import read_records
 from dcsvm_dask.diagnostics.report.views.search import heat_map, short
 from dcsvm_dask.runtime.execution import Execution
+from tests.callbacks import StopAt
 
 HERE = Execution(workers=0)
 
@@ -29,12 +30,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> str:
     place = tmp_path_factory.mktemp("cancer") / "d.zarr"
     api.ingest((X, y), place, scale="standard")
     return str(place)
-
-
-class Stop(api.Callback):
-    def on_commit(self, event: Any) -> None:
-        if event.stage == "early-1":
-            raise api.StopRun("enough")
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +96,7 @@ def test_what_is_known_while_it_goes_on(data: str, tmp_path: Path) -> None:
         block_rows=128,
         execution=HERE,
         quiet=True,
-        callbacks=[Stop()],
+        callbacks=[StopAt("early-1")],
     )
     assert half.status()["state"] == "interrupted"
     assert all(row["early_accuracy"] is not None for row in half.results())

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy import sparse
-from sklearn.datasets import load_digits
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
@@ -33,12 +32,6 @@ pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 HERE = Execution(workers=0)
 GAMMA, C, ROWS = 0.1, 5.0, 1200
 Train = Callable[..., api.Run]
-
-
-@pytest.fixture(scope="module")
-def digits() -> tuple[np.ndarray, np.ndarray]:
-    X, y = load_digits(return_X_y=True)
-    return (X / 16).astype(np.float32), y
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import zarr
 from scipy import sparse
-from sklearn.datasets import dump_svmlight_file, load_digits
+from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 from sklearn.svm import SVC
 
@@ -29,12 +29,6 @@ pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 HERE = Execution(workers=0)
 GAMMA, C, ROWS = 0.1, 5.0, 600
 Train = Callable[..., api.Run]
-
-
-@pytest.fixture(scope="module")
-def digits() -> tuple[np.ndarray, np.ndarray]:
-    X, y = load_digits(return_X_y=True)
-    return (X / 16).astype(np.float32), y
 
 
 @pytest.fixture(scope="module")
