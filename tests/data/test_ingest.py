@@ -17,7 +17,6 @@ from dcsvm_dask.data import ingest as module
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, read_holder
 from tests.stored import labels_of, rows_of
@@ -121,13 +120,6 @@ def test_repeats_have_equal_hashes(tmp_path: Path) -> None:
     assert data.n_distinct == len(found) == len(distinct) == 100
     same = inverse.reshape(-1)[:, None] == inverse.reshape(-1)
     np.testing.assert_array_equal(mine.reshape(-1)[:, None] == mine.reshape(-1), same)
-
-
-def test_hashes_of_small_changes_do_not_meet() -> None:
-    # Rows of small whole numbers with moved or swapped values are what data are made of.
-    grid = np.array(np.meshgrid(*[np.arange(8)] * 5)).reshape(5, -1).T.astype(np.float32)
-    hashes = row_hashes(grid, np.zeros(len(grid), np.int32))
-    assert len(np.unique(hashes[:, 0])) == len(np.unique(hashes[:, 1])) == len(grid)
 
 
 def test_rows_of_a_source_can_be_limited(tmp_path: Path) -> None:
@@ -239,14 +231,6 @@ def test_a_scaled_data_set_as_source(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows_of(only.open_part("test")), wanted)
     with pytest.raises(InputError, match="is scaled already"):
         ingest(first.place, tmp_path / "d.zarr", scale="standard")
-
-
-def test_default_chunks(tmp_path: Path) -> None:
-    wide = ingest(
-        (np.ones((400, 4000)) * np.arange(0, 800, 2)[:, None], np.arange(400) % 2), tmp_path / "w"
-    )
-    assert wide.chunk_rows == 256
-    assert ingest((X, Y), tmp_path / "x.zarr").chunk_rows == 8192
 
 
 def test_an_existing_data_set_is_kept(tmp_path: Path) -> None:

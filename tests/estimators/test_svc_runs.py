@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
@@ -233,3 +236,37 @@ def test_a_model_of_weighted_rows_is_exported_and_reported(usps: Any, tmp_path: 
     assert np.count_nonzero(share[:100][both]) > 5
     told = {row["name"]: row["value"] for row in rows_of(data_set(read_records(run.folder)))}
     assert told["weights of rows"] == f"0.25 to 3.5, {weight.sum():g} together"
+
+
+CLASSES: dict[str, Any] = {"C": 5.0, "gamma": 0.1}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("multiclass", [long("ovo"), "ovr"])
+@pytest.mark.parametrize("is_sparse", [False, long(True)], ids=["dense", "csr"])
+def test_an_early_model_goes_on_to_the_exact_one(
+    is_sparse: bool,
+    multiclass: str,
+    digits: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(training, "LEAST_ROWS_FOR_LEVELS", 200)
+    X, y = digits
+    X = sparse.csr_array(X) if is_sparse else X
+    words = CLASSES | {"multiclass": multiclass}
+    early = DCSVC(**words, stop_at=1, run=tmp_path / "run").fit(X[:1200], y[:1200])
+    assert early.level_ == 1
+    assert not hasattr(early, "dual_coef_")
+    assert early.score(X[1200:], y[1200:]) > 0.9
+    run = api.open_run(tmp_path / "run")
+    told = run.decision_function(X[1200:], precision="float64")
+    np.testing.assert_allclose(early.decision_function(X[1200:]), told, atol=1e-6)
+    np.testing.assert_array_equal(early.predict(X[1200:]), run.predict(X[1200:]))
+    assert early.support_vectors_.shape == (run.status()["n_support"], 64)
+    again = pickle.loads(pickle.dumps(early))
+    np.testing.assert_array_equal(again.predict(X[1200:]), early.predict(X[1200:]))
+    exact = clone(early).set_params(stop_at=0).fit(X[:1200], y[:1200])
+    svc: Any = SVC(**CLASSES) if multiclass == "ovo" else OneVsRestClassifier(SVC(**CLASSES))
+    svc.fit(X[:1200], y[:1200])
+    np.testing.assert_array_equal(exact.predict(X[1200:]), svc.predict(X[1200:]))

@@ -10,7 +10,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import BlockSolved, StageBegins, StageDone, TaskDone
 from dcsvm_dask.runtime.execution import Execution
 from tests.callbacks import StopAt
@@ -165,7 +165,7 @@ def test_a_callback_ends_a_run_and_the_best_level_is_the_model(
 ) -> None:
     told = Told()
     execution = Execution(workers=workers)
-    run = train(callbacks=[told, StopAt("level-2")], execution=execution)
+    run = train(callbacks=[told, StopAt("level-2", StopRun("that is enough"))], execution=execution)
     status = run.status()
     assert status["state"] == "interrupted"
     assert status["message"] == "stopped: that is enough; level-2 is the model"

@@ -28,3 +28,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
 def run(place: Location) -> RunFolder:
     """Give a new run in each of these places."""
     return RunFolder.create(place, HEADER)
+
+
+@pytest.fixture(params=["local", "memory"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
+    if request.param == "local":
+        return Location.of(tmp_path)
+    return Location.of(f"memory://{tmp_path.name}")
+
+
+def chunk_files(place: Location, name: str) -> list[Location]:
+    return [place / name / key for key in (place / name).keys() if key.startswith("c/")]  # noqa: SIM118

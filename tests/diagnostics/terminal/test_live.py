@@ -10,20 +10,16 @@ import pytest
 from rich.console import Console
 
 from dcsvm_dask.diagnostics.lines import Lines
-from dcsvm_dask.diagnostics.numbers import aligned, brief, clock
-from dcsvm_dask.diagnostics.progress.progress import Progress
-from dcsvm_dask.diagnostics.terminal.closing import closing
 from dcsvm_dask.diagnostics.terminal.live import (
     COLUMNS,
     Terminal,
     figures,
     headings,
-    kernel_text,
     layout,
     line,
 )
-from dcsvm_dask.diagnostics.terminal.table import Row, row_line, rows, table
-from dcsvm_dask.runtime.events import RunEnds, Said, StageDone, TaskFailed, WorkerLost
+from dcsvm_dask.diagnostics.terminal.table import Row, row_line
+from dcsvm_dask.runtime.events import RunEnds, Said, TaskFailed, WorkerLost
 from tests.diagnostics.conftest import Recorder, Trained
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -121,28 +117,6 @@ def test_before_workers_are_ready_it_says_what_it_waits_for() -> None:
     assert "Traceback" not in file.getvalue()
 
 
-def test_many_rounds_are_one_row(trained: Trained) -> None:
-    progress = Progress()
-    trained.events.tell(progress)
-    end, progress.ending = progress.ending, None
-    assert end is not None
-    last = list(progress.stages)[-1]
-    commit = progress.stages["conquer-000"]
-    for stage in ("model", "score"):
-        for name in [name for name in progress.stages if name.startswith(stage)]:
-            del progress.stages[name]
-    before = len(rows(progress, end.time))
-    for number in range(20, 320):
-        name = f"conquer-{number:03d}"
-        progress.stages[name] = type(commit)(name, layers=dict(commit.layers))
-        progress.stages[name].began = end.time
-        progress.on_commit(StageDone("run", end.time, name, commit.record, False))
-    found = rows(progress, end.time)
-    assert len(found) == before, last
-    assert any(row.count == "round 319" for row in found)
-    assert len(table(progress, end.time, 80, 12, ascii_only=True).plain.splitlines()) < 12
-
-
 def test_narrow_lines_leave_out_what_is_needed_least() -> None:
     assert [column.key for column in layout(60)[1]] == [
         "stage",
@@ -156,37 +130,6 @@ def test_narrow_lines_leave_out_what_is_needed_least() -> None:
     assert "support vectors" in headings(120)
     assert "SVs" in headings(60)
     assert line({"stage": "level-1"}, 60).strip() == "level-1"
-
-
-def test_numbers_as_people_read_them() -> None:
-    assert [clock(s) for s in (0.4, 59.6, 61, 3723)] == ["0:00", "1:00", "1:01", "1:02:03"]
-    assert [brief(v) for v in (0.01234, 1.5, 12345.6, 2e9)] == [
-        "0.0123",
-        "1.5",
-        "12,346",
-        "2.00e+09",
-    ]
-    exact, about = aligned(-1234.5, 3, exact=True), aligned(-1234.5, 3, exact=False)
-    assert exact == "-1,234.500"
-    assert about == "~-1,234    "
-    assert kernel_text({"name": "poly", "gamma": 2.0, "degree": 3, "coef0": 0.0}) == (
-        "poly degree 3 gamma 2 coef0 0"
-    )
-
-
-def test_the_closing_says_what_came_of_it_and_what_can_be_next(trained: Trained) -> None:
-    status, folder = trained.run.status(), trained.run.folder
-    text = closing(folder, status)
-    assert "complete, converged, in 0:0" in text
-    assert re.search(r"^accuracy   0\.\d{4} on 200 held-out rows$", text, re.MULTILINE)
-    assert f"dcsvm evaluate {trained.run.url} {trained.data}/test" in text
-    assert "report" not in text
-    early = {**status, "model": "level-1", "converged": False}
-    assert f"next       dcsvm resume {trained.run.url} --stop-at 0" in closing(folder, early)
-    early["state"] = "interrupted"
-    text = closing(folder, early)
-    assert f"next       dcsvm resume {trained.run.url}" in text
-    assert "early prediction by level-1" in text
 
 
 def test_a_level_whose_blocks_never_meet_is_known_exactly() -> None:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.storage.arrays import read_array, write_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows import ConcatRows, RowArray, open_rows, write_rows
+from tests.storage.conftest import chunk_files
 
 RNG = np.random.default_rng(0)
 X = RNG.random((1000, 7), dtype=np.float32)
@@ -46,13 +46,6 @@ def write(place: Location, form: str, table: Any = X, chunk_rows: int = 64) -> R
         sparse=form == "sparse",
         chunk_rows=chunk_rows,
     )
-
-
-@pytest.fixture(params=["local", "memory"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
-    if request.param == "local":
-        return Location.of(tmp_path)
-    return Location.of(f"memory://{tmp_path.name}")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -184,10 +177,6 @@ def arrays_of(form: str) -> list[str]:
     return ["X"] if form == "dense" else ["data", "indices", "indptr"]
 
 
-def chunk_files(place: Location, name: str) -> list[Location]:
-    return [place / name / key for key in (place / name).keys() if key.startswith("c/")]  # noqa: SIM118
-
-
 @pytest.mark.parametrize(
     ("form", "name"), [(form, name) for form in FORMS for name in arrays_of(form)]
 )
@@ -228,42 +217,3 @@ def test_foreign_and_damaged_descriptions(tmp_path: Path) -> None:
         )
         with pytest.raises(InputError):
             open_rows(place)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.arange(10),
-        np.zeros((5, 3)),
-        np.full((6, 2), np.nan),
-        np.full(7, np.iinfo(np.int32).min, np.int32),
-        np.arange(8, dtype=np.uint64) + np.uint64(2**63),
-        np.array([True, False, True]),
-        np.zeros((0, 4), np.float32),
-        np.array(3.5),
-        np.arange(60, dtype=np.float32).reshape(3, 4, 5),
-    ],
-)
-def test_arrays_round_trip(values: Any, folder: Location) -> None:
-    write_array(folder / "a", values, chunk=2)
-    found = read_array(folder / "a")
-    assert found.dtype == values.dtype
-    np.testing.assert_array_equal(found, values)
-    if values.ndim:
-        np.testing.assert_array_equal(read_array(folder / "a", slice(1, 4)), values[1:4])
-    with pytest.raises(InputError, match="an array exists there already"):
-        write_array(folder / "a", values)
-
-
-def test_every_chunk_is_stored_even_if_it_is_all_fill_value(folder: Location) -> None:
-    write_array(folder / "a", np.full(10, np.nan), chunk=2)
-    assert len(chunk_files(folder, "a")) == 5
-    chunk_files(folder, "a")[3].delete()
-    with pytest.raises(InputError, match="the chunk c/3 is missing"):
-        read_array(folder / "a")
-    np.testing.assert_array_equal(read_array(folder / "a", slice(0, 6)), np.full(6, np.nan))
-
-
-def test_an_array_that_is_not_there(folder: Location) -> None:
-    with pytest.raises(InputError, match="no array there"):
-        read_array(folder / "nothing")

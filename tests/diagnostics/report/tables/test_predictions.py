@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
+from dcsvm_dask import api
+from dcsvm_dask.diagnostics.report.tables.every import tables
 from dcsvm_dask.diagnostics.report.tables.predictions import precision_recall, roc, thinned
+from dcsvm_dask.diagnostics.report.tables.table import rows_of
+from tests.diagnostics.report.conftest import HELD_OUT
 
 
 def scores(ties: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -59,3 +63,23 @@ def test_a_thinned_curve_keeps_ends_and_stays_near() -> None:
     assert len(x) <= 62
     assert (x[0], y[0], x[-1], y[-1]) == (0.0, 0.0, 1.0, 1.0)
     assert np.abs(np.interp(found.x, x, y) - found.y).max() < 0.05
+
+
+def test_predictions_are_those_of_the_scores(trained: api.Run) -> None:
+    found = tables(trained.folder)
+    for row in rows_of(found["predictions"]):
+        node = trained.folder.node(f"score-{row['stage']}", "commit")
+        assert row["accuracy"] == pytest.approx(node.record["accuracy"])
+        positive = node.read("positive") == 1
+        right = (node.read("decision") > 0) == positive
+        recalls = [right[positive].mean(), right[~positive].mean()]
+        assert row["balanced_accuracy"] == pytest.approx(np.mean(recalls))
+        own = [r for r in rows_of(found["confusion"]) if r["model"].startswith(_name(row))]
+        assert sum(r["rows"] for r in own) == row["rows"] == HELD_OUT
+        hits = sum(r["rows"] for r in own if r["true"] == r["predicted"])
+        assert hits == right.sum()
+    assert found["predictions"]["mode"] == ["early", "early", "exact"]
+
+
+def _name(row: dict[str, object]) -> str:
+    return f"level {row['level']}" if row["level"] else "exact"
