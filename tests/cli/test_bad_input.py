@@ -9,14 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from dcsvm_dask.cli import main
 from dcsvm_dask.data.ingest import ingest
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
+from tests.command_line import invoke
 
 
 @pytest.fixture(scope="module")

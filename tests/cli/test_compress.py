@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from scipy import sparse
 
 from dcsvm_dask import api
-from dcsvm_dask.cli import main
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models import compression
 from dcsvm_dask.prediction import compress as compressing
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.run import RunFolder
+from tests.command_line import invoke
 
 HERE = Execution(workers=0)
 KEYS = {
@@ -38,10 +37,6 @@ KEYS = {
 }
 # distributed leaves a socket to the collector when its usual dashboard port is taken.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

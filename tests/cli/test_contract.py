@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from dcsvm_dask.cli import COMMANDS, main
+from dcsvm_dask.cli import COMMANDS
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import session, tasks
@@ -22,6 +21,7 @@ from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
+from tests.command_line import invoke
 from tests.left import latest
 
 TRAIN = ["--gamma", "1", "-C", "8", "--clusters", "4", "--workers", "0"]
@@ -54,10 +54,6 @@ clusters = [3]
 run = "{0}/piped-run"
 data = "{0}/piped.zarr"
 """
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

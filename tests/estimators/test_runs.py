@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,9 @@ ROWS, WORDS = 2500, {"C": 8.0, "gamma": 8.0}
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[np.ndarray, np.ndarray]:
+def rows(demo_rows: Callable[..., Path]) -> tuple[np.ndarray, np.ndarray]:
     """Return some of the demo's rows, labels as words, some rows twice."""
-    from importlib import resources
-
-    csv = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-    place = tmp_path_factory.mktemp("rows") / "d.zarr"
-    api.ingest(str(csv), place, label="lodgepole_pine", scale="minmax", rows=(0, ROWS))
-    data = DataSet.open(place)
+    data = DataSet.open(demo_rows(ROWS))
     X, codes = np.asarray(data.rows.read(0, ROWS)), data.read_codes(0, ROWS)
     y = np.array(["other", "pine"])[codes]
     return np.concatenate([X, X[:40]]), np.concatenate([y, y[:40]])

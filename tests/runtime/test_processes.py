@@ -19,10 +19,10 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import damaged
+from tests.small_run import WORDS
 
 SECONDS = 300.0
 Start = Callable[..., Any]
-SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 LARGER = ["--gamma", "4", "-C", "32", "--clusters", "16,4", "--block-cap", "2048"]
 
 
@@ -69,7 +69,7 @@ def test_a_killed_training_with_two_workers_goes_on_to_the_same_model(
     command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
     place = tmp_path / "run"
-    train = command("train", small, "--run", place, "--workers", 2, *SMALL)
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
     train.wait_for_node(place, "level-1/solve-*")
     train.kill_group()
     assert status(place)["state"] == "interrupted"
@@ -83,7 +83,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
     command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
     place = tmp_path / "run"
-    train = command("train", small, "--run", place, "--workers", 0, *SMALL)
+    train = command("train", small, "--run", place, "--workers", 0, *WORDS)
     train.wait_for_node(place, "level-2/solve-*")
     train.interrupt_group()
     assert train.wait() == 130, train.said
@@ -102,7 +102,7 @@ def test_ctrl_c_while_the_workers_start_is_one_sentence(
     command: Start, small: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "run"
-    train = command("train", small, "--run", place, "--workers", 2, *SMALL)
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
     train.wait_for(lambda: bool(train.workers()))
     train.interrupt_group()
     assert train.wait() == 130, train.said
@@ -273,9 +273,9 @@ def test_a_scheduler_is_found_by_its_file(
     odd.write_text("[]")
     dask_cluster.start(1)
     for file, said in ((absent, "there is no such file"), (odd, "is not a file written by")):
-        refused = command("train", small, "--run", place, "--scheduler-file", file, *SMALL)
+        refused = command("train", small, "--run", place, "--scheduler-file", file, *WORDS)
         assert refused.wait() == 2
         assert f"{file}: {said}" in refused.said
-    train = command("train", small, "--run", place, "--scheduler-file", dask_cluster.file, *SMALL)
+    train = command("train", small, "--run", place, "--scheduler-file", dask_cluster.file, *WORDS)
     assert train.wait() == 0, train.said
     np.testing.assert_array_equal(look.alpha(api.open_run(place)), look.alpha(undisturbed))

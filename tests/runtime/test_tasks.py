@@ -20,14 +20,8 @@ from dcsvm_dask.runtime.tasks import in_turn, to_dask
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from tests.run_folder import HEADER
 
-HEADER: dict[str, Any] = {
-    "settings": {},
-    "goals": {"tol": 1e-3},
-    "shape": {},
-    "data": {"url": "d", "fingerprint": "f"},
-    "versions": {},
-}
 done: list[str] = []
 
 

@@ -18,8 +18,7 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.cluster.connect import uninterrupted
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
-
-WORDS = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
+from tests.small_run import WORDS
 
 
 class TerminatedAt(Callback):

@@ -19,18 +19,13 @@ from dcsvm_dask.storage.arrays import read_array
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
+from tests.run_folder import HEADER
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2048, 6)).astype(np.float32)
 Y = np.where(X[:, 0] > 0, 1, -1)
 WEIGHTS = RNG.uniform(0.5, 2.0, len(X))
 HERE = Execution(workers=0)
-HEADER: dict[str, Any] = {
-    "settings": {"C": 1.0},
-    "goals": {"tol": 1e-3},
-    "data": {"url": "data.zarr/train", "fingerprint": "abc"},
-    "versions": {},
-}
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,17 +30,6 @@ print(json.dumps(this_process()), flush=True)
 input()
 """
 ELSEWHERE = {"boot": "another-boot", "host": "elsewhere"}
-
-
-@pytest.fixture(params=["folder", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
-    """Give a place for a run: a folder, and an object store without conditional writes."""
-    if request.param == "folder":
-        yield Location.of(tmp_path / "run")
-        return
-    name = f"memory://{uuid.uuid4().hex}/run"
-    yield Location.of(name)
-    Location(name).delete()
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from tests.small_run import WORDS
 
 pytestmark = pytest.mark.long
-WORDS = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 Start = Callable[..., Any]
 
 
