@@ -22,6 +22,8 @@ from tests import failed_tasks
 # compile.
 use_own_cache()
 
+pytest_plugins = ("tests.small_data", "tests.small_run")
+
 PRELOAD = "distributed.worker.preload"
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

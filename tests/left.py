@@ -12,6 +12,10 @@ from dcsvm_dask.storage.run import RunFolder
 Run = str | os.PathLike[str] | Location
 
 
+class KilledError(BaseException):
+    """Ends a process in the middle of anything, as kill -9 does: nothing may catch it."""
+
+
 def latest(run: Run, folder: str) -> Location:
     """Return the newest object of a run's ``state``, ``journal`` or ``lock``."""
     place = Location.of(run) / folder

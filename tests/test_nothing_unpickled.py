@@ -82,7 +82,7 @@ def test_numpy_files_of_objects_are_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     save: Callable[..., Any] = np.savez if name.endswith("z") else np.save
     save(path, **({"X": values, "y": np.array([0, 1])} if name.endswith("z") else {"arr": values}))
-    with pytest.raises(InputError, match="holds Python objects, which are not loaded"):
+    with pytest.raises(InputError, match="has Python objects, which are not loaded"):
         list(open_source(path).blocks())
 
 

@@ -114,7 +114,8 @@ def train(
         How to train: "dcsvm", "cascade", "bagging", "nystrom", "fourier", "ltpu", "greedy",
         "online", "subsample", "libsvm" or "liblinear". The others have no levels, but parameters
         of their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian"}, default "rbf"
+    kernel : str, default "rbf"
+        Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     gamma, coef0 : float, default 1.0 and 0.0
         Of the kernel, as scikit-learn has them; gamma > 0.
     degree : int, default 3

@@ -179,6 +179,21 @@ def execution_options(command: Command) -> Command:
     return placing_options(wrapped)
 
 
+class KernelName(click.Choice[str]):
+    """A kernel's name. The kernels are imported when they are looked at: that takes a second."""
+
+    def __init__(self) -> None:
+        self.case_sensitive = True
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "choices":
+            raise AttributeError(name)
+        from dcsvm_dask.kernels import KERNELS
+
+        self.choices = tuple(KERNELS)
+        return self.choices
+
+
 def training_options(command: Command) -> Command:
     """Add the options that say what to train; what is given becomes one dict `parameters`."""
 
@@ -193,7 +208,7 @@ def training_options(command: Command) -> Command:
     )
     @click.option(
         "--kernel",
-        type=click.Choice(["rbf", "poly", "linear", "sigmoid", "laplacian"]),
+        type=KernelName(),
         help="Kernel function, by default rbf.",
     )
     @click.option("--gamma", type=float, help="Kernel coefficient, by default 1.")

@@ -8,6 +8,7 @@ import click
 
 from dcsvm_dask.cli.finish import finish, progress_of
 from dcsvm_dask.cli.options import (
+    KernelName,
     execution_options,
     log_json_option,
     parse_class_weight,
@@ -28,7 +29,7 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--coef0", metavar="0,1,...", help="Constant of poly, sigmoid; by default 0.")
 @click.option(
     "--kernel",
-    type=click.Choice(["rbf", "poly", "linear", "sigmoid", "laplacian"]),
+    type=KernelName(),
     help="Kernel function, by default rbf.",
 )
 @click.option("--cv", type=int, help="Stratified folds; by default 5.")

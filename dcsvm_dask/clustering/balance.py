@@ -1,4 +1,4 @@
-"""How evenly a partition divides rows."""
+"""The balance of a partition's blocks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class Balance:
     """Share of the rows in the largest block."""
 
     pairs_within: float
-    """Share of pairs of different rows that lie in one block: what solving every block costs
-    beside solving the whole at once (the sum of n_b^2 over n^2)."""
+    """Share of pairs of different rows inside a block, which is the cost of solving every block
+    over
+    that of solving the whole at once (the sum of n_b^2 over n^2)."""
 
     effective_blocks: float
     """Number of equal blocks with the same share of pairs: 1 / pairs_within, at most n_blocks."""
@@ -45,7 +46,7 @@ def balance(labels: NDArray[np.integer], n_blocks: int) -> Balance:
     n = len(labels)
     counts = np.bincount(labels, minlength=n_blocks).astype(np.float64)
     pairs = float(np.sum(counts * (counts - 1))) / (n * (n - 1)) if n > 1 else 1.0
-    # No partition is better than equal blocks; in a sample with hardly a row a block it may seem.
+    # No partition is better than equal blocks; a sample with few rows a block may suggest it.
     pairs = max(pairs, 1.0 / n_blocks)
     return Balance(
         n_blocks=n_blocks,

@@ -1,4 +1,4 @@
-"""Blocks of equal size by halving: quick, other borders for every seed."""
+"""Blocks of equal size by halving: fast, and with other borders for every seed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LLOYD_STEPS = 3
 
 
 def bisect(X: Rows, cap: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Halve rows again and again until no block is larger than a cap.
+    """Halve rows until no block is larger than a cap.
 
     Each cut is at the median of the projection onto the line through two means (2-means from two
     random rows, a few steps), as in a random projection tree (Dasgupta, Freund, STOC 2008).
@@ -21,7 +21,7 @@ def bisect(X: Rows, cap: int, rng: np.random.Generator) -> list[NDArray[np.int64
     ----------
     X : ndarray or CSR, shape (n, d), float32
     cap : int
-        Most rows of a block, at least 1.
+        Largest number of rows of a block, at least 1.
     rng : numpy.random.Generator
 
     Returns

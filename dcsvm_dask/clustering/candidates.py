@@ -1,4 +1,4 @@
-"""The ways of clustering that are tried for a kernel."""
+"""The clusterings that are tried for a kernel."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dcsvm_dask.clustering.input_partition import InputPartition
 from dcsvm_dask.clustering.kernel_partition import KernelPartition
 from dcsvm_dask.clustering.partition import Partition
 from dcsvm_dask.clustering.rows import as_rows, at_most
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, distances_apart
 
 MOST_BY_KERNEL = 4096
-"""Most clusters for which kernel k-means is tried."""
+"""Largest number of clusters for which kernel k-means is tried."""
 
 _STARTS = 3
 
@@ -24,47 +24,46 @@ Fit = Callable[[Rows, int, np.random.Generator], Partition]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One way of clustering rows."""
+    """A clustering to try."""
 
     name: str
-    """As the record of the choice calls it."""
+    """Its name in the record of the choice."""
 
     fit: Fit
-    """Clusters a sample: rows, number of clusters, generator."""
+    """Function that clusters a sample: rows, number of clusters, generator."""
 
     n_starts: int = 1
-    """Partitions to make and measure, of which the best stands for the candidate.
+    """Number of partitions to make and measure, of which the best is used.
 
     In input space a start is cheap, and the sum of distances that k-means lowers says little
-    about the kernel mass between blocks, so starts are measured like candidates.
-    """
+    about the kernel mass between blocks, so starts are measured like candidates."""
 
 
 def candidates(
     kernel: Kernel, X: Rows, n_clusters: int, rng: np.random.Generator
 ) -> list[Candidate]:
-    """Return the ways to try, those first whose labels cost least.
+    """Return the clusterings to try, those with the cheapest labels first.
 
     =================  ==============================================================
     kernel             tried
     =================  ==============================================================
-    rbf, laplacian     k-means in input space; kernel k-means with the kernel widened
+    shift-invariant    k-means in input space; kernel k-means with the kernel widened
                        to gamma = 1 / (median distance); kernel k-means as it is
     linear             k-means of the rows divided by their norms; of the rows
-    poly               the same two; kernel k-means of K / sqrt(K_ii K_jj)
-    sigmoid            k-means in input space; of the rows divided by their norms
+    of inner products  the same two; kernel k-means of K / sqrt(K_ii K_jj)
+    never psd          k-means in input space; of the rows divided by their norms
     =================  ==============================================================
 
-    Kernel k-means keeps rows for every centre: where clusters are many it is not tried.
+    Kernel k-means stores rows for every centre, so it is not tried for many clusters.
 
-    A shift-invariant kernel that hardly changes over the median distance clusters as input space
-    does, and is not tried twice.
+    A shift-invariant kernel that hardly changes over the median distance clusters like input space
+    and is not tried.
 
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (m, d), float32
-        A sample, from which the median distance is taken.
+        A sample, from which the median distance is computed.
     n_clusters : int
     rng : numpy.random.Generator
 
@@ -85,33 +84,30 @@ def candidates(
         if wide.gamma < 10 * kernel.gamma:
             found.append(Candidate("kernel", own))
         return found
-    if kernel.name == "poly":
-        return [cosine, plain, Candidate("normalised kernel", own)]
-    return [cosine, plain] if kernel.name == "linear" else [plain, cosine]
+    if not kernel.kind.can_be_psd:
+        return [plain, cosine]
+    normalised = Candidate("normalised kernel", own)
+    return [cosine, plain] if kernel.is_linear else [cosine, plain, normalised]
 
 
 def widened(kernel: Kernel, X: Rows) -> Kernel:
     """Return a shift-invariant kernel with gamma = 1 / (median distance between rows).
 
-    The distance is the one in the kernel's exponent. A kernel on rows that are all equal stays
-    as it is.
+    The distance is the one in the kernel's exponent. If all rows are equal the kernel is returned
+    unchanged.
 
     Parameters
     ----------
     kernel : Kernel
-        rbf or laplacian.
+        Shift-invariant.
     X : ndarray or CSR, shape (m, d), float32
         A few hundred rows; the cost is m^2.
+
+    Returns
+    -------
+    Kernel
     """
-    X = as_rows(X)
-    magnitude = abs(X) if kernel.name == "laplacian" else X.multiply(X) if is_sparse(X) else X * X
-    reach = 4 * float(np.max(magnitude.sum(axis=1), initial=0.0))
-    if reach == 0:
-        return kernel
-    # So wide that no value underflows: the distance is then read off the logarithm.
-    flat = kernel_matrix(replace(kernel, gamma=1 / reach), X, dtype=np.float64)
-    distances = -np.log(flat[np.triu_indices(X.shape[0], 1)]) * reach
-    apart = distances[distances > 1e-9 * reach]
+    apart = distances_apart(kernel, as_rows(X))
     return replace(kernel, gamma=1 / float(np.median(apart))) if apart.size else kernel
 
 

@@ -1,7 +1,4 @@
-"""The choice between partitions: none is used unmeasured.
-
-One candidate's partition with its figures, and the cost that they come to.
-"""
+"""The choice between partitions, each of which is measured."""
 
 from __future__ import annotations
 
@@ -22,38 +19,38 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_diagonal
 
 _NEGLIGIBLE = 0.05
-"""Mass between blocks, beside a row's own kernel value, below which balance decides."""
+"""Mass between blocks, relative to a row's own kernel value, below which balance decides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """A partition that was measured."""
+    """A measured partition."""
 
     name: str
-    """The candidate that made it."""
+    """Name of its candidate."""
 
     partition: Partition
     mass: Mass
     balance: Balance
 
     over_cap: int
-    """Blocks that have more than their cap of the measured rows."""
+    """Number of blocks with more than their cap of the measured rows."""
 
     cost: float
     """(0.05 + D(pi) / sum_i K_ii) times the share of pairs of rows inside blocks."""
 
     costs: NDArray[np.float64]
-    """The cost without each measured row in turn, from which differences get their error."""
+    """Cost without each measured row in turn, for the errors of differences."""
 
-    def is_told_from(self, other: Trial) -> bool:
-        """Whether the sample tells the costs apart by two standard errors (the jackknife's)."""
+    def differs_from(self, other: Trial) -> bool:
+        """Return whether the costs differ by more than two standard errors (of the jackknife)."""
         apart = self.costs - other.costs
         e = len(apart)
         error = math.sqrt((e - 1) / e) * float(np.linalg.norm(apart - apart.mean()))
         return abs(self.cost - other.cost) > 2 * error
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures as values fit for JSON."""
+        """Return the figures as JSON values."""
         return {
             "name": self.name,
             "rule": self.partition.rule,
@@ -74,19 +71,19 @@ class Trial:
 
 
 class Measure:
-    """Rows that every candidate of one choice is measured on.
+    """The rows on which every candidate of a choice is measured.
 
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (e, d), float32
-        Rows that tell the kernel mass.
+        Rows to estimate the kernel mass.
     X_balance : ndarray or CSR, shape (b, d), float32, or None
-        Rows that tell the shares of the blocks; None where X does.
+        Rows to estimate the shares of the blocks; None: X.
     n_rows : int
-        Rows that these stand for.
+        Number of rows that these were drawn from.
     cap : int
-        Most rows of a block.
+        Largest number of rows of a block.
     """
 
     def __init__(
@@ -101,18 +98,31 @@ class Measure:
 
     @property
     def rows_for_balance(self) -> Rows:
-        """The rows that tell the shares of the blocks."""
+        """Rows to estimate the shares of the blocks."""
         return self._X if self._X_balance is None else self._X_balance
 
     @property
     def limit(self) -> float:
-        """Most of these rows in a block that keeps its cap but for one standard error."""
+        """Largest number of these rows in a block that meets its cap, less one standard error."""
         share, e = self._cap_share, self.rows_for_balance.shape[0]
-        rest = 1 - min(e / self._n_rows, 1.0)
-        return max(share - math.sqrt(share * (1 - share) / e * rest), share / 2) * e
+        unmeasured = 1 - min(e / self._n_rows, 1.0)
+        return max(share - math.sqrt(share * (1 - share) / e * unmeasured), share / 2) * e
 
     def __call__(self, name: str, partition: Partition, labels: NDArray[np.int32]) -> Trial:
-        """Measure a partition by the blocks that it gives to `rows_for_balance`."""
+        """Measure a partition by the blocks that it assigns to `rows_for_balance`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the candidate.
+        partition : Partition
+        labels : ndarray, shape (b,), int32
+            Blocks of `rows_for_balance`.
+
+        Returns
+        -------
+        Trial
+        """
         rows = self._mass.rows(labels if self._X_balance is None else partition.assign(self._X))
         blocks = balance(labels, partition.n_blocks)
         counts = np.bincount(labels, minlength=partition.n_blocks)
@@ -131,19 +141,20 @@ class Measure:
 
 
 APART = 1e-6
-"""Share of the kernel's mass between blocks up to which they do not see each other."""
+"""Share of the kernel's mass between blocks up to which these are independent."""
 
 _MEASURED = 2048
-"""Rows set aside to measure the candidates on."""
+"""Number of rows on which candidates are measured."""
 
 _FEW_CLUSTERS, _NEARLY = 16, 0.01
-"""Few clusters that nearly lie apart are worth more starts: such a partition may do so wholly."""
+"""Numbers of clusters and shares of mass for which more starts are made: such a partition may reach
+a share of zero."""
 
 
 def sample_size(n_clusters: int, n_rows: int) -> int:
-    """Return how many sampled rows `choose_partition` makes good use of.
+    """Return the useful number of sampled rows for `choose_partition`.
 
-    40 rows a centre, at least 2,000, and the rows to measure on.
+    It is 40 rows a centre, at least 2,000, and the rows to measure on.
     """
     return min(n_rows, max(2000, 40 * n_clusters) + _MEASURED)
 
@@ -161,15 +172,16 @@ def choose_partition(
 ) -> tuple[Partition, dict[str, Any]]:
     """Cluster a sample in several ways, measure each partition, and return the best.
 
-    Each candidate is split until its blocks keep the cap, and only then measured, on rows that it
+    Each candidate is split until its blocks meet the cap, and only then measured, on rows that it
     was not clustered on: kernel k-means on few rows under a sharp kernel looks good on its own
     sample and sends most other rows to one block. The cost is 0.05 + D(pi) / sum_i K_ii times the
-    share of pairs of rows that lie in one block: the first bounds the error of the level
-    (Theorem 1; mass between blocks that is small beside the rows' own kernel values does not
-    count), the second is the work of solving the blocks. The smallest cost is taken; of those that
-    the sample cannot tell from it (two standard errors, and at most 10 %) the one whose labels
-    cost least. Few clusters between which there is little mass are sought again until there is
-    none.
+    share of pairs of rows in one block: the first bounds the error of the level (Theorem 1; mass
+    between blocks that is small relative to the rows' own kernel values does not count), the second
+    is the work of solving the blocks. The partition of the smallest cost is chosen; of those that
+    the
+    sample cannot distinguish from it (two standard errors, and at most 10 %) the one with the
+    cheapest
+    labels. Few clusters with little mass between them are searched again until there is none.
 
     Parameters
     ----------
@@ -178,26 +190,27 @@ def choose_partition(
         Rows drawn at random from all rows, or from the support vectors of the level below; see
         `sample_size`.
     n_clusters : int
-        Clusters to make, at least 1; the cap may make more blocks, equal rows fewer.
+        Number of clusters, at least 1; the cap may make more blocks, equal rows fewer.
     n_rows : int
-        Rows that will be assigned. A sample of as many rows or more counts as all of them: it is
+        Number of rows to assign. A sample of as many rows or more is all of them: it is
         clustered and measured whole.
     cap : int
-        Most rows of a block, at least 1. A block stays above it where rows cannot be told apart
-        (the record counts these), or by chance since the shares come from a sample; `split_block`
-        mends the latter once all rows are assigned.
+        Largest number of rows of a block, at least 1. A block stays above it where its rows cannot
+        be separated (the record counts these), or by chance since the shares are estimated from a
+        sample; `split_block` splits the latter once all rows are assigned.
     seed : int
     X_balance : ndarray or CSR, shape (b, d), float32, optional
-        Rows drawn at random from all rows, that tell the shares of the blocks, where X_sample is
-        drawn from support vectors; by default the rows of X_sample set aside to measure on.
+        Rows drawn at random from all rows to estimate the shares of the blocks, where X_sample is
+        drawn from support vectors; by default the rows of X_sample on which partitions are
+        measured.
     more_starts : int, default 8
-        How often few clusters that nearly lie apart are sought again, at most.
+        Largest number of further searches for few clusters with little mass between them.
 
     Returns
     -------
     Partition
     dict
-        Fit for JSON: `chosen`, `reason` (a sentence), `n_blocks`, the sizes that went in, and
+        JSON values: `chosen`, `reason` (a sentence), `n_blocks`, the sizes of the input, and
         `candidates`, the figures of each one.
 
     Raises
@@ -231,7 +244,7 @@ def choose_partition(
 
     tried = candidates(kernel, X, n_clusters, rng)
     if n_clusters == 1 and cap >= n_rows:
-        tried = tried[:1]  # one block is one block however it is told
+        tried = tried[:1]  # all candidates give one block
     trials = [
         min((start(candidate) for _ in range(candidate.n_starts)), key=_rank) for candidate in tried
     ]
@@ -261,9 +274,9 @@ def _check(X: Rows, n_clusters: int, cap: int) -> None:
     if X.shape[0] == 0:
         raise InputError("the sample to cluster has no rows; draw at least one.")
     if n_clusters < 1:
-        raise InputError(f"n_clusters is {n_clusters}; give a whole number from 1.")
+        raise InputError(f"n_clusters must be at least 1, got {n_clusters}.")
     if cap < 1:
-        raise InputError(f"cap is {cap}; give the most rows of a block, at least 1.")
+        raise InputError(f"cap must be at least 1 row, got {cap}.")
 
 
 def _rank(trial: Trial) -> tuple[int, float]:
@@ -274,8 +287,8 @@ def _best(trials: list[Trial]) -> Trial:
     fewest = min(trial.over_cap for trial in trials)
     able = [trial for trial in trials if trial.over_cap == fewest]
     least = min(able, key=lambda trial: trial.cost)
-    for trial in able:  # from the cheapest labels on
-        if trial.cost <= 1.1 * least.cost and not trial.is_told_from(least):
+    for trial in able:  # in the order of the cost of their labels
+        if trial.cost <= 1.1 * least.cost and not trial.differs_from(least):
             return trial
     return least
 
@@ -288,7 +301,7 @@ def _reason(chosen: Trial, trials: list[Trial]) -> str:
         f" inside them, cost {chosen.cost:.3g}"
     )
     if not others:
-        return text + "; nothing else fits this kernel."
+        return text + "; no other candidate fits this kernel."
     beside = ", ".join(f"{trial.cost:.3g} for {trial.name}" for trial in others)
     least = min(others, key=lambda trial: trial.cost)
     if least.cost < chosen.cost and least.over_cap > chosen.over_cap:

@@ -1,4 +1,4 @@
-"""From one clustering of a sample to a partition whose blocks keep a size cap."""
+"""From a clustering of a sample to a partition whose blocks meet a size cap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 
 FLAT = 150
-"""Most clusters of one node: its sample (20 rows a centre) fits a kernel matrix in memory."""
+"""Largest number of clusters of a node: its sample (20 rows a centre) fits a kernel matrix in
+memory."""
 
 
 def grow(
@@ -25,7 +26,7 @@ def grow(
     limit: float,
     rng: np.random.Generator,
 ) -> tuple[Partition, NDArray[np.int32]]:
-    """Cluster a sample, in two steps where the clusters are many, then split by the size cap.
+    """Cluster a sample, in two steps if there are many clusters, then split blocks by the size cap.
 
     Parameters
     ----------
@@ -33,10 +34,10 @@ def grow(
     X : ndarray or CSR, shape (m, d), float32
         Rows to cluster.
     X_balance : ndarray or CSR, shape (e, d), float32
-        Rows that tell each block's share; not among X unless X is all there is.
+        Rows to estimate each block's share; distinct from X unless X is all rows.
     n_clusters : int
     limit : float
-        Most rows of X_balance that a block may have.
+        Largest number of rows of X_balance in a block.
     rng : numpy.random.Generator
 
     Returns
@@ -46,7 +47,7 @@ def grow(
         Blocks of X_balance.
     """
     if n_clusters <= FLAT:
-        return hold_cap(fit(X, n_clusters, rng), X, X_balance, limit=limit, rng=rng)
+        return enforce_cap(fit(X, n_clusters, rng), X, X_balance, limit=limit, rng=rng)
     partition = fit(X, math.ceil(math.sqrt(n_clusters)), rng)
     labels = partition.assign(X)
     counts = np.bincount(partition.assign(X_balance), minlength=partition.n_blocks)
@@ -55,10 +56,10 @@ def grow(
         rows = np.flatnonzero(labels == block)
         if pieces > 1 and rows.size > 1:
             partition = partition.split(block, X[rows], pieces, rng) or partition
-    return hold_cap(partition, X, X_balance, limit=limit, rng=rng)
+    return enforce_cap(partition, X, X_balance, limit=limit, rng=rng)
 
 
-def hold_cap(
+def enforce_cap(
     partition: Partition,
     X: Rows,
     X_balance: Rows,
@@ -68,9 +69,20 @@ def hold_cap(
 ) -> tuple[Partition, NDArray[np.int32]]:
     """Cluster every block again that has more than `limit` rows of X_balance, until none has.
 
-    Where a split leaves three quarters of the rows together (far rows were peeled off), the next
-    one makes eight times as many clusters; after that the block stays as it is. Returns what
-    `grow` does.
+    Where a split leaves three quarters of the rows together (outliers were separated), the next
+    one makes eight times as many clusters; after that the block is left as it is.
+
+    Parameters
+    ----------
+    partition : Partition
+    X, X_balance, limit, rng
+        See `grow`.
+
+    Returns
+    -------
+    Partition
+    ndarray, shape (e,), int32
+        Blocks of X_balance.
     """
     others = partition.assign(X_balance)
     counts = np.bincount(others, minlength=partition.n_blocks)
@@ -100,7 +112,7 @@ def hold_cap(
 def split_block(
     partition: Partition, block: int, X: Rows, *, n_rows: int, cap: int, seed: int
 ) -> Partition:
-    """Split a block that turned out larger than the cap once all rows were assigned.
+    """Split a block that exceeds the cap once all rows are assigned.
 
     Only this block's rows get new labels: its own number, or numbers from the old n_blocks on.
 
@@ -109,17 +121,17 @@ def split_block(
     partition : Partition
     block : int
     X : ndarray or CSR, shape (m, d), float32
-        Rows of the block: a random sample of them, or all, which makes the cap exact.
+        Rows of the block: a random sample of them, or all, for an exact cap.
     n_rows : int
-        Rows that the block has.
+        Number of rows of the block.
     cap : int
-        Most rows of a block, at least 1.
+        Largest number of rows of a block, at least 1.
     seed : int
 
     Returns
     -------
     Partition
-        Still with a block above the cap where rows cannot be told apart.
+        A block stays above the cap where its rows cannot be separated.
 
     Raises
     ------
@@ -127,8 +139,8 @@ def split_block(
         If the block does not exist or the cap is below 1.
     """
     if not 0 <= block < partition.n_blocks:
-        raise InputError(f"block {block} is not among 0 to {partition.n_blocks - 1}.")
+        raise InputError(f"block must be from 0 to {partition.n_blocks - 1}, got {block}.")
     if cap < 1:
-        raise InputError(f"cap is {cap}; give the most rows of a block, at least 1.")
+        raise InputError(f"cap must be at least 1 row, got {cap}.")
     rng = np.random.default_rng(seed)
-    return hold_cap(partition, X, X, limit=cap * X.shape[0] / n_rows, rng=rng)[0]
+    return enforce_cap(partition, X, X, limit=cap * X.shape[0] / n_rows, rng=rng)[0]

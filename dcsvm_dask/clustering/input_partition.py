@@ -15,11 +15,11 @@ from dcsvm_dask.clustering.tree import Tree
 from dcsvm_dask.kernels import Rows
 
 _MAX_CENTRE_NUMBERS = 1 << 24
-"""Most numbers in dense centres (64 MiB); k-means of wider rows keeps its centres in a kernel."""
+"""Largest number of values in dense centres (64 MiB); centres of wider rows are kept as rows."""
 
 
 class InputPartition(Partition):
-    """Blocks by the nearest centre in input space, whose cost is that of its products.
+    """Blocks by the nearest centre in input space, at the cost of the products with the centres.
 
     For a shift-invariant kernel rows that are near in input space are near in kernel space. With
     `cosine` rows are divided by their norms first: k-means of the linear kernel
@@ -43,7 +43,7 @@ class InputPartition(Partition):
 
     @staticmethod
     def fits(n_clusters: int, n_features: int) -> bool:
-        """Whether dense centres of this size are within this rule's bound."""
+        """Return whether dense centres of this size are small enough for this rule."""
         return n_clusters * n_features <= _MAX_CENTRE_NUMBERS
 
     @classmethod
@@ -56,7 +56,22 @@ class InputPartition(Partition):
         cosine: bool = False,
         n_starts: int = 3,
     ) -> InputPartition:
-        """Cluster a sample by k-means; see `kmeans` for what comes back of degenerate rows."""
+        """Cluster a sample by k-means.
+
+        Parameters
+        ----------
+        X : ndarray or CSR, shape (m, d), float32
+        n_clusters : int
+            At least 1; equal rows give fewer centres, see `kmeans`.
+        rng : numpy.random.Generator
+        cosine : bool, default False
+            Whether to divide rows by their norms.
+        n_starts : int, default 3
+
+        Returns
+        -------
+        InputPartition
+        """
         X = as_rows(X)
         rows = at_most(X, max(4000, 100 * n_clusters), rng)
         centres = kmeans(unit_rows(rows) if cosine else rows, n_clusters, rng, n_starts=n_starts)
@@ -69,7 +84,7 @@ class InputPartition(Partition):
 
     @property
     def kernel_values_per_row(self) -> int:
-        """None: the labels cost products with centres only."""
+        """Zero: labels cost products with centres only."""
         return 0
 
     def assign(self, X: Rows) -> NDArray[np.int32]:
@@ -80,20 +95,32 @@ class InputPartition(Partition):
     def cluster_again(
         self, X: Rows, n_clusters: int, rng: np.random.Generator
     ) -> InputPartition | None:
-        """Return a partition of the same rule for rows of one block; see `Partition`."""
+        """Return a partition of rows of one block by the same rule.
+
+        Parameters
+        ----------
+        X, n_clusters, rng
+            See `Partition.cluster_again`.
+
+        Returns
+        -------
+        InputPartition or None
+        """
         if not self.fits(len(self.centres) + n_clusters, self.centres.shape[1]):
             return None
         finer = InputPartition.fit(X, n_clusters, rng, cosine=self.cosine, n_starts=1)
         return finer if finer.n_blocks > 1 else None
 
     def graft(self, block: int, finer: Partition) -> InputPartition:
-        """Return the partition in which a block leads to a finer partition; see `Partition`."""
+        """Return the partition in which a block is divided by a finer partition; see
+        `Partition.graft`.
+        """
         assert isinstance(finer, InputPartition)
         centres = np.concatenate([self.centres, finer.centres])
         return InputPartition(self.tree.graft(block, finer.tree), centres, cosine=self.cosine)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return the arrays and the values that the partition is."""
+        """Return the partition as arrays and JSON values."""
         arrays: dict[str, NDArray[Any]] = {
             "centres": self.centres,
             "node_offsets": self.tree.offsets,

@@ -22,8 +22,8 @@ def kernel_kmeans(
     The distance of row i to the mean of cluster c in kernel space is
     K_ii - 2/|c| sum_{j in c} K_ij + 1/|c|^2 sum_{j, l in c} K_jl (Girolami, 2002; the first of
     the two steps in Chitta, Jin, Havens and Jain, KDD 2011). Each start is seeded as k-means++
-    in that distance. Sums of kernel values are kept for every cluster and changed for the rows
-    that move only.
+    in that distance. Sums of kernel values are stored for every cluster and updated for the rows
+    that move.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ def kernel_kmeans(
     Returns
     -------
     ndarray, shape (m,), int64
-        Labels 0 to k - 1, every one of them used; k is below n_clusters where the kernel tells
-        fewer rows apart.
+        Labels 0 to k - 1, all of them used; k is below n_clusters where fewer rows differ in kernel
+        space.
     """
-    best, kept = np.inf, np.zeros(len(K), dtype=np.int64)
+    best, best_labels = np.inf, np.zeros(len(K), dtype=np.int64)
     for _ in range(n_starts):
         seeds = _seeds(K, n_clusters, rng)
         labels = np.argmin(K.diagonal()[seeds, None] - 2 * K[seeds], axis=0)
         cost = _sweeps(K, labels, len(seeds), max_iter)
         if cost < best:
-            best, kept = cost, labels
+            best, best_labels = cost, labels
         if len(seeds) == 1:
             break
-    return np.asarray(np.unique(kept, return_inverse=True)[1], dtype=np.int64)
+    return np.asarray(np.unique(best_labels, return_inverse=True)[1], dtype=np.int64)
 
 
 def _seeds(K: NDArray[np.float64], n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -22,9 +22,10 @@ from dcsvm_dask.kernels import (
     kernel_product,
     stacked,
 )
+from dcsvm_dask.kernels.kinds import SQUARED_DISTANCE
 
 MAX_SAMPLE = 3000
-"""Most rows whose kernel matrix is made at once (72 MB)."""
+"""Largest number of rows whose kernel matrix is computed at once (72 MB)."""
 
 _TILE = 8192
 """Rows whose distances to all centres are in memory at once."""
@@ -36,16 +37,17 @@ class KernelPartition(Partition):
     The squared distance of x to the mean of the sampled rows of cluster c is
     K(x, x) - 2/|c| sum_{j in c} K(x, x_j) + const_c (Hsieh, Si and Dhillon, ICML 2014, section 3;
     Ghitta et al., 2011). With `normalised` K is K(x, z) / sqrt(K(x, x) K(z, z)), so that norms
-    do not decide.
+    do not matter.
 
-    Products are made in float32. A row whose two nearest centres differ by no more than
-    rounding could explain is decided in float64, and if need be alone, so that no label depends
-    on the rows beside it.
+    Products are computed in float32. A row whose two nearest centres differ by no more than the
+    possible rounding is decided in float64, and if need be in a product of its own, so that no
+    label
+    depends on other rows.
 
     Parameters
     ----------
     kernel : Kernel
-        The kernel of the clustering, which may be wider than that of the machine.
+        The kernel of the clustering, which may be wider than that of the SVM.
     tree : Tree
     members : ndarray or CSR, shape (m, d), float32
         The sampled rows, centre after centre in the order of the tree's centres.
@@ -89,9 +91,24 @@ class KernelPartition(Partition):
         normalised: bool = False,
         n_starts: int = 3,
     ) -> KernelPartition:
-        """Run kernel k-means on max(1000, 20 n_clusters) rows of X, or on all if it has fewer.
+        """Run kernel k-means on max(1000, 20 n_clusters) rows of X, at most 3,000, or on all if it
+        has
+        fewer.
 
-        At most 3,000 rows take part.
+        Parameters
+        ----------
+        kernel : Kernel
+        X : ndarray or CSR, shape (m, d), float32
+        n_clusters : int
+            At least 1.
+        rng : numpy.random.Generator
+        normalised : bool, default False
+            Whether to divide kernel values by the roots of the diagonal.
+        n_starts : int, default 3
+
+        Returns
+        -------
+        KernelPartition
         """
         X = as_rows(X)
         rows = at_most(X, min(MAX_SAMPLE, max(1000, 20 * n_clusters)), rng)
@@ -119,7 +136,7 @@ class KernelPartition(Partition):
 
     @property
     def kernel_values_per_row(self) -> int:
-        """Most sampled rows that a row meets on its way down the tree."""
+        """Largest number of sampled rows on the way of a row down the tree."""
         sizes = (
             self.member_offsets[self.tree.offsets[1:]] - self.member_offsets[self.tree.offsets[:-1]]
         )
@@ -169,7 +186,7 @@ class KernelPartition(Partition):
         return best
 
     def _scores(self, X: Rows, first: int, last: int, dtype: Any) -> NDArray[np.float64]:
-        """Squared distances less K(x, x), to the centres first to last."""
+        """Return the squared distances less K(x, x) to the centres first to last."""
         cuts = self.member_offsets[first : last + 1]
         own = slice(int(cuts[0]), int(cuts[-1]))
         products, _ = kernel_product(
@@ -185,15 +202,15 @@ class KernelPartition(Partition):
         return np.asarray(self.constants[first:last] - 2 * products)
 
     def _rounding(self, X: Rows, unit: float) -> NDArray[np.float64]:
-        """Return what a mean of kernel values may be wrong by, for every row."""
+        """Return a bound on the rounding error of a mean of kernel values, for every row."""
         d = X.shape[1]
         steps = (8 + (min(d, 1024) if is_sparse(X) else d) / 4) * unit
         norms, radius = np.sqrt(_squared_norms(X)), np.sqrt(self._radius2)
-        if self.kernel.name == "rbf":
+        if self.kernel.kind.argument == SQUARED_DISTANCE:
             bound = steps * (1 + self.kernel.gamma * (norms + radius) ** 2)
-            # kernel_product keeps a standard deviation of 2^-18 or less, however far rows lie.
+            # kernel_product has a standard deviation of at most 2^-18 at any distance.
             return np.asarray(np.minimum(bound, 2.0**-15))
-        if self.kernel.name == "linear" and not self.normalised:
+        if self.kernel.is_linear and not self.normalised:
             return np.asarray(steps * norms * radius)
         return np.full(X.shape[0], steps * (self.kernel.degree if self.normalised else 1.0))
 
@@ -203,14 +220,26 @@ class KernelPartition(Partition):
     def cluster_again(
         self, X: Rows, n_clusters: int, rng: np.random.Generator
     ) -> KernelPartition | None:
-        """Return a partition of the same rule for rows of one block; see `Partition`."""
+        """Return a partition of rows of one block by the same rule.
+
+        Parameters
+        ----------
+        X, n_clusters, rng
+            See `Partition.cluster_again`.
+
+        Returns
+        -------
+        KernelPartition or None
+        """
         finer = KernelPartition.fit(
             self.kernel, X, n_clusters, rng, normalised=self.normalised, n_starts=1
         )
         return finer if finer.n_blocks > 1 else None
 
     def graft(self, block: int, finer: Partition) -> KernelPartition:
-        """Return the partition in which a block leads to a finer partition; see `Partition`."""
+        """Return the partition in which a block is divided by a finer partition; see
+        `Partition.graft`.
+        """
         assert isinstance(finer, KernelPartition)
         offsets = self.member_offsets
         return KernelPartition(
@@ -223,7 +252,7 @@ class KernelPartition(Partition):
         )
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return the arrays and the values that the partition is."""
+        """Return the partition as arrays and JSON values."""
         arrays: dict[str, NDArray[Any]] = {
             "node_offsets": self.tree.offsets,
             "child": self.tree.child,

@@ -29,7 +29,7 @@ def kmeans(
     ----------
     X : ndarray or CSR, shape (m, d), float32
     n_clusters : int
-        At least 1. Fewer centres come back where X has fewer distinct rows, or where a centre
+        At least 1. Fewer centres are returned if X has fewer distinct rows, or if a centre
         loses its last row.
     rng : numpy.random.Generator
     n_starts : int, default 3
@@ -40,14 +40,14 @@ def kmeans(
     -------
     ndarray, shape (at most n_clusters, d), float32
     """
-    best, kept = np.inf, np.empty((0, X.shape[1]), dtype=np.float32)
+    best, best_centres = np.inf, np.empty((0, X.shape[1]), dtype=np.float32)
     for _ in range(n_starts):
         centres, inertia = _lloyd(X, X[_seeds(X, n_clusters, rng)], max_iter)
         if inertia < best:
-            best, kept = inertia, centres
-        if len(kept) == 1:
+            best, best_centres = inertia, centres
+        if len(best_centres) == 1:
             break
-    return kept
+    return best_centres
 
 
 def _lloyd(X: Rows, seeds: Rows, max_iter: int) -> tuple[NDArray[np.float32], float]:
@@ -61,7 +61,7 @@ def _lloyd(X: Rows, seeds: Rows, max_iter: int) -> tuple[NDArray[np.float32], fl
         new, scores = nearest(X, tree, transposed_centres(tree, centres), half, cosine=False)
         if np.count_nonzero(new != labels) <= m // 200:
             break
-        # A centre without rows is dropped: its rows found a nearer one.
+        # A centre without rows is dropped.
         sizes = np.bincount(new, minlength=len(centres))
         number = np.cumsum(sizes > 0, dtype=np.int32) - np.int32(1)
         labels, sizes = number[new], sizes[sizes > 0]
@@ -137,6 +137,6 @@ def _distances_csr(data: Any, indices: Any, indptr: Any, centre: Any) -> Any:
             step = data[e] - c
             total += step * step
             covered += c * c
-        rest = whole - covered
-        out[r] = total + rest if rest > 1e-12 * whole else total
+        others = whole - covered
+        out[r] = total + others if others > 1e-12 * whole else total
     return out

@@ -1,4 +1,4 @@
-"""How local a kernel is: the probe that tells two regimes of training apart."""
+"""The locality of a kernel, which distinguishes two regimes of training."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dcsvm_dask.kernels import Kernel, Rows
 
 
 def locality(kernel: Kernel, X: Rows, labels: NDArray[np.integer]) -> float:
-    """Return the share of the kernel's off-diagonal mass that lies inside blocks, in [0, 1].
+    """Return the share of the kernel's off-diagonal mass inside blocks, in [0, 1].
 
-    Near 1 the kernel is local: blocks hardly see each other, and levels pay. Near the share of
-    pairs that lie inside blocks it is smooth: every row sees every other.
+    Near 1 the kernel is local: there is little mass between blocks, and levels save time. Near the
+    share of pairs inside blocks it is smooth: kernel values are similar for all pairs.
 
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (m, d), float32
-        A random sample of some 2,000 rows, not those that a partition was clustered on.
+        A random sample of some 2,000 rows, other than those that a partition was clustered on.
     labels : ndarray, shape (m,), integers
         Their blocks.
 

@@ -1,8 +1,8 @@
-"""The nearest centre in input space, one row at a time, for dense and CSR rows.
+"""The nearest centre in input space for dense and CSR rows.
 
-A row's products with all centres are summed feature by feature in float64, in one fixed order, and
-never through BLAS: its label depends on the row alone, not on the rows that happen to stand beside
-it in a chunk, and is the same for dense and CSR rows. Zeros are skipped.
+A row's products with all centres are summed feature by feature in float64, in a fixed order and
+without BLAS: its label depends on the row only, not on other rows of a chunk, and is the same for
+dense and CSR rows. Zeros are skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, prefer_wide_vectors
 
 
 def transposed_centres(tree: Tree, centres: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return every node's centres as (d, centres of the node), one node after the other."""
+    """Return the transposed centres (d, n_centres) of each node, one node after the other."""
     parts = [
         centres[start:stop].T.ravel()
         for start, stop in zip(tree.offsets[:-1], tree.offsets[1:], strict=True)
@@ -35,10 +35,24 @@ def nearest(
     *,
     cosine: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return each row's block, and half its squared distance to the centre less half its norm.
+    """Return each row's block, and half its squared distance to the centre less half its squared
+    norm.
 
-    `flat` comes from `transposed_centres`; half_squares is |c|^2 / 2 for every centre. With
-    `cosine` the row is divided by its norm first (a zero row stays zero).
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (n, d), float32
+    tree : Tree
+    flat : ndarray, float32
+        Result of `transposed_centres`.
+    half_squares : ndarray, shape (n_centres,), float64
+        |c|^2 / 2 of every centre.
+    cosine : bool
+        Whether to divide rows by their norms; a zero row stays zero.
+
+    Returns
+    -------
+    labels : ndarray, shape (n,), int32
+    scores : ndarray, shape (n,), float64
     """
     labels = np.empty(X.shape[0], dtype=np.int32)
     scores = np.empty(X.shape[0])
@@ -66,9 +80,10 @@ def _score(
     last: int,
     scores: Any,
 ) -> None:
-    """scores[q] = |c|^2 / 2 - x.c of a row x, given by its non-zeros, for c = first + q < last.
+    """Compute scores[q] = |c|^2 / 2 - x.c of a row x, given by its non-zeros, for c = first + q <
+    last.
 
-    Slices are made in here only: to hand them over costs as much as a short row.
+    Slices are made inside: passing them costs as much as a short row.
     """
     prefer_wide_vectors()
     start, k = d * first, last - first
@@ -105,7 +120,7 @@ def _descend(
     cosine: bool,
     scores: Any,
 ) -> tuple[int, float]:
-    """Follow one row from the first node to its block."""
+    """Return the block of a row and its score, from the first node down."""
     if cosine:
         square = 0.0
         for e in range(count):

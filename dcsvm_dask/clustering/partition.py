@@ -1,4 +1,4 @@
-"""What a partition can do, whatever its rule."""
+"""The interface of partitions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from dcsvm_dask.kernels import Rows
 
 
 class Partition(ABC):
-    """A rule that gives every row, of training or of test data, its block.
+    """A rule that assigns a block to every row of training or test data.
 
-    Training and early prediction ask the same object. The label of a row depends on that row
-    alone: neither the rows beside it nor the way in which a data set is cut into chunks changes
-    it. Of equally near centres the one with the lowest index wins.
+    Training and early prediction use the same object. The label of a row depends on that row
+    only: neither on other rows nor on the chunks of a data set. Of equally near centres the one
+    with
+    the lowest index is chosen.
     """
 
     rule: ClassVar[str]
-    """The name under which a partition of this kind is stored."""
+    """Name of the kind of partition in stored models."""
 
     _kinds: ClassVar[dict[str, type[Partition]]] = {}
 
@@ -31,12 +32,12 @@ class Partition(ABC):
     @property
     @abstractmethod
     def n_blocks(self) -> int:
-        """Number of blocks; labels lie in 0 to n_blocks - 1."""
+        """Number of blocks; labels are 0 to n_blocks - 1."""
 
     @property
     @abstractmethod
     def kernel_values_per_row(self) -> int:
-        """Most kernel values that one row's label costs; 0 for centres in input space."""
+        """Largest number of kernel values for a row's label; 0 for centres in input space."""
 
     @abstractmethod
     def assign(self, X: Rows) -> NDArray[np.int32]:
@@ -68,34 +69,49 @@ class Partition(ABC):
         X : ndarray or CSR, shape (m, d), float32
             Rows of that block.
         n_clusters : int
-            At least 2; fewer where X has fewer distinct rows.
+            At least 2; fewer result where X has fewer distinct rows.
         rng : numpy.random.Generator
 
         Returns
         -------
-        Partition, or None where the rule cannot tell these rows apart.
+        Partition or None
+            None where the rule cannot separate the rows.
         """
         finer = self.cluster_again(X, n_clusters, rng)
         return None if finer is None else self.graft(block, finer)
 
     @abstractmethod
     def cluster_again(self, X: Rows, n_clusters: int, rng: np.random.Generator) -> Partition | None:
-        """Return a partition of the same rule for rows of one block, or None as `split` does."""
+        """Return a partition of rows of one block by the same rule.
+
+        Parameters
+        ----------
+        X : ndarray or CSR, shape (m, d), float32
+            Rows of the block.
+        n_clusters : int
+            At least 2.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        Partition or None
+            None where the rule cannot separate the rows.
+        """
 
     @abstractmethod
     def graft(self, block: int, finer: Partition) -> Partition:
-        """Return the partition in which the rows of `block` go on to another partition.
+        """Return the partition in which the rows of `block` are divided by another partition.
 
         `finer` has the same rule; its block 0 becomes `block`, its block j is n_blocks + j - 1.
         """
 
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return everything that the partition is, as arrays and as values fit for JSON."""
+        """Return the partition as arrays and JSON values."""
 
     @staticmethod
     def from_arrays(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Partition:
-        """Make the partition again from what `to_arrays` returned; its labels are the same.
+        """Return the partition from the results of `to_arrays`; its labels are the same.
 
         Raises
         ------
@@ -112,7 +128,7 @@ class Partition(ABC):
             return kind._restore(arrays, meta)
         except KeyError as error:
             raise InputError(
-                f"the stored partition lacks {error}; its files are incomplete, so make it again."
+                f"the stored partition lacks {error}; its files are incomplete: train again."
             ) from error
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Kernel mass between the blocks of a partition, and the theorems' bounds made of it."""
+"""Kernel mass between the blocks of a partition, and the bounds of the theorems."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
 
 _TILE_NUMBERS = 1 << 24
-"""Kernel values that are in memory at once (64 MiB)."""
+"""Number of kernel values in memory at once (64 MiB)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowMass:
-    """Kernel mass of every row with the others: w_i w_j |K_ij| summed over j other than i."""
+    """Kernel mass of every row: w_i w_j |K_ij| summed over j other than i."""
 
     total: NDArray[np.float64]
-    """With all other rows, shape (n,)."""
+    """Sum over all other rows, shape (n,)."""
 
     between: NDArray[np.float64]
-    """With the rows of other blocks, shape (n,)."""
+    """Sum over the rows of other blocks, shape (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Mass:
     """Kernel mass between blocks over ordered pairs, D(pi), from all rows or from a sample."""
 
     between: float
-    """D(pi), of all n rows."""
+    """D(pi) of all n rows."""
 
     between_error: float
     """Its standard error; 0 where all rows were measured."""
@@ -48,13 +48,13 @@ class Mass:
 
 
 class SampleMass:
-    """Kernel mass of a sample whose kernel matrix stays in memory, for one partition or several.
+    """Kernel mass of a sample under several partitions; its kernel matrix stays in memory.
 
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (e, d), float32
-        A few thousand rows: e^2 float32 values are kept.
+        A few thousand rows: e^2 float32 values are stored.
     """
 
     def __init__(self, kernel: Kernel, X: Rows) -> None:
@@ -98,7 +98,7 @@ def row_mass(
     n = X.shape[0]
     if labels.shape != (n,):
         raise InputError(f"there are {labels.size} labels for {n} rows; give one for each row.")
-    # Block after block, so that the pairs of one block are a rectangle of a tile.
+    # Sorted by block, so that the pairs of one block are a rectangle of a tile.
     own = block_rows(labels)
     order = np.concatenate(own) if own else np.arange(0)
     Z = X[order]
@@ -128,13 +128,13 @@ def estimate_mass(rows: RowMass, n_rows: int | None = None) -> Mass:
 
     The sum over pairs is a U-statistic; its standard error is the jackknife's, times the
     correction for a sample that is a large part of all rows. It is too small where a few pairs of
-    rows carry the mass and the sample misses them.
+    rows have most of the mass and the sample misses them.
 
     Parameters
     ----------
     rows : RowMass
     n_rows : int, optional
-        Rows that the sample was drawn from; by default the sample is all.
+        Number of rows that the sample was drawn from; by default the sample is all rows.
 
     Returns
     -------
@@ -218,11 +218,11 @@ def theorem_bound(
     *,
     support: NDArray[np.bool_] | None = None,
 ) -> float:
-    """Bound f(level) - f(best) of the problem without a bias, for a positive semi-definite kernel.
+    """Return the bound on f(level) - f(best) without a bias, for a positive semi-definite kernel.
 
     Theorem 1 (Hsieh, Si and Dhillon, ICML 2014): at most C^2 D(pi) / 2, with a weight for every
     row half the sum of C_i C_j |K_ij| over ordered pairs in different blocks. Theorem 3: the sum
-    may be kept to the rows that are support vectors of the level or of the best solution.
+    may be restricted to support vectors of the level or of the best solution.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def theorem_bound(
     Raises
     ------
     InputError
-        If the kernel is not positive semi-definite: the theorems say nothing then.
+        If the kernel is not positive semi-definite, so that the theorems do not apply.
     """
     if not kernel.is_psd:
         raise InputError(

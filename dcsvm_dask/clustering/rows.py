@@ -1,4 +1,4 @@
-"""Rows as this room takes them, and seeded samples of them."""
+"""Conversion and sampling of rows for clustering."""
 
 from __future__ import annotations
 
@@ -51,13 +51,24 @@ def unit_rows(X: Rows) -> Rows:
 
 
 def at_most(X: Rows, n_rows: int, rng: np.random.Generator) -> Rows:
-    """Return X, or a random `n_rows` of its rows if it has more."""
+    """Return a random sample of at most `n_rows` rows of X.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (n, d)
+    n_rows : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray or CSR
+    """
     n = X.shape[0]
     return X if n <= n_rows else X[np.sort(rng.permutation(n)[:n_rows])]
 
 
 def block_rows(labels: NDArray[np.integer]) -> list[NDArray[np.int64]]:
-    """Return the numbers of the rows of every block that has any, ascending."""
+    """Return the row numbers of every non-empty block, ascending."""
     order = np.argsort(labels, kind="stable").astype(np.int64)
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
 

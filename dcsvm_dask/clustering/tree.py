@@ -1,4 +1,4 @@
-"""The shape of a partition: centres, each of which leads to a block or to finer centres."""
+"""The tree of a partition: each centre leads to a block or to finer centres."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """Nodes of centres; node 0 is where every row starts.
+    """Nodes of centres; every row starts at node 0.
 
     A row goes to the nearest centre of its node. That centre is a block, or leads to a node of
-    finer centres, where the row goes on. Splitting a block changes no other block, so a size cap
-    that holds for the others keeps holding.
+    finer centres. Splitting a block changes no other block, so the others still meet a size cap.
     """
 
     offsets: NDArray[np.int64]
@@ -25,7 +24,7 @@ class Tree:
 
     @classmethod
     def flat(cls, n_centres: int) -> Tree:
-        """Return one node whose centres are the blocks, in order."""
+        """Return a tree of one node whose centres are the blocks, in order."""
         return cls(
             np.array([0, n_centres], dtype=np.int64), -1 - np.arange(n_centres, dtype=np.int32)
         )
@@ -39,7 +38,7 @@ class Tree:
         """Return the tree in which `block` leads to another tree.
 
         Block 0 of that tree keeps the number `block`, its block j becomes n_blocks + j - 1; its
-        centres stand at the end of the list of centres.
+        centres are appended to the list of centres.
         """
         nodes = len(self.offsets) - 1
         child = self.child.copy()

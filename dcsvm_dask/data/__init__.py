@@ -1,1 +1,1 @@
-"""Ingest: readers' rows become a data set."""
+"""Ingest: from the rows of readers to a data set."""

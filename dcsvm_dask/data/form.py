@@ -17,12 +17,12 @@ from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.storage.arrays import CHUNK_BYTES
 
 DENSE_FROM = 0.25
-"""Sources of unknown form are stored dense from this share of non-zero cells on."""
+"""Share of non-zero values from which on rows of svmlight text are stored dense."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What both parts of a data set have in common."""
+    """The common properties of both parts of a data set."""
 
     n_features: int
     is_sparse: bool
@@ -38,22 +38,45 @@ class Form:
 
 def choose_form(
     train: Scan,
-    held_out: Scan,
+    test: Scan,
     classes: list[Label],
     statistics: ScalingStatistics,
     sparse: bool | None,
     chunk_rows: int | None,
 ) -> Form:
-    """Decide how rows are stored, once all that there is has been seen."""
-    scans = [train, held_out]
-    # An index 0 in either svmlight file says that both count from 0.
+    """Choose how rows are stored, after all rows have been read.
+
+    Parameters
+    ----------
+    train, test : Scan
+        Scans of the training part and of the test part; the same scan without a test part.
+    classes : list of labels
+    statistics : ScalingStatistics
+        Statistics of the training rows.
+    sparse : bool or None
+        Whether to store CSR; None: chosen by the form and density of the source.
+    chunk_rows : int or None
+        Rows of a chunk; None: see `default_chunk_rows`.
+
+    Returns
+    -------
+    Form
+
+    Raises
+    ------
+    InputError
+        If the parts have different features, a chunk exceeds the memory bound, or the source is
+        scaled already.
+    """
+    scans = [train, test]
+    # An index 0 in either svmlight file means that both count from 0.
     first = min((scan.first_feature for scan in scans if scan.is_raw), default=None)
     n_features = _common_features(scans, first or 0)
     if sparse is None:
         full = train.nnz >= DENSE_FROM * train.n_rows * n_features
         sparse = train.source.is_sparse and not (train.is_raw and full)
     rows = int(chunk_rows or default_chunk_rows(train.n_rows, n_features, train.nnz, sparse))
-    # Rows wait for their chunk; then they are put together, packed and written.
+    # Rows of a chunk are collected, joined, compressed and written.
     chunk = 16 * rows if sparse else 4 * rows * n_features
     what = f"a chunk of {rows:,} rows of {n_features:,} features, {'CSR' if sparse else 'dense'},"
     check_bound(5 * chunk, train.source.name, what)
@@ -62,7 +85,7 @@ def choose_form(
     if done is not None and scaling is not None:
         raise InputError(
             f"{train.source.name}: is scaled already ({done.kind}); ingest its source again to "
-            "scale otherwise"
+            "scale it differently"
         )
     return Form(
         n_features=n_features,
@@ -75,7 +98,21 @@ def choose_form(
 
 
 def default_chunk_rows(n_rows: int, n_features: int, nnz: int, is_sparse: bool) -> int:
-    """Return rows a chunk: about 4 MB, at most 8,192 rows, unless that makes over 2,000 chunks."""
+    """Return the default number of rows of a chunk.
+
+    A chunk has about 4 MB and at most 8,192 rows, unless that makes over 2,000 chunks.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+    nnz : int
+        Stored values of all rows.
+    is_sparse : bool
+
+    Returns
+    -------
+    int
+    """
     size = 8 * nnz // max(1, n_rows) + 8 if is_sparse else 4 * n_features
     few = max(8192, -(-n_rows // 2000))
     if 256 * size > 16 * CHUNK_BYTES:  # very wide rows
@@ -85,7 +122,7 @@ def default_chunk_rows(n_rows: int, n_features: int, nnz: int, is_sparse: bool) 
 
 
 def _common_features(scans: list[Scan], first: int) -> int:
-    """Return the number of features of all parts; svmlight files need not name the last ones."""
+    """Return the number of features of all parts; svmlight files may lack the last features."""
     widths = [scan.n_features - (first if scan.is_raw else 0) for scan in scans]
     known = next((scan for scan in scans if not scan.is_raw), None)
     n_features = max(widths) if known is None else known.n_features
@@ -103,17 +140,42 @@ def _common_features(scans: list[Scan], first: int) -> int:
 def split_order(
     n: int, test_fraction: float | None, shuffle: bool, seed: int, train_rows: int | None = None
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
-    """Return the training and the test rows in their order; None: all as they come."""
+    """Return the training and the test rows in their order.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    test_fraction : float or None
+        Share of the rows in the test part, in (0, 1).
+    shuffle : bool
+        Whether to permute the rows.
+    seed : int
+    train_rows : int, optional
+        Largest number of training rows; others are dropped.
+
+    Returns
+    -------
+    train, test : ndarray of int64 or None
+        None: all rows in the order of the source, and no test part.
+
+    Raises
+    ------
+    InputError
+        If a part is empty, or `train_rows` is given without a permutation.
+    """
     if test_fraction is None and not shuffle:
         if train_rows is not None:
-            raise InputError("train_rows: needs a test_fraction or shuffle; they put rows in order")
+            raise InputError("train_rows needs a test_fraction or shuffle, which permute the rows")
         return None, None
     order = np.random.default_rng(seed).permutation(n)
     if test_fraction is None:
         return order[:train_rows], None
     n_test = round(test_fraction * n)
     if not 0 < n_test < n:
-        raise InputError(f"test_fraction = {test_fraction} leaves a part of {n} rows empty")
+        raise InputError(
+            f"test_fraction must leave rows in both parts, got {test_fraction} of {n} rows"
+        )
     return order[: n - n_test][:train_rows], order[n - n_test :]
 
 
@@ -123,7 +185,26 @@ def test_codes(
     code_of: dict[Label, int],
     positive: Sequence[Label] | None,
 ) -> NDArray[np.int32]:
-    """Return the codes of a test part's labels, which the training part has to know."""
+    """Return the codes of a test part's labels.
+
+    Parameters
+    ----------
+    table, train : LabelTable
+        Labels of the test part and of the training part.
+    code_of : dict
+        Code of each training label.
+    positive : sequence or None
+        Labels that are joined into the class +1; all others are then -1.
+
+    Returns
+    -------
+    ndarray, shape (n_labels,), int32
+
+    Raises
+    ------
+    InputError
+        If a label does not occur in the training part.
+    """
     out = []
     for label, first_row in zip(table.labels, table.first_rows, strict=True):
         code = code_of.get(label, 0 if positive is not None else -1)

@@ -1,4 +1,4 @@
-"""Takes any source into a data set."""
+"""Ingest of a source into a data set."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 SHOWN = 20
-"""Features whose ranges are kept, to be shown."""
+"""Number of features whose ranges are stored."""
 
 LEFT_BY_A_KILL = re.compile(rf"{ATTEMPT}|lock|zarr\.json|\.dataset\.json\..*|zarr\..*\.partial")
 
@@ -75,21 +75,39 @@ def ingest(
     report: Report | None = None,
     of_run: str | None = None,
 ) -> DataSet:
-    """Take a source into a data set and return its training part; see `dcsvm_dask.ingest`.
+    """Ingest a source and return the training part of the data set; see `dcsvm_dask.ingest`.
 
     Parameters
     ----------
-    source, test : like those of `dcsvm_dask.ingest`
-        Or an object with ``open_part``, whose rows are elsewhere, as those of a Dask collection.
+    source, test
+        As in `dcsvm_dask.ingest`, or an object with ``open_part``, such as a Dask collection, whose
+        rows are not in this process.
+    out : str, path or Location
+        The data set to write.
+    label, header, encoding, drop, scale, test_fraction, shuffle, train_rows, seed, positive
+        As in `dcsvm_dask.ingest`.
+    chunk_rows, sparse, rows, weights, overwrite
+        As in `dcsvm_dask.ingest`.
+    report : callable, optional
+        Called with lines about the progress.
     of_run : str, optional
-        The name of the run that the data set is for, which keeps it.
+        Name of the run that the data set belongs to.
+
+    Returns
+    -------
+    DataSet
+
+    Raises
+    ------
+    InputError
+        If a parameter or the source is not valid, or the place has other content.
     """
-    words = dict(locals())  # the parameters alone: nothing else has a name yet
+    words = dict(locals())  # only the parameters are local variables here
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
     if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
-        raise InputError(f"drop = {drop!r:.80}: give a list of names of columns")
+        raise InputError(f"drop must be a list of names of columns, got {drop!r:.80}")
     if train_rows is not None and not _is_whole(train_rows, 1):
-        raise InputError(f"train_rows = {train_rows}: give a whole number, 1 or more")
+        raise InputError(f"train_rows must be a whole number of at least 1, got {train_rows}")
     place = Location.of(out, writable=True)
     _refuse_others(place, overwrite)
     train_source, test_source = resolve_sources(
@@ -109,7 +127,7 @@ def ingest(
 
     lock = FolderLock(place, "data set")
 
-    def tell(line: str) -> None:
+    def report_line(line: str) -> None:
         lock.check_heartbeat()
         if report is not None:
             report(masked(line))
@@ -122,7 +140,7 @@ def ingest(
         statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
         loss = RoundingLoss()
         split = test_fraction is not None or shuffle
-        # With a split the training rows are not known yet: statistics wait for them.
+        # With a split the training rows are not known yet, so statistics are computed later.
         train = _scan(
             train_source,
             rows,
@@ -130,30 +148,32 @@ def ingest(
             statistics=None if split else statistics,
             weights=weighed,
             survey=survey,
-            report=tell,
+            report=report_line,
         )
         stack.callback(train.close)
         train.labels.check_classes()
         classes, code_of = choose_classes(train.labels, positive)
-        held_out = train
+        test_scan = train
         if test_source is not None:
-            held_out = _scan(test_source, (None, None), copy=False, statistics=None, report=tell)
-            stack.callback(held_out.close)
+            test_scan = _scan(
+                test_source, (None, None), copy=False, statistics=None, report=report_line
+            )
+            stack.callback(test_scan.close)
         order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed, train_rows)
         if order is not None and scale in LEARNED:
             train.update_statistics(statistics, order)
-        form = choose_form(train, held_out, classes, statistics, sparse, chunk_rows)
-        held = RecordedPlace.at(place / attempt)
+        form = choose_form(train, test_scan, classes, statistics, sparse, chunk_rows)
+        staged = RecordedPlace.at(place / attempt)
         try:
             translate = np.array([code_of[v] for v in train.labels.labels], np.int32)
             parts = {
                 "train": _write(
-                    held / "train",
+                    staged / "train",
                     train,
                     order,
                     translate,
                     form,
-                    tell,
+                    report_line,
                     train.weights(order),
                     None if scale in LEARNED else loss,
                 )
@@ -161,8 +181,10 @@ def ingest(
             if sum(1 for count in parts["train"]["counts"] if count) < 2:
                 raise InputError(f"{train_source.name}: the split leaves one class to train on")
             if test_source is not None or test_fraction is not None:
-                translate = test_codes(held_out.labels, train.labels, code_of, positive)
-                parts["test"] = _write(held / "test", held_out, test_order, translate, form, tell)
+                translate = test_codes(test_scan.labels, train.labels, code_of, positive)
+                parts["test"] = _write(
+                    staged / "test", test_scan, test_order, translate, form, report_line
+                )
             about = {
                 "positive": None,
                 "feature_names": train_source.feature_names,
@@ -177,35 +199,35 @@ def ingest(
                     "train_rows": _left_over(train.n_rows, order, test_order),
                 },
                 "warnings": _warnings(train_source, survey, loss),
-                # A data set as the source hands on what it knows of its own source.
+                # A data set as the source has properties of its own source.
                 **getattr(train_source, "about", {}),
                 "made_with": made,
                 **({} if of_run is None else {"of_run": of_run}),
             }
             if positive is not None:
                 about["positive"] = [canonical(p) for p in positive]
-            for said in about["warnings"]:
-                warnings.warn(DcsvmWarning(said), stacklevel=2)
-            _commit(lock, place, held, form, parts, about)
+            for text in about["warnings"]:
+                warnings.warn(DcsvmWarning(text), stacklevel=2)
+            _commit(lock, place, staged, form, parts, about)
         except BaseException:
-            held.delete()
+            staged.delete()
             raise
         lock.check()
         for name in place.list():
-            # What an overwritten data set or a killed ingest left.
+            # Attempts of an overwritten data set or a killed ingest.
             if re.fullmatch(ATTEMPT, name) and name != attempt:
                 (place / name).delete()
     return DataSet.open(place)
 
 
 def _scan(source: Any, rows: tuple[int | None, int | None], **how: Any) -> Any:
-    """Look through a source; one whose rows are elsewhere does it there."""
+    """Scan a source; a source with a method `scan` scans itself."""
     elsewhere = getattr(source, "scan", None)
     return Scan(source, rows, **how) if elsewhere is None else elsewhere(rows, **how)
 
 
 def _write(place: RecordedPlace, scan: Any, *how: Any) -> dict[str, Any]:
-    """Write a part, or have it written where its rows are; see `write_part`."""
+    """Write a part; a scan with a method `write_part` writes itself."""
     elsewhere = getattr(scan, "write_part", None)
     entry: dict[str, Any] = (
         write_part(place, scan, *how) if elsewhere is None else elsewhere(place, *how)
@@ -214,33 +236,33 @@ def _write(place: RecordedPlace, scan: Any, *how: Any) -> dict[str, Any]:
 
 
 def _left_over(n: int, order: Any, test_order: Any) -> int:
-    """Return how many rows are in neither part."""
+    """Return the number of rows in neither part."""
     if order is None:
         return 0
     return int(n - len(order) - (0 if test_order is None else len(test_order)))
 
 
 def _warnings(source: Source, survey: Survey, loss: RoundingLoss) -> list[str]:
-    """Return what a user is to be warned of."""
-    said = []
+    """Return the warnings for the user."""
+    texts = []
     names = source.feature_names
     numbered = survey.index_like(names)
-    if numbered and not hasattr(source, "about"):  # a data set has been looked at
+    if numbered and not hasattr(source, "about"):  # a data set was checked at its ingest
         called = listed([str(k) if names is None else repr(names[k]) for k in numbered])
         what = (
             "feature looks like a row number"
             if len(numbered) == 1
             else "features look like row numbers"
         )
-        said.append(
+        texts.append(
             f"{masked(source.name)}: {len(numbered)} {what}, such as the index that pandas writes: "
-            f"{called}; leave out what says nothing of other rows (--drop NAME, in Python "
+            f"{called}; drop columns that mean nothing for other rows (--drop NAME, in Python "
             "drop=[NAME], or to_csv(index=False) where the file is written)"
         )
     rounding = loss.warning(names)
     if rounding is not None:
-        said.append(f"{masked(source.name)}: {rounding}")
-    return said
+        texts.append(f"{masked(source.name)}: {rounding}")
+    return texts
 
 
 def _refuse_others(place: Location, overwrite: bool) -> None:
@@ -248,35 +270,35 @@ def _refuse_others(place: Location, overwrite: bool) -> None:
         if not overwrite:
             raise InputError(f"{place}: a data set exists there; remove it or give --overwrite")
     elif not all(LEFT_BY_A_KILL.fullmatch(name) for name in place.list()):
-        raise InputError(f"{place}: is not empty and is no data set; name another folder")
+        raise InputError(f"{place}: is neither empty nor a data set; name another folder")
 
 
 def _commit(
     lock: FolderLock,
     place: Location,
-    held: RecordedPlace,
+    staged: RecordedPlace,
     form: Form,
     parts: dict[str, dict[str, Any]],
     more: dict[str, Any],
 ) -> None:
-    """Write what is left and then the object that makes the data set exist."""
+    """Write the scaling and the metadata, then the object that commits the data set."""
     scaling = None
     if form.scaling is not None:
         arrays, scaling = form.scaling.to_arrays()
         scaling["arrays"] = sorted(arrays)
         for name, values in arrays.items():
-            write_array(held / "scaling" / name, values)
-    for folder in (held, *(held / part for part in parts)):
+            write_array(staged / "scaling" / name, values)
+    for folder in (staged, *(staged / part for part in parts)):
         zarr.create_group(folder.store())
     if not (place / "zarr.json").exists():
         zarr.create_group(place.store())
-    checksums = write_checksums(held, CHECKSUMS, held.written)
-    held.sync()
+    checksums = write_checksums(staged, CHECKSUMS, staged.written)
+    staged.sync()
     about = {
         "format": FORMAT,
         "version": VERSION,
         "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
-        "attempt": held.name,
+        "attempt": staged.name,
         "checksums": checksums,
         "n_features": form.n_features,
         "sparse": form.is_sparse,
@@ -286,10 +308,10 @@ def _commit(
         "parts": parts,
         **more,
     }
-    if gone := held.written.keys() - held.keys().keys():
+    if gone := staged.written.keys() - staged.keys().keys():
         raise RunError(
-            f"{held}: {min(gone)} was deleted while it was written; another process seems to "
-            "ingest there, too"
+            f"{staged}: {min(gone)} was deleted while it was written; another process seems to "
+            "ingest there, too; stop one of them"
         )
     lock.check()
     (place / COMMIT).write_json(seal(about))
@@ -304,18 +326,18 @@ def _check_parameters(
     rows: tuple[int | None, int | None],
 ) -> None:
     if scale not in KINDS:
-        raise InputError(f"scale = {scale!r}: give one of {', '.join(KINDS)}")
+        raise InputError(f"scale must be one of {', '.join(KINDS)}, got {scale!r}")
     if test is not None and test_fraction is not None:
         raise InputError("give test rows or a test fraction, not both")
     if test_fraction is not None and not 0 < test_fraction < 1:
-        raise InputError(f"test_fraction = {test_fraction}: give a share between 0 and 1")
+        raise InputError(f"test_fraction must be between 0 and 1, got {test_fraction}")
     if not _is_whole(seed, 0):
-        raise InputError(f"seed = {seed}: give a whole number, 0 or more")
+        raise InputError(f"seed must be a whole number of at least 0, got {seed}")
     if chunk_rows is not None and not _is_whole(chunk_rows, 1):
-        raise InputError(f"chunk_rows = {chunk_rows}: give a whole number, 1 or more")
+        raise InputError(f"chunk_rows must be a whole number of at least 1, got {chunk_rows}")
     start, stop = rows
     if (start or 0) < 0 or (stop is not None and stop <= (start or 0)):
-        raise InputError(f"rows = {start}:{stop}: give START:STOP with 0 <= START < STOP")
+        raise InputError(f"rows must be START:STOP with 0 <= START < STOP, got {start}:{stop}")
 
 
 def _is_whole(value: Any, least: int) -> bool:

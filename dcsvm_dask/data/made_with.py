@@ -1,4 +1,4 @@
-"""What a data set was made with: kept in it, and compared where it is asked for again."""
+"""The parameters that a data set was made with, stored in it and compared when it is reused."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ AS_THEY_ARE = ("label", "header", "encoding", "scale", "test_fraction", "shuffle
 
 
 def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, Any]:
-    """Return what shapes the rows of a data set, as JSON has it.
+    """Return the parameters that shape the rows of a data set, as JSON values.
 
-    Files go by their names without their folders, so that a data set may move with its source.
+    Files are represented by their names without their folders, so that a data set may move with its
+    source.
 
     Parameters
     ----------
     words : mapping
         All parameters of `ingest`.
     weights : Weights or None
-        Those that were given.
+        The given weights.
     """
     positive = words["positive"]
     return {
@@ -42,19 +43,19 @@ def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, An
     }
 
 
-def differing(kept: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
-    """Return the first word of which a data set and who asks for it say different things.
+def differing(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
+    """Return the first parameter in which a data set and a request differ; None if they agree.
 
-    What an older data set does not keep is not compared, nor a source that was in memory; before
-    weights were kept, there were none.
+    Parameters that an older data set lacks are not compared, nor a source in memory; a data set
+    without stored weights has none.
     """
-    kept = {"weights": None, **kept}
-    known = [word for word in asked if word in kept and (word != "source" or kept[word])]
-    return next((word for word in known if kept[word] != asked[word]), None)
+    stored = {"weights": None, **stored}
+    known = [word for word in asked if word in stored and (word != "source" or stored[word])]
+    return next((word for word in known if stored[word] != asked[word]), None)
 
 
 def _name(source: Any) -> str | None:
-    """Return the name of a file, a folder or a URL without its query; None: it is none."""
+    """Return the name of a file, folder or URL, without a query; None for other sources."""
     if not isinstance(source, str | os.PathLike | Location):
         return None
     text = source.url if isinstance(source, Location) else os.fspath(source)

@@ -1,7 +1,7 @@
-"""Both passes of an ingest over one partition of rows: what its worker does, where the rows are.
+"""Both passes of an ingest over one partition of rows, on the worker that has the rows.
 
 Chunks do not end where partitions do. A chunk is written by the worker of the partition that has
-its first row; what it holds of later partitions is cut out of these, and nothing else moves.
+its first row; its rows of later partitions are cut out of these, and nothing else moves.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dcsvm_dask.storage.rows.write import border_chunk, value_chunk
 Piece = dict[str, NDArray[Any]]
 """Consecutive rows of arrays of a part, by the names of the arrays."""
 Span = tuple[int, int]
-"""First and last row of a partition, as in a slice."""
+"""First row of a partition and the row after the last one, as in a slice."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Reader:
     Parameters
     ----------
     name : str
-        What messages call the collection.
+        Name of the collection in messages.
     is_sparse : bool
     n_features : int
     expected : Expected or None
@@ -58,12 +58,26 @@ class Reader:
     def source(
         self, number: int, part: Any, y: Any = None, *, labelled: bool = True
     ) -> Source | None:
-        """Return a partition as a source; None: it has no rows.
+        """Return a partition as a source; None if it has no rows.
+
+        Parameters
+        ----------
+        number : int
+            Number of the partition, from 0.
+        part : array, sparse matrix or data frame
+        y : array or series, optional
+            Labels.
+        labelled : bool, default True
+            Whether to read labels from a data frame.
+
+        Returns
+        -------
+        Source or None
 
         Raises
         ------
         InputError
-            If it is no table of numbers, or not what the collection says.
+            If it is not a table of numbers, or differs from the metadata of the collection.
         """
         name = self.name_of(number)
         if not (is_frame(part) or sparse.issparse(part) or isinstance(part, np.ndarray)):
@@ -74,8 +88,8 @@ class Reader:
         if sparse.issparse(part) is not self.is_sparse:
             kinds = ("dense", "sparse") if self.is_sparse else ("sparse", "dense")
             raise InputError(
-                f"{name}: is {kinds[0]}, but Dask takes it for {kinds[1]}; say what partitions "
-                "are, as by map_blocks(..., meta=...)"
+                f"{name}: is {kinds[0]}, but its metadata say {kinds[1]}; correct the metadata, "
+                "for example with map_blocks(..., meta=...)"
             )
         if y is not None and np.shape(y) != part.shape[:1]:
             raise InputError(f"{name}: {part.shape[0]} rows, but labels of shape {np.shape(y)}")
@@ -84,12 +98,12 @@ class Reader:
         found = memory_source(part, y, name=name, expected=self.expected, labelled=labelled)
         if found.n_features != self.n_features:
             raise InputError(
-                f"{name}: {found.n_features} features, but Dask says {self.n_features}"
+                f"{name}: {found.n_features} features, but its metadata say {self.n_features}"
             )
         return found
 
     def name_of(self, number: int) -> str:
-        """Return what messages call a partition."""
+        """Return the name of a partition in messages."""
         return f"{self.name}, partition {number} (counted from 0)"
 
 
@@ -99,14 +113,14 @@ class Counts:
 
     n_rows: int
     nnz: int
-    """Values as they were read."""
+    """Number of values that were read."""
     values: int
-    """Of these, the ones that are not 0 in float32: CSR parts store them if nothing is scaled."""
+    """Number of values that are not 0 in float32, which CSR parts store without scaling."""
 
 
 @dataclass
 class Found:
-    """What the first pass has found in a partition."""
+    """The result of the first pass over a partition."""
 
     counts: Counts
     labels: LabelTable
@@ -116,7 +130,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Storing:
-    """How partitions are stored."""
+    """The form in which partitions are stored."""
 
     form: Form
     code_of: dict[Label, int]
@@ -125,34 +139,43 @@ class Storing:
 
 @dataclass
 class Stored:
-    """A partition as it is stored."""
+    """A partition in its stored form."""
 
     arrays: Piece
     loss: RoundingLoss
 
-    def __sizeof__(self) -> int:  # which Dask asks for
+    def __sizeof__(self) -> int:  # for Dask's memory management
         return sum(values.nbytes for values in self.arrays.values())
 
 
 def look(part: Any, y: Any, number: int, reader: Reader, size: int | None, learns: bool) -> Found:
-    """Look through a partition.
+    """Run the first pass over a partition.
 
     Parameters
     ----------
     part, y : rows and labels
     number : int
-        Of the partition.
+        Number of the partition, from 0.
     reader : Reader
     size : int or None
-        Rows that Dask says it has.
+        Rows of the partition by the collection's metadata.
     learns : bool
         Whether a scaling is learned from the rows.
+
+    Returns
+    -------
+    Found
+
+    Raises
+    ------
+    InputError
+        If the partition is not valid.
     """
     name = reader.name_of(number)
     labels, ranges, survey = LabelTable(name), Ranges(), Survey()
     source = reader.source(number, part, y)
     if size is not None and part.shape[0] != size:
-        raise InputError(f"{name}: {part.shape[0]} rows, but Dask says {size}")
+        raise InputError(f"{name}: {part.shape[0]} rows, but its metadata say {size}")
     nnz, values = 0, 0
     for rows, given in () if source is None else source.blocks():
         if given is None:
@@ -168,8 +191,24 @@ def look(part: Any, y: Any, number: int, reader: Reader, size: int | None, learn
 
 
 def rows_of(part: Any, span: Span, number: int, reader: Reader, found: Found | None) -> Rows:
-    """Return some rows of a partition that was looked through."""
-    del found  # what is wrong is told by the look
+    """Return some rows of a partition.
+
+    Parameters
+    ----------
+    part : array, sparse matrix or data frame
+    span : tuple of int
+        The rows start:stop.
+    number : int
+        Number of the partition, from 0.
+    reader : Reader
+    found : Found or None
+        Result of the first pass, which reports errors; not used.
+
+    Returns
+    -------
+    ndarray or csr_array
+    """
+    del found  # the first pass reports errors
     rows = part.iloc[slice(*span)] if is_frame(part) else part[slice(*span)]
     source = reader.source(number, rows, labelled=False)
     assert source is not None
@@ -177,7 +216,7 @@ def rows_of(part: Any, span: Span, number: int, reader: Reader, found: Found | N
 
 
 def moments_of(*pieces: Rows) -> Moments:
-    """Return the moments of a block of rows that come from several partitions."""
+    """Return the moments of a block of rows from several partitions."""
     return moments(_stacked(pieces))
 
 
@@ -190,7 +229,20 @@ def _stacked(pieces: Sequence[Rows]) -> Rows:
 
 
 def store(part: Any, y: Any, number: int, reader: Reader, how: Storing) -> Stored:
-    """Return a partition that has rows as it is stored."""
+    """Return a partition with rows in its stored form.
+
+    Parameters
+    ----------
+    part, y : rows and labels
+    number : int
+        Number of the partition, from 0.
+    reader : Reader
+    how : Storing
+
+    Returns
+    -------
+    Stored
+    """
     source, form = reader.source(number, part, y), how.form
     assert source is not None
     loss = RoundingLoss()
@@ -212,7 +264,7 @@ def store(part: Any, y: Any, number: int, reader: Reader, how: Storing) -> Store
 
 
 def _coded(source: Source, code_of: dict[Label, int]) -> Iterator[tuple[Rows, NDArray[np.int32]]]:
-    """Return the rows of a source and their classes."""
+    """Yield the rows of a source and their classes."""
     table = LabelTable(source.name)
     for rows, labels in source.blocks():
         found = table.add(np.asarray(labels))
@@ -220,7 +272,7 @@ def _coded(source: Source, code_of: dict[Label, int]) -> Iterator[tuple[Rows, ND
 
 
 def same(what: Any) -> Any:
-    """Return what is given: it is held by a task of its own, not by all that use it."""
+    """Return the argument: a task of its own carries the value for all tasks that use it."""
     return what
 
 
@@ -231,7 +283,7 @@ def count_values(stored: Stored) -> int:
 
 @dataclass(frozen=True)
 class Grid:
-    """An array of a part: where the partitions begin in it, and its chunks.
+    """An array of a part: the first row of each partition in it, and its chunks.
 
     Parameters
     ----------
@@ -240,7 +292,7 @@ class Grid:
         Sizes of the axes after the first.
     dtype : dtype
     chunk : int
-        Rows a chunk.
+        Rows of a chunk.
     """
 
     borders: NDArray[np.int64]
@@ -252,16 +304,31 @@ class Grid:
     def of(
         cls, counts: Sequence[int], width: tuple[int, ...], dtype: DTypeLike, chunk: int
     ) -> Grid:
-        """Return the array in which partitions have so many rows."""
+        """Return the array of partitions with given numbers of rows.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            Rows of each partition.
+        width : tuple of int
+            Sizes of the axes after the first.
+        dtype : dtype
+        chunk : int
+            Rows of a chunk.
+
+        Returns
+        -------
+        Grid
+        """
         return cls(np.cumsum([0, *counts], dtype=np.int64), width, dtype, chunk)
 
     def create(self, place: Location) -> None:
-        """Create the array, empty."""
+        """Create the empty array."""
         shape = (int(self.borders[-1]), *self.width)
         create_array(place, shape, self.dtype, (self.chunk, *self.width))
 
     def begun_in(self, k: int) -> Span:
-        """Return first and last row of the chunks whose first row a partition has."""
+        """Return the span of the chunks whose first row is in a partition."""
         start, stop = (
             -(-int(border) // self.chunk) * self.chunk for border in self.borders[k : k + 2]
         )
@@ -269,7 +336,19 @@ class Grid:
 
 
 def pieces_between(borders: NDArray[np.int64], start: int, stop: int) -> Iterator[tuple[int, Span]]:
-    """Return in which partitions rows start:stop lie, and which of their rows these are."""
+    """Yield the partitions of the rows start:stop, each with the span of these rows in it.
+
+    Parameters
+    ----------
+    borders : ndarray of int64
+        First row of each partition, and the number of rows.
+    start, stop : int
+
+    Yields
+    ------
+    partition : int
+    span : tuple of int
+    """
     k = int(np.searchsorted(borders, start, side="right")) - 1
     while start < stop:
         low, high = map(int, borders[k : k + 2])
@@ -285,10 +364,15 @@ def grids(form: Form, n_rows: Sequence[int], values: Sequence[int], nnz: int) ->
 
     Parameters
     ----------
+    form : Form
     n_rows, values : sequence of int
-        Of each partition; values are those of CSR parts.
+        Rows and values in CSR parts of each partition.
     nnz : int
-        Values of all rows as they were read, from which CSR parts get their chunks.
+        Values of all rows as they were read, for the chunks of CSR parts.
+
+    Returns
+    -------
+    dict of str to Grid
     """
     small, total = max(form.chunk_rows, SMALL_CHUNK), sum(n_rows)
     found = {
@@ -298,7 +382,7 @@ def grids(form: Form, n_rows: Sequence[int], values: Sequence[int], nnz: int) ->
     if not form.is_sparse:
         return {**found, "rows/X": Grid.of(n_rows, (form.n_features,), np.float32, form.chunk_rows)}
     chunk = value_chunk(form.chunk_rows, nnz / max(1, total))
-    # Borders between rows are one more than rows; the first partition has the first of them, 0.
+    # indptr has one entry more than rows; the first partition has its first entry, 0.
     borders = [n_rows[0] + 1, *n_rows[1:]]
     return {
         **found,
@@ -309,7 +393,7 @@ def grids(form: Form, n_rows: Sequence[int], values: Sequence[int], nnz: int) ->
 
 
 def wanted(found: dict[str, Grid], k: int) -> dict[int, dict[str, Span]]:
-    """Return which rows of which partitions the chunks hold that begin in a partition."""
+    """Return the rows of all partitions that are in chunks which begin in partition `k`."""
     out: dict[int, dict[str, Span]] = {}
     for name, grid in found.items():
         for other, span in pieces_between(grid.borders, *grid.begun_in(k)):
@@ -324,11 +408,15 @@ def cut(stored: Stored, spans: dict[str, Span], values_before: int, is_first: bo
     ----------
     stored : Stored
     spans : dict
-        Which rows, by the names of the arrays.
+        Spans of rows, by the names of the arrays.
     values_before : int
         Values of CSR parts in the partitions before this one.
     is_first : bool
-        Whether there is none.
+        Whether this is the first partition.
+
+    Returns
+    -------
+    dict of str to ndarray
     """
     arrays = stored.arrays
     if "rows/indptr" in spans:
@@ -341,18 +429,24 @@ def cut(stored: Stored, spans: dict[str, Span], values_before: int, is_first: bo
 def write(
     part: RecordedPlace, starts: dict[str, int], own: Stored, *pieces: Piece
 ) -> tuple[dict[str, tuple[int, int]], RoundingLoss]:
-    """Write the chunks that begin in a partition; return their checksums and what rounding took.
+    """Write the chunks that begin in a partition; return their checksums and the rounding loss.
 
     Parameters
     ----------
     part : RecordedPlace
-        The part, of which the metadata of its arrays are known.
+        The part, with the checksums of the arrays' metadata.
     starts : dict
-        Where the rows begin in each array.
+        First row in each array.
     own : Stored
         The partition.
-    pieces : Piece
+    pieces : dict of str to ndarray
         The rows of all chunks, in order.
+
+    Returns
+    -------
+    written : dict
+        Size and CRC-32 of the new objects, by key.
+    loss : RoundingLoss
     """
     written = dict(part.written)
     here = RecordedPlace(part.url, part.root, written)

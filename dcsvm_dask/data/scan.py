@@ -1,4 +1,4 @@
-"""First pass of an ingest: what a source holds, and a copy of it where a second pass needs one."""
+"""The first pass of an ingest over a source, with a copy where a second pass needs one."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ Report = Callable[[str], None]
 
 
 class Scan:
-    """What one pass over a source found.
+    """The result of a pass over a source.
 
     Parameters
     ----------
     source : Source
     rows : tuple of int or None
-        First and last row wanted, as in a slice.
+        The rows start:stop to read, as in a slice.
     copy : bool
-        Keep a copy even if the source is cheap to read again, to put rows in another order.
+        Whether to copy a source that is cheap to read again, so that rows can be permuted.
     statistics : ScalingStatistics, optional
-        Is shown every row.
+        Updated with every row.
     weights : Weights, optional
-        Of all rows of the source; those of weight 0 are left out.
+        Weights of all rows of the source; rows of weight 0 are left out.
     survey : Survey, optional
-        Is shown every row.
+        Updated with every row.
     report : callable
-        Is told about progress, a line at a time.
+        Called with lines about the progress.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Scan:
     Raises
     ------
     InputError
-        If the source is empty, has no labels, or holds something that cannot be stored.
+        If the source is empty, has no labels, or has a value that cannot be stored.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Scan:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that are taken in."""
+        """Number of rows."""
         return self._codes.length
 
     @property
@@ -93,7 +93,7 @@ class Scan:
         return int(getattr(self.source, "first_feature", 0))
 
     def blocks(self, order: NDArray[np.int64] | None) -> Iterator[tuple[Rows, NDArray[np.int32]]]:
-        """Return rows and their provisional codes, all in order or those of an order."""
+        """Yield rows and their provisional codes: all rows, or those of an order."""
         if order is not None:
             assert self._spool is not None
             yield from permuted(self._spool, self._codes, order)
@@ -105,7 +105,7 @@ class Scan:
             start += rows.shape[0]
 
     def weights(self, order: NDArray[np.int64] | None) -> NDArray[np.float64] | None:
-        """Return the weights of the rows that `blocks` returns, if rows have any."""
+        """Return the weights of the rows of `blocks`; None if rows have none."""
         if self._weights is None:
             return None
         start = self._limits[0] or 0
@@ -113,7 +113,7 @@ class Scan:
         return values if order is None else values[order]
 
     def update_statistics(self, statistics: ScalingStatistics, chosen: NDArray[np.int64]) -> None:
-        """Show statistics the rows that are chosen."""
+        """Update statistics with the chosen rows."""
         mask = np.zeros(self.n_rows, np.bool_)
         mask[chosen] = True
         start = 0
@@ -133,7 +133,7 @@ class Scan:
             yield rows
 
     def _wanted(self) -> Iterator[tuple[Any, Any]]:
-        """Return the blocks of the source as far as they are taken in."""
+        """Return the blocks of the source without rows that are left out."""
         blocks, self._seen = self._counted(limit_rows(self.source.blocks(), *self._limits)), 0
         if self._weights is None:
             return blocks
@@ -170,7 +170,18 @@ class Scan:
 def limit_rows(
     blocks: Iterator[Block], start: int | None, stop: int | None
 ) -> Iterator[tuple[Any, Any]]:
-    """Cut blocks to the rows start:stop; nothing after the last wanted row is read."""
+    """Yield blocks of the rows start:stop; later blocks are not read.
+
+    Parameters
+    ----------
+    blocks : iterator of (rows, labels)
+    start, stop : int or None
+
+    Yields
+    ------
+    rows : ndarray or csr_array
+    labels : ndarray or None
+    """
     low, high = start or 0, stop
     seen = 0
     for rows, labels in blocks:

@@ -1,4 +1,4 @@
-"""Which sources an ingest reads: arrays, frames, files, data sets, and the test part of each."""
+"""The sources of an ingest: arrays, frames, files, data sets, and the test part of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dcsvm_dask.storage.predictions import label_array
 
 
 class DataSetSource:
-    """One part of a data set as a source, for subsets and other classes of the same rows.
+    """A part of a data set as a source, for subsets and other classes of the same rows.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ class DataSetSource:
     Attributes
     ----------
     scaling : Scaling or None
-        What was done to the rows already.
+        The scaling of the rows.
     weights : ndarray or None
-        What the rows weigh.
+        Weights of the rows.
     about : dict
-        What the data set knows of its own source.
+        Properties of the data set's own source.
     """
 
     parses = False
@@ -68,7 +68,7 @@ class DataSetSource:
         self._data = data
 
     def blocks(self) -> Iterator[Block]:
-        """Return the chunks in order."""
+        """Yield the chunks in order."""
         classes = label_array(self._data.classes)
         for start, stop in pairwise(self._data.rows.borders().tolist()):
             rows = self._data.rows.read(start, stop)
@@ -89,9 +89,14 @@ def resolve_sources(
     source, test : str, path, Location, data frame, tuple (X, y) or Source
         ``test`` may be None.
     own_test : bool
-        Whether a test part of ``source`` is taken, too.
+        Whether a test part of ``source`` is used, too.
     **how
         ``label``, ``header``, ``encoding`` and ``drop``; see `open_source`.
+
+    Returns
+    -------
+    train : Source
+    test : Source or None
     """
     train = _open(source, "train", **how)
     expected = None
@@ -118,7 +123,7 @@ def _text(source: Any) -> str:
 def _parts(source: Any, encoding: str | None) -> list[str]:
     data = _data_set(source)
     if data is not None:
-        # DATA.zarr/train asks for that part alone.
+        # DATA.zarr/train is one part only.
         return data.parts if data.place == Location.of(source) else [data.part]
     return source_parts(_text(source), encoding)
 
@@ -143,7 +148,7 @@ def _open(
         return own
     if isinstance(source, tuple):
         if len(source) != 2:
-            raise InputError("a tuple (X, y) was expected")
+            raise InputError(f"a tuple must be (X, y), got {len(source)} entries")
         return memory_source(*source, name=f"(X, y) of the {part} part", expected=expected, **named)
     if is_frame(source):
         name = f"the data frame of the {part} part"
@@ -151,14 +156,14 @@ def _open(
     if not _is_path(source):
         if not hasattr(source, "blocks"):
             raise InputError(
-                f"{type(source).__name__} is no source: give a path, a data frame or (X, y)"
+                f"a source must be a path, a data frame or (X, y), got {type(source).__name__}"
             )
         found: Source = source
         return found
     data = _data_set(source)
     if data is not None:
         if named["drop"]:
-            raise InputError(f"{data.url}: drop has no meaning for a data set; ingest its source")
+            raise InputError(f"{data.url}: drop cannot be used with a data set; ingest its source")
         whole = data.place == Location.of(source)
         return DataSetSource(data.open_part(part) if whole else data, expected)
     if expected is not None and expected.position is not None:
@@ -174,7 +179,7 @@ def _open(
     )
     if label is not None and isinstance(opened, SvmlightSource):
         raise InputError(
-            f"{opened.name}: label {label!r} has no meaning for svmlight text, where the label "
+            f"{opened.name}: label {label!r} cannot be used with svmlight text, where the label "
             "stands first; leave it out"
         )
     return opened

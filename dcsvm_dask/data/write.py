@@ -1,7 +1,4 @@
-"""Second pass of an ingest: one part of a data set is written.
-
-The number of distinct hashes of a long column, in bounded memory and linear time.
-"""
+"""The second pass of an ingest: writing one part of a data set, and counting distinct rows."""
 
 from __future__ import annotations
 
@@ -34,29 +31,34 @@ Hashes = NDArray[np.uint64]
 BATCH = 1 << 21
 """Hashes that are counted at a time in memory."""
 BUCKETS_A_BATCH = 8
-"""A table of fewer hashes fits a core's cache."""
+"""Buckets for each batch of hashes, so that a table of a bucket fits a core's cache."""
 MOST_BUCKETS = 256
-"""Each is an open file."""
+"""Largest number of buckets, each an open file."""
 DIGIT, LEVELS = 16, 4
-"""Bits by which a level chooses buckets, and how many such digits 64 bits have."""
+"""Bits by which a level chooses buckets, and the number of such levels."""
 
 
 def count_distinct(read: Callable[[int, int], Hashes], n: int, level: int = 0) -> int:
-    """Return the number of distinct hashes.
+    """Return the number of distinct hashes, in bounded memory and linear time.
 
-    More of them than a batch go to buckets on disk by some of their bits, in one pass; each bucket
-    is then counted by itself, or is cut into buckets by other bits.
+    More hashes than a batch are distributed to buckets on disk by some of their bits, in one pass;
+    each
+    bucket is then counted, or distributed again by other bits.
 
     Parameters
     ----------
     read : callable
-        ``read(start, stop)`` gives hashes as uint64 (m, 2).
+        ``read(start, stop)`` returns hashes as uint64 (m, 2).
     n : int
         Number of hashes.
-    level : int
-        How often they have been cut into buckets.
+    level : int, default 0
+        Number of times they have been distributed.
+
+    Returns
+    -------
+    int
     """
-    if n <= BATCH or level == LEVELS:  # equal hashes stay in one bucket, however many they are
+    if n <= BATCH or level == LEVELS:  # equal hashes stay in one bucket
         return _count(read, n)
     total, buckets = 0, _buckets(read, n, level)
     for bucket in buckets:
@@ -66,7 +68,7 @@ def count_distinct(read: Callable[[int, int], Hashes], n: int, level: int = 0) -
 
 
 def _buckets(read: Callable[[int, int], Hashes], n: int, level: int) -> list[Column]:
-    """Return files of which each has all hashes with equal bits."""
+    """Return files, each with all hashes whose bits are equal."""
     count = min(MOST_BUCKETS, -(-BUCKETS_A_BATCH * n // BATCH))
     buckets = [Column(np.uint64, 2) for _ in range(count)]
     shift = np.uint64(DIGIT * level)
@@ -82,7 +84,7 @@ def _buckets(read: Callable[[int, int], Hashes], n: int, level: int) -> list[Col
 
 
 def _count(read: Callable[[int, int], Hashes], n: int) -> int:
-    """Count a batch at a time; only one of equal hashes stays in memory."""
+    """Count a batch at a time; of equal hashes one is all_hashes in memory."""
     known = np.empty((0, 2), np.uint64)
     for start in range(0, n, BATCH):
         known = np.concatenate([known, read(start, min(n, start + BATCH))])
@@ -92,9 +94,9 @@ def _count(read: Callable[[int, int], Hashes], n: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _move_distinct(hashes: Any) -> int:
-    """Move one of each hash to the front and return how many these are.
+    """Move one of each hash to the front and return their number.
 
-    They are found by an open-addressing table that is at most half full.
+    Distinct hashes are found by an open-addressing table that is at most half full.
     """
     size = 16
     while size < 2 * hashes.shape[0]:
@@ -130,7 +132,7 @@ def write_part(
     weights: NDArray[np.float64] | None = None,
     loss: RoundingLoss | None = None,
 ) -> dict[str, Any]:
-    """Write rows, codes, hashes and weights of one part; return its entry for the commit.
+    """Write rows, codes, hashes and weights of one part.
 
     Parameters
     ----------
@@ -141,14 +143,19 @@ def write_part(
     order : int64 array or None
         Rows of the scan to write, in order; None: all.
     codes_of : int32 array
-        Provisional code of the scan -> index into classes.
+        Index into classes of each provisional code of the scan.
     form : Form
     report : callable
-        Is told about progress.
+        Called with lines about the progress.
     weights : float64 array, optional
-        Of the rows as they are written; where all are 1 it is as if there were none.
+        Weights of the written rows; weights that are all 1 are not stored.
     loss : RoundingLoss, optional
-        Is shown rows before and after rounding to float32.
+        Updated with rows before and after rounding to float32.
+
+    Returns
+    -------
+    dict
+        The part's entry of the commit.
     """
     scaling = _scaling_left(scan, form)
     rows_out = RowWriter(
@@ -162,7 +169,7 @@ def write_part(
     codes_out = ArrayWriter(place / "codes", (), np.int32, small)
     hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small)
     counts = np.zeros(len(form.classes), np.int64)
-    kept = Column(np.uint64, 2)
+    all_hashes = Column(np.uint64, 2)
     done = 0
     try:
         coded = ((rows, codes_of[raw]) for rows, raw in scan.blocks(order))
@@ -171,7 +178,7 @@ def write_part(
             rows_out.append(stored)
             codes_out.append(codes)
             hashes_out.append(hashes)
-            kept.append(hashes)
+            all_hashes.append(hashes)
             counts += np.bincount(codes, minlength=counts.size)
             done += codes.size
             report(f"{place.name}: {done:,} rows written")
@@ -182,10 +189,10 @@ def write_part(
             "n_rows": done,
             "nnz": nnz,
             "counts": counts.tolist(),
-            **end_part(place, scan.source.name, form, kept.read, done, weights),
+            **end_part(place, scan.source.name, form, all_hashes.read, done, weights),
         }
     finally:
-        kept.close()
+        all_hashes.close()
 
 
 def end_part(
@@ -196,12 +203,25 @@ def end_part(
     n_rows: int,
     weights: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """Write the weights of a part whose rows are written; return what all rows together say.
+    """Write the weights of a part whose rows are written; return the totals of its rows.
 
     Parameters
     ----------
+    place : Location
+        Folder of the part.
+    source : str
+        Name of the source.
+    form : Form
     hashes : callable
-        ``hashes(start, stop)`` gives those of rows.
+        ``hashes(start, stop)`` returns those of rows.
+    n_rows : int
+    weights : float64 array, optional
+        Weights of the written rows.
+
+    Returns
+    -------
+    dict
+        ``n_distinct``, ``fingerprint``, ``source`` and perhaps ``weights``.
     """
     heading, about = [form.n_features, form.classes], {}
     if weights is not None and (weights != 1.0).any():
@@ -222,7 +242,7 @@ def end_part(
 def _write_weights(
     place: Location, weights: NDArray[np.float64], chunk_rows: int
 ) -> dict[str, float]:
-    """Write weights and return what the commit says of them."""
+    """Write weights and return their least, greatest and sum."""
     out = ArrayWriter(place, (), np.float64, chunk_rows)
     for start in range(0, len(weights), chunk_rows):
         out.append(weights[start : start + chunk_rows])
@@ -242,7 +262,7 @@ def stored_blocks(
     loss: RoundingLoss | None,
     shift: int = 0,
 ) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.uint64]]]:
-    """Return rows as they are stored, their codes and their hashes.
+    """Yield rows in their stored form, their codes and their hashes.
 
     Parameters
     ----------
@@ -252,11 +272,17 @@ def stored_blocks(
         Their source, for messages.
     form : Form
     scaling : Scaling or None
-        What is still to be done to them.
+        The scaling to apply.
     loss : RoundingLoss, optional
-        Is shown rows before and after rounding to float32.
+        Updated with rows before and after rounding to float32.
     shift : int, default 0
         The column of the blocks that is feature 0.
+
+    Yields
+    ------
+    rows : ndarray or csr_array, float32
+    codes : ndarray, int32
+    hashes : ndarray, shape (n, 2), uint64
     """
     name += "" if scaling is None else " after scaling"
     done = 0
@@ -268,13 +294,15 @@ def stored_blocks(
 
 
 def _scaling_left(scan: Scan, form: Form) -> Scaling | None:
-    """Return what is still to be done to rows of a source."""
+    """Return the scaling that rows of a source still need."""
     done = getattr(scan.source, "scaling", None)
     if done is None:
         return form.scaling
     same = form.scaling is not None and done.equals(form.scaling)
     if not same:
-        raise InputError(f"{scan.source.name}: is scaled already, and not as the training part is")
+        raise InputError(
+            f"{scan.source.name}: is scaled differently from the training part; ingest its source"
+        )
     return None
 
 
@@ -287,7 +315,7 @@ def _store_form(
     first_row: int,
     shift: int,
 ) -> Rows:
-    """Return a block with the stored features, form and scaling, and last of all rounded."""
+    """Return a block with the stored features, form and scaling, rounded at the end."""
     if sparse.issparse(rows):
         rows = sparse.csr_array(
             (rows.data, rows.indices - np.int32(shift), rows.indptr),

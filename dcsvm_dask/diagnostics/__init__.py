@@ -1,1 +1,1 @@
-"""What people see of a run: progress lines, status, summaries."""
+"""Progress, status, summaries and reports of a run."""

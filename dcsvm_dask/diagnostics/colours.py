@@ -1,4 +1,4 @@
-"""The colours of steps and states, the same in the terminal, on the page and in the report."""
+"""The colours of steps and states, shared by the terminal, the dashboard page and the report."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ STEPS = {
     "scope": GREY,
     "commit": GREEN,
 }
-"""By the name of a layer."""
+"""Colour of each layer, by its name."""
 
 STATES = {"waiting": "#c9ced6", "running": ORANGE, "done": BLUE}
-"""Of stages and blocks."""
+"""Colour of each state of a stage or block."""
 
 SHARES = (
     "#440154",
@@ -37,11 +37,11 @@ SHARES = (
     "#addc30",
     "#fde725",
 )
-"""Of a share of support vectors, from 0 to 1: viridis."""
+"""Colours for shares of support vectors from 0 to 1 (viridis)."""
 
 
 def step_colour(layer: str) -> str:
-    """Return the colour of a kind of step."""
+    """Return the colour of a layer."""
     return STEPS.get(layer, GREY)
 
 

@@ -1,4 +1,4 @@
-"""A plan as an SVG picture: stages from top to bottom, layers from left to right."""
+"""Drawing a plan as SVG: stages from top to bottom, layers from left to right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DOTS = 32
 
 
 def draw(plan: Plan) -> str:
-    """Return the picture of a plan as SVG text."""
+    """Return a plan drawn as SVG text."""
     rows = len(plan.stages)
     columns = max(len(stage.stage.layers) for stage in plan.stages)
     width = LEFT + columns * (BOX_WIDTH + GAP) + 200

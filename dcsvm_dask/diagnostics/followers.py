@@ -1,4 +1,4 @@
-"""Who is told of a run: bars on a terminal, plain lines elsewhere, JSON for other programs."""
+"""The callbacks that report a run's progress: bars on a terminal, plain lines, or JSON."""
 
 from __future__ import annotations
 
@@ -20,28 +20,33 @@ PROGRESS = ("auto", "bars", "lines", "json")
 def followers(
     callbacks: Sequence[Callback], *, quiet: bool = False, progress: str = "auto"
 ) -> list[Callback]:
-    """Return who is told of a run's progress.
+    """Return the callbacks that report a run's progress, with the user's own at the end.
 
     Parameters
     ----------
     callbacks : sequence of Callback
-        The user's own.
-    quiet : bool
-        Whether neither bars nor lines are shown.
-    progress : {"auto", "bars", "lines", "json"}
-        What is shown: bars and lines on standard error, JSON on standard output. "auto": bars
-        where standard error is a terminal, else lines.
+        The user's callbacks.
+    quiet : bool, default False
+        Whether to show neither bars nor lines. JSON is written in any case.
+    progress : {"auto", "bars", "lines", "json"}, default "auto"
+        The form of the reports: bars or lines on standard error, JSON on standard output.
+        "auto" shows bars where standard error is a terminal and lines elsewhere.
+
+    Returns
+    -------
+    list of Callback
+        The package's callbacks, whose failures are ignored, then the user's.
 
     Raises
     ------
     InputError
-        If `progress` is none of these.
+        If a callback is not a `Callback`, or `progress` is not one of the four values.
     """
     for callback in callbacks:
         if not isinstance(callback, Callback):
             raise InputError(
-                f"callbacks: {callback!r:.80} is none; give objects of classes that inherit from "
-                "dcsvm_dask.Callback"
+                f"callbacks must be instances of dcsvm_dask.Callback, got {callback!r:.80}; let "
+                "its class inherit from dcsvm_dask.Callback"
             )
     if progress not in PROGRESS:
         raise InputError(f"progress must be one of {PROGRESS}, got {progress!r}")
@@ -62,7 +67,7 @@ def _shown(*, quiet: bool, progress: str) -> list[Callback]:
 
 
 def on_terminal() -> bool:
-    """Whether standard error is a terminal that lines can be drawn anew on."""
+    """Return whether standard error is a terminal whose lines can be redrawn."""
     try:
         return sys.stderr.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
     except (AttributeError, ValueError):  # none, or closed
@@ -70,12 +75,12 @@ def on_terminal() -> bool:
 
 
 def shielded(callback: Callback) -> Callback:
-    """Return a callback whose failures harm nobody: a closed terminal ends no run."""
+    """Return a callback whose exceptions are ignored, so that a closed terminal ends no run."""
 
-    def harmless(tell: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def harmless(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def call(event: Any) -> Any:
             with contextlib.suppress(Exception):
-                return tell(event)
+                return method(event)
 
         return call
 

@@ -1,4 +1,4 @@
-"""Records as pandas DataFrames, for those who have pandas."""
+"""Conversion of records to pandas DataFrames."""
 
 from __future__ import annotations
 

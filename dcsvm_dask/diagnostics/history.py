@@ -1,4 +1,4 @@
-"""What a run went through: one entry for each commit that measured the whole problem."""
+"""The history of a run: one entry for each commit that measured the whole problem."""
 
 from __future__ import annotations
 
@@ -30,24 +30,25 @@ ROUNDS = (*CHAINS, BALANCE)
 
 
 def history(status: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the points that a run has been at, in the order in which it was there.
+    """Return the commits that measured the whole problem, in the order of their times.
 
     Parameters
     ----------
     status : dict
-        What `dcsvm_dask.diagnostics.status.status` returned.
+        The result of `dcsvm_dask.diagnostics.status.status`.
 
     Returns
     -------
     list of dict
-        ``stage``, ``level`` and ``round`` (its number, None where it is no level or no round),
-        ``time`` (of its commit, seconds since 1970), ``seconds`` (of the stage), ``elapsed``
-        (seconds of work up to its end, of all processes that carried the run), ``objective`` and
-        ``gap`` (of the whole problem; at levels estimates, with the standard errors
-        ``objective_error`` and ``gap_error``), ``violation``, ``n_support`` and ``n_bounded`` (of
-        them at C), ``moved`` (alphas that a round changed), and ``accuracy`` (on held-out rows).
-        None where there is no such figure: rounds of refinement know gap and violation of the
-        support vectors' problem alone.
+        Each has ``stage``, ``level`` and ``round`` (numbers, None where the stage is no level or no
+        round), ``time`` (of the commit, seconds since 1970), ``seconds`` (of the stage),
+        ``elapsed``
+        (seconds of work up to its end, of all processes that ran it), ``objective`` and ``gap`` (of
+        the whole problem; at levels estimates, with the standard errors ``objective_error`` and
+        ``gap_error``), ``violation``, ``n_support`` and ``n_bounded`` (support vectors at C),
+        ``moved`` (alphas that a round changed), and ``accuracy`` (on held-out rows). A figure that
+        was not measured is None: rounds of refinement measure gap and violation of the support
+        vectors' problem only.
     """
     stages = status["stages"]
     entries, elapsed = [], 0.0

@@ -1,4 +1,4 @@
-"""A run as JSON: one object a line for everything that happens."""
+"""Progress as JSON: one object in a line for each event."""
 
 from __future__ import annotations
 
@@ -14,40 +14,56 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Event
 
 LONGEST_LIST = 32
-"""Entries of a list; longer ones are of single blocks, and are left out."""
+"""Entries of the longest list that is written; longer lists have an entry for each block."""
 
 
 class JsonLines(Callback):
     """Write every event as a JSON object in a line.
 
-    Each has ``event`` (its name in `dcsvm_dask.runtime.events`), ``time`` (ISO 8601, UTC),
-    ``seconds`` (the same since 1970) and what the event holds, without lists of single blocks.
+    Each object has ``event`` (the name of a class in `dcsvm_dask.runtime.events`), ``time`` (ISO
+    8601,
+    UTC), ``seconds`` (the same time since 1970) and the fields of the event without lists that have
+    an entry for each block.
 
     Parameters
     ----------
     stream : TextIO, optional
-        Where to; by default standard output.
+        The stream to write to; standard output by default.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
 
     def on_event(self, event: Event) -> None:
-        """Write it."""
+        """Write an event."""
         fields = asdict(event)
         text = json_line(type(event).__name__, fields.pop("time"), fields)
         print(text, file=self._stream or sys.stdout, flush=True)
 
 
 def json_line(event: str, seconds: float, fields: dict[str, Any]) -> str:
-    """Return something that happened as a JSON object without line breaks."""
+    """Return an event as a JSON object without line breaks.
+
+    Parameters
+    ----------
+    event : str
+        Name of the event.
+    seconds : float
+        Its time in seconds since 1970.
+    fields : dict
+        The other fields. Lists with an entry for each block are left out.
+
+    Returns
+    -------
+    str
+    """
     time = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     whole = {"event": event, "time": time, "seconds": seconds, **pruned(fields)}
     return json.dumps(whole, allow_nan=False)
 
 
 def pruned(value: Any) -> Any:
-    """Return a value without lists of single blocks, and null for what JSON has no number for."""
+    """Return a value without lists of blocks, with None for numbers that JSON cannot express."""
     if isinstance(value, dict):
         return {key: pruned(one) for key, one in value.items() if not is_of_blocks(key, one)}
     if isinstance(value, list):
@@ -56,6 +72,6 @@ def pruned(value: Any) -> Any:
 
 
 def is_of_blocks(key: str, value: Any) -> bool:
-    """Whether what lies under a key is one entry a block."""
+    """Return whether the value of a key is a list with an entry for each block."""
     long = isinstance(value, list) and len(value) > LONGEST_LIST
     return key in OF_BLOCKS or (long and key != "tasks")

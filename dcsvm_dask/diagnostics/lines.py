@@ -1,4 +1,4 @@
-"""Progress as plain lines: one a committed stage."""
+"""Progress as plain lines, one for each committed stage."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Lines(Callback):
 
     Parameters
     ----------
-    stream : TextIO
-        Where to; standard error by default, so that standard output stays for results.
+    stream : TextIO, optional
+        The stream to print to; standard error by default, which leaves standard output to results.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -41,28 +41,28 @@ class Lines(Callback):
         self._begin: float | None = None
 
     def on_begin(self, event: RunBegins) -> None:
-        """Say who computes."""
+        """Print the cluster or process that runs the tasks."""
         self._print(event, f"running on {event.where}")
 
     def on_plan(self, event: Planned) -> None:
-        """Say what the run is likely to take."""
+        """Print the estimated time, memory and work of the run."""
         self._print(event, f"{'plan':<13} {in_brief(event.plan)}")
 
     def on_commit(self, event: StageDone) -> None:
-        """Say what the stage came to."""
+        """Print the result of a stage."""
         if not event.resumed:
             self._print(event, f"{event.stage:<13} {describe(event.stage, event.record)}")
 
     def on_fault(self, event: Fault) -> None:
-        """Say what went wrong."""
+        """Print a fault."""
         self._print(event, fault(event))
 
     def on_versions(self, event: OtherVersions) -> None:
-        """Say which differ."""
+        """Print the versions that differ."""
         self._print(event, other_versions(event))
 
     def on_say(self, event: Said) -> None:
-        """Say it."""
+        """Print a sentence."""
         self._print(event, event.text)
 
     def _print(self, event: Event, text: str) -> None:
@@ -74,15 +74,15 @@ class Lines(Callback):
 
 
 def fault(event: Fault) -> str:
-    """Return what went wrong, in a sentence."""
+    """Return a sentence that describes a fault."""
     if isinstance(event, WorkerLost):
         why = f" ({event.why})" if event.why else ""
         return f"worker {event.worker} was lost{why}; its tasks run again"
     if isinstance(event, WorkerSilent):
         return (
             f"worker {event.worker} has been silent for {event.seconds:.0f} s: it is stopped, "
-            "hangs or swaps; unless it speaks again the scheduler gives it up, at most twice its "
-            "worker-ttl after its last word, and what it was doing is done again"
+            "hangs or swaps; without a heartbeat the scheduler removes it, at most twice its "
+            "worker-ttl after the last one, and its tasks run again"
         )
     if isinstance(event, NoWorkers):
         return f"no workers are left; waiting for one to join {event.where}"
@@ -90,13 +90,13 @@ def fault(event: Fault) -> str:
 
 
 def other_versions(event: OtherVersions) -> str:
-    """Return which versions differ and what follows from it, in a sentence."""
+    """Return a sentence that names the differing versions and their consequence."""
     differing = ", ".join(
         f"{name.replace('_', ' ')} {found} (the run was begun with {recorded})"
         for name, (recorded, found) in event.differing.items()
     )
     if event.refused:
-        return f"worker {event.worker} takes no part in the run: it has {differing}"
+        return f"worker {event.worker} is excluded from the run: it has {differing}"
     who = event.worker if event.worker == THIS_PROCESS else f"worker {event.worker}"
     return (
         f"warning: {who} has {differing}; the model may differ by rounding from that of a run "
@@ -105,7 +105,7 @@ def other_versions(event: OtherVersions) -> str:
 
 
 def describe(stage: str, record: Record) -> str:
-    """Return what a stage's commit says, in a few words."""
+    """Return the result of a committed stage in a few words."""
     if stage == "arrange":
         merged = record["rows"] - record["variables"]
         return (
@@ -113,26 +113,26 @@ def describe(stage: str, record: Record) -> str:
             + (
                 f" in {record['blocks']} blocks (largest {record['largest_block']})"
                 if record["parts"]
-                else ", left where they are"
+                else ", in their stored order"
             )
             + (f", {merged} repeats merged" if merged else "")
         )
     if stage == "probe" and "kept_share" in record:
-        return f"about {record['kept_share']:.0%} of the rows are going to be kept"
+        return f"about {record['kept_share']:.0%} of the rows are expected to be kept"
     if stage == "probe" and is_sparse_in_support(record.get("support_share", 1.0)):
         share = f"{record['support_share']:.0%} of some rows are support vectors"
-        return f"{share}: machines solved whole do more than levels"
+        return f"{share}: solving each SVM whole costs less than levels"
     if stage == "probe":
         between = record["probed_between"]
-        promise = "levels promise to pay"
+        expected = "levels are expected to save time"
         if record["smooth"]:
-            promise = "working sets do more than levels"
+            expected = "working sets cost less than levels"
         elif is_smooth(between):
-            promise = "levels are tried, too many support vectors are expected for working sets"
-        return f"{between:.0%} of the kernel's mass lies between a few clusters: {promise}"
+            expected = "levels are tried, too many support vectors are expected for working sets"
+        return f"{between:.0%} of the kernel's mass lies between a few clusters: {expected}"
     if stage == "subset":
         sizes = ", ".join(map(str, record["sizes"]))
-        return f"machine of {sizes} random rows, support vectors {record['n_support']}"
+        return f"SVM on {sizes} random rows, support vectors {record['n_support']}"
     kind_of_stage = StageId(stage).kind
     if kind_of_stage == LEVEL:
         return (
@@ -144,7 +144,7 @@ def describe(stage: str, record: Record) -> str:
         kind = {"early": "early prediction"}.get(record["mode"], record["mode"])
         return f"{kind}: accuracy {record['accuracy']:.4f} on {record['rows']} held-out rows"
     if kind_of_stage == COMMITTEE:
-        return f"{record['blocks']} machines calibrated on {record['rows']} rows that they left out"
+        return f"{record['blocks']} SVMs calibrated on {record['rows']} rows of other blocks"
     if kind_of_stage == MODEL:
         if "outputs" in record:
             return f"weights of {record['outputs']} features, {record['passes']} passes"
@@ -170,7 +170,7 @@ def describe(stage: str, record: Record) -> str:
         return f"basis {record['support']}, objective {record['objective']:.6g}{known}"
     if kind_of_stage == PASS:
         below = ", ".join(map(str, record["support_by_layer"]))
-        return f"{record['nodes']} machines, support vectors {below} from the leaves up"
+        return f"{record['nodes']} SVMs, support vectors {below} from the leaves up"
     text = (
         f"objective {record['objective']:.4f} gap {record['gap']:.3g} "
         f"violation {record['violation']:.2g} support vectors {record['support']}"

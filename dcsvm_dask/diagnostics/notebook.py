@@ -32,34 +32,34 @@ def run_html(status: dict[str, Any], links: dict[str, str]) -> str:
     Parameters
     ----------
     status : dict
-        What `dcsvm_dask.diagnostics.status.status` returned.
-    links : dict
-        Addresses by what they are called.
+        The result of `dcsvm_dask.diagnostics.status.status`.
+    links : dict of str to str
+        Addresses by their labels.
     """
     state = str(status["state"])
     head = (
         f'<b>{escape(status["run"])}</b> &nbsp;<span style="background:{STATES.get(state, GREY)};'
         f'color:#fff;border-radius:3px;padding:1px 7px">{escape(state)}</span>'
     )
-    said = str(status["message"])
+    text = str(status["message"])
     if state == "complete" and is_exact(status):
-        said = "the exact model" if status["converged"] else "the rounds ended before convergence"
+        text = "the exact model" if status["converged"] else "the rounds ended before convergence"
     elif state == "complete" and status["approximates"]:
-        said = f"the model of {status['method']}"
+        text = f"the model of {status['method']}"
     elif state == "complete":
-        said = f"the early model of {status['stage']}"
+        text = f"the early model of {status['stage']}"
     if status["run_seconds"] is not None:
-        said += f", in {duration(status['run_seconds'])}"
+        text += f", in {duration(status['run_seconds'])}"
     anchors = " · ".join(
         f'<a href="{escape(address)}" target="_blank">{escape(name)}</a>'
         for name, address in links.items()
     )
-    parts = [head, escape(said), _table(history(status)), anchors]
+    parts = [head, escape(text), _table(history(status)), anchors]
     return f'<div style="line-height:1.7">{"<br>".join(part for part in parts if part)}</div>'
 
 
 def links(run: RunFolder, *, running: bool) -> dict[str, str]:
-    """Return what there is to see of a run elsewhere: the live page, the report."""
+    """Return the addresses of a run's live page and report, by their labels, where they exist."""
     found = {}
     try:
         begins = [entry for part in read_journal(run) for entry in part if "dashboard" in entry]
@@ -75,7 +75,7 @@ def links(run: RunFolder, *, running: bool) -> dict[str, str]:
 
 
 def _table(entries: list[dict[str, Any]]) -> str:
-    """Return what each commit measured; the largest number of rounds would fill no screen."""
+    """Return the history as an HTML table of at most twelve rows."""
     if not entries:
         return ""
     shown = entries if len(entries) <= 12 else [*entries[:8], *entries[-4:]]

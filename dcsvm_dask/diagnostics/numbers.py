@@ -6,14 +6,14 @@ import math
 
 
 def clock(seconds: float) -> str:
-    """Return a time as 0:42 or 1:02:03; half an hour of difference is seen at a glance."""
+    """Return a duration as 0:42 or 1:02:03."""
     whole = max(0, round(seconds))
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
 
 
 def duration(seconds: float) -> str:
-    """Return a time by three digits of seconds, minutes or hours."""
+    """Return a duration with three digits, in seconds, minutes or hours."""
     if seconds < 60:
         return f"{seconds:.3g} s"
     if seconds < 3600:
@@ -27,27 +27,37 @@ def megabytes(n_bytes: float) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things: 1 block, 1,170 blocks."""
+    """Return a count with its noun: 1 block, 1,170 blocks."""
     return f"{number:,} {what}" + ("s" if number != 1 else "")
 
 
 def brief(value: float) -> str:
-    """Return a number by its first three digits, or by those of its whole part."""
+    """Return a number with three digits, or with all digits of its whole part."""
     if abs(value) >= 1e8:
         return f"{value:.2e}"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def decimals_of(value: float) -> int:
-    """Return how many decimals of an objective tell one round from the next."""
+    """Return the number of decimals of an objective that show the change from round to round."""
     whole = len(str(int(abs(value)))) if math.isfinite(value) else 9
     return max(1, min(6, 9 - whole))
 
 
 def aligned(value: float, decimals: int, *, exact: bool) -> str:
-    """Return a number whose point stands where it stands in others with those decimals.
+    """Return a number as text whose decimal point lines up with others of as many decimals.
 
-    One that is estimated has none of them, and a sign that it is about.
+    Parameters
+    ----------
+    value : float
+    decimals : int
+        Digits after the point.
+    exact : bool
+        Whether the value is exact; an estimate gets a leading "~" and spaces for its decimals.
+
+    Returns
+    -------
+    str
     """
     if exact:
         return f"{value:,.{decimals}f}"

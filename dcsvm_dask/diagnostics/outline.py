@@ -10,14 +10,19 @@ from dcsvm_dask.methods.stage_plan import StagePlan
 
 
 def outline(plan: Plan, workers: int, threads: int = 1) -> str:
-    """Return a plan as a table, with times on some workers.
+    """Return a plan as a table of text, with estimated times.
 
     Parameters
     ----------
+    plan : Plan
     workers : int
         Tasks that run at a time.
-    threads : int
-        Those of a task that runs alone.
+    threads : int, default 1
+        Threads of a task that runs while no other does.
+
+    Returns
+    -------
+    str
     """
     most = plan.most_helping(threads)
     lines = [
@@ -43,11 +48,11 @@ def outline(plan: Plan, workers: int, threads: int = 1) -> str:
         (
             f"time: about {duration(plan.seconds(workers, threads))} on "
             f"{counted(workers, 'worker')}, for about {plan.kernel_values:.2g} kernel values; "
-            "only the run can tell how many rounds it has"
+            "the number of rounds is known only from the run"
         ),
         (
-            f"workers: more than {most} gain nothing, where it takes about "
-            f"{duration(plan.seconds(most, threads))}; the column says how many help a stage"
+            f"workers: more than {most} save no time, which is then about "
+            f"{duration(plan.seconds(most, threads))}; the column is for each stage"
         ),
         f"disk: about {megabytes(plan.disk_bytes)} for the run folder at its most, before packing",
     ]
@@ -55,7 +60,7 @@ def outline(plan: Plan, workers: int, threads: int = 1) -> str:
 
 
 def in_brief(planned: dict[str, Any]) -> str:
-    """Return a plan, as JSON values, in a line."""
+    """Return the estimates of a plan, given as JSON values, in one line."""
     return (
         f"about {duration(planned['seconds'])} on {counted(planned['workers'], 'worker')} of about "
         f"{megabytes(planned['worker_bytes'])}, {planned['kernel_values']:.2g} kernel values"

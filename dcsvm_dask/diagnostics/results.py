@@ -37,18 +37,19 @@ WORDS = {"run", "method", "state", "mode"}
 
 
 def results(runs: Sequence[RunFolder]) -> str:
-    """Return a line for each run, the figures of one kind below each other.
+    """Return a table of runs, one in a line.
 
-    Seconds are those of all stages up to the run's model, without the start of workers and the
-    scoring; accuracy is that of its model on held-out rows; the objective that of an exact one.
+    Seconds are those of all stages up to the run's model, without the start of workers and scoring;
+    accuracy is that of the model on held-out rows; the objective is that of an exact model.
     """
     return _lines(COLUMNS, [_figures(run) for run in runs])
 
 
 def tests(runs: Sequence[RunFolder]) -> str:
-    """Return a line for each way to predict by a run's models that was tested; empty if none was.
+    """Return a table of tested prediction modes, a line for each run, level and mode; empty if none
+    was.
 
-    ``ms_per_row`` is the time of one core for a row.
+    ``ms_per_row`` is the time of one core for a row, in milliseconds.
     """
     rows = [{"run": run.place.name, **row} for run in runs for row in rows_of(trials(run))]
     return _lines(TEST_COLUMNS, rows) if rows else ""

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, parameters_of
 from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.methods.search.blocks import SOLVE
-from dcsvm_dask.methods.search.graph import EARLY, EXACT, METHOD, OF_KERNEL, Search
+from dcsvm_dask.methods.search.graph import EARLY, EXACT, METHOD, Search
 from dcsvm_dask.methods.search.held_out import SPLIT
 from dcsvm_dask.methods.search.scores import SCORES, Scores, accuracies, no_scores
 from dcsvm_dask.storage.run import RunFolder
@@ -19,23 +19,25 @@ from dcsvm_dask.storage.state import read_state
 
 
 def is_search(run: RunFolder) -> bool:
-    """Whether a run is a search."""
+    """Return whether a run is a search over parameters."""
     return bool(run.header["settings"].get("method") == METHOD)
 
 
 def results(run: RunFolder) -> list[dict[str, Any]]:
-    """Return a row for each candidate of a search, in their order; also while it goes on.
+    """Return a row for each candidate of a search, in the order of their numbers.
+
+    It may be called while the search runs.
 
     Returns
     -------
     list of dict
         ``candidate`` (its number), ``kernel``, ``C``, ``gamma``, ``degree``, ``coef0``;
-        ``accuracy`` and ``accuracy_std`` (over the folds, of the score that counts: the exact one,
-        where there is), ``early_accuracy``, ``early_seconds`` (of a core), ``exact_accuracy``,
-        ``exact_seconds``, ``support`` (of the exact machines, on average), ``share`` (of the
-        held-out rows that have been decided for the early score), ``solved`` (whether all machines
-        that were solved are within the tolerance), ``splits`` (the accuracy of each fold), ``best``
-        (whether it is the one that was chosen) and ``rank`` (from 1). None where nothing is known.
+        ``accuracy`` and ``accuracy_std`` (over the folds; of the exact score where there is one),
+        ``early_accuracy``, ``early_seconds`` (of a core), ``exact_accuracy``, ``exact_seconds``,
+        ``support`` (support vectors of the exact SVMs, on average), ``share`` (of the held-out rows
+        that the early score covers), ``solved`` (whether all SVMs reached the tolerance),
+        ``splits`` (the accuracy of each fold), ``best`` (whether it is the chosen one) and ``rank``
+        (from 1). Unknown values are None.
 
     Raises
     ------
@@ -44,10 +46,10 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
     """
     name, options = options_of(run.header["settings"])
     if name != METHOD or not isinstance(options, Search):
-        raise InputError(f"{run.place}: is a run of {name}, not a search")
+        raise InputError(f"{run.place}: is a run of {name}; give the folder of a search")
     candidates = options.candidates(run.header["settings"]["kernel"]["name"])
     early, exact = _early(run, candidates), _exact(run, len(candidates))
-    alone = _is_one_block(run)
+    whole = _is_one_block(run)
     done = _outcome(run)
     rows = []
     for number, (kernel, C) in enumerate(candidates):
@@ -65,7 +67,7 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
             "solved": None,
             "splits": [],
         }
-        for kind, found in (("exact" if alone else "early", early), ("exact", exact)):
+        for kind, found in (("exact" if whole else "early", early), ("exact", exact)):
             if found is None or not found["rows"][number].any():
                 continue
             row[f"{kind}_accuracy"] = float(accuracies(found)[number])
@@ -87,7 +89,9 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
 
 
 def _rank(rows: list[dict[str, Any]]) -> None:
-    """Give each row its rank: exact scores come first, then early ones that saw most blocks."""
+    """Set the rank of each row: exact scores first, then early ones by the share of rows they
+    cover.
+    """
 
     def order(row: dict[str, Any]) -> tuple[bool, float, float]:
         accuracy = row["accuracy"]
@@ -112,7 +116,7 @@ def _is_one_block(run: RunFolder) -> bool:
 
 
 def _early(run: RunFolder, candidates: list[tuple[Kernel, float]]) -> Scores | None:
-    """Return the early scores: of the last rung that is committed, and of tasks of the next one."""
+    """Return the early scores of the last committed rung and of committed tasks of the next one."""
     stages = sorted(
         (stage for stage in map(StageId, run.stages()) if stage.kind == EARLY),
         key=lambda stage: stage.number or 0,
@@ -138,7 +142,7 @@ def _early(run: RunFolder, candidates: list[tuple[Kernel, float]]) -> Scores | N
 
 
 def _exact(run: RunFolder, n: int) -> Scores | None:
-    """Return the exact scores of the candidates of which all folds are decided."""
+    """Return the exact scores of the candidates whose folds are all scored."""
     if EXACT not in run.stages():
         return None
     commit = run.find(EXACT, "commit")
@@ -159,11 +163,11 @@ def _exact(run: RunFolder, n: int) -> Scores | None:
 
 
 def grid(rows: list[dict[str, Any]]) -> str:
-    """Return accuracies in per cent as a table: a line for each kernel, a column for each C.
+    """Return accuracies in per cent as a table, a line for each kernel and a column for each C.
 
-    An exact score is bare, an early one has a ~; ! marks machines that were not solved.
+    An exact score has no mark, an early one has a ~; ! marks SVMs that did not reach the tolerance.
     """
-    shown = OF_KERNEL.get(rows[0]["kernel"], ())
+    shown = parameters_of(rows[0]["kernel"])
     varied = [key for key in shown if len({row[key] for row in rows}) > 1] or list(shown[:1])
     costs = sorted({row["C"] for row in rows})
     lines: dict[tuple[Any, ...], dict[float, str]] = {}
@@ -183,10 +187,10 @@ def grid(rows: list[dict[str, Any]]) -> str:
 
 def described(row: dict[str, Any]) -> str:
     """Return a candidate in a few words."""
-    of_kernel = "".join(f", {key} {row[key]:.6g}" for key in OF_KERNEL.get(row["kernel"], ()))
+    of_kernel = "".join(f", {key} {row[key]:.6g}" for key in parameters_of(row["kernel"]))
     how = "by blocks" if row["exact_accuracy"] is None else "exact"
     if not row["solved"]:
-        how += ", NOT solved: raise --budget, or look at others"
+        how += ", NOT solved: raise --budget, or use another candidate"
     return f"C {row['C']:.6g}{of_kernel}: accuracy {row['accuracy']:.4f} ({how})"
 
 

@@ -1,4 +1,4 @@
-"""The status of a run, read from its folder alone."""
+"""The status of a run, read from its folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import reached_model
 from dcsvm_dask.methods.registry import options_of
-from dcsvm_dask.runtime.foretelling import PLAN
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.runtime.plan_file import PLAN
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, LEVEL, MODEL, SCORE, StageId
@@ -27,33 +27,38 @@ def status(
     nodes: dict[str, dict[str, Record]] | None = None,
     damaged: Callable[[InputError], None] | None = None,
 ) -> dict[str, Any]:
-    """Return where a run stands.
+    """Return the state and the figures of a run.
 
     Parameters
     ----------
+    run : RunFolder
     nodes : dict, optional
-        What `read_nodes` returned, where it is known already.
+        The result of `read_nodes`, to avoid reading it again.
     damaged : callable, optional
-        Takes the error of a plan that is damaged, which is left out then.
+        Called with the `InputError` of a damaged plan, which is then left out; by default it is
+        raised.
 
     Returns
     -------
     dict
         ``state`` (running, interrupted, complete, failed), ``message``, ``converged``, ``stage``
-        (reached last), ``model`` (the stage that holds the best model), ``lowered`` (the
-        options for sizes that memory made smaller, none: empty), ``method``,
-        ``approximates`` (whether that means to end in another model than the exact one),
-        ``level``, ``objective``
-        and ``gap`` (of the whole problem; estimates at a level), ``violation``, ``n_support``,
-        ``start_seconds`` (compiling and starting workers) and ``run_seconds`` (from there to the
-        end) of the process that completed it, None if none has, ``kernel_values``,
-        ``check_kernel_values`` (those of the last f from scratch), ``ns_per_kernel_value``
-        (processor time), ``floor_ratio`` (kernel values but those of the check over variables x
-        support vectors),
-        ``seconds`` (by phase), ``stage_seconds`` (by stage), ``peak_bytes`` (by worker), ``tasks``
-        (by stage and worker), ``plan`` (what was foretold of the worker's memory, the run's time,
-        kernel values and, by stage, bytes written, each beside what it came to; None where no plan
-        was kept), ``stages`` (the records of the commits).
+        (the last one reached), ``model`` (the stage that holds the best model), ``lowered`` (the
+        options of sizes that were lowered for want of memory; empty if none), ``method``,
+        ``approximates`` (whether the method ends in another model than the exact one), ``level``,
+        ``objective`` and ``gap`` (of the whole problem; estimates at a level), ``violation``,
+        ``n_support``, ``variables``, ``start_seconds`` (compiling and starting workers) and
+        ``run_seconds`` (from then to the end) of the process that completed the run, None if none
+        has, ``kernel_values``, ``check_kernel_values`` (of the last f from scratch),
+        ``ns_per_kernel_value`` (processor time), ``floor_ratio`` (kernel values without those of
+        the check, over variables x support vectors), ``seconds`` (by phase), ``stage_seconds`` (by
+        stage), ``peak_bytes`` (by worker), ``tasks`` (by stage and worker), ``plan`` (estimated and
+        actual memory of a worker, time of the run, kernel values and, by stage, bytes written; None
+        where no plan was kept), ``stages`` (the records of the commits).
+
+    Raises
+    ------
+    InputError
+        If a commit, the state or, without `damaged`, the plan is damaged.
     """
     nodes = read_nodes(run) if nodes is None else nodes
     commits = {stage: found["commit"] for stage, found in nodes.items() if "commit" in found}
@@ -114,17 +119,17 @@ def status(
 
 
 def state_now(run: RunFolder) -> Record:
-    """Return the state that a run is in now, which may not be the one that was left.
+    """Return the present state of a run; a run whose process is gone is interrupted.
 
     Returns
     -------
     dict
         ``state`` (running, interrupted, complete, failed), ``message``, ``converged``, ``stage``
-        and what else `write_state` wrote.
+        and the other values that `write_state` wrote.
     """
     left = {"state": "running", "message": "", "converged": False, "stage": "", **read_state(run)}
-    if left["state"] == "running" and read_holder(run.place) is None:
-        return {**left, "state": "interrupted", "message": "the process that carried it is gone"}
+    if left["state"] == "running" and read_owner(run.place) is None:
+        return {**left, "state": "interrupted", "message": "the process that ran it is gone"}
     return left
 
 
@@ -134,20 +139,42 @@ def _method(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order(stage: str, commit: Record) -> tuple[bool, float]:
-    """Order stages by the time of their commit; an arrangement that was made again stays first."""
+    """Return a key that sorts stages by the time of their commit, the probe and the arrangement
+    first.
+    """
     return stage not in ("probe", "arrange"), commit["began"] + commit["seconds"]
 
 
 def read_plan(
     run: RunFolder, actual: dict[str, Any], written: dict[str, int]
 ) -> dict[str, Any] | None:
-    """Return the plan that was kept, each figure beside what it came to."""
+    """Return the plan of a run with each estimate beside the actual value.
+
+    Parameters
+    ----------
+    run : RunFolder
+    actual : dict
+        Actual ``worker_bytes``, ``seconds`` and ``kernel_values``.
+    written : dict of str to int
+        Bytes written by stage.
+
+    Returns
+    -------
+    dict or None
+        ``planned`` and ``actual`` for each key of `actual`, and for each stage under
+        ``written_bytes``; None where no plan was kept.
+
+    Raises
+    ------
+    InputError
+        If the plan is damaged.
+    """
     try:
         planned = (run.place / PLAN).read_json(sealed=True)
     except FileNotFoundError:
         return None
     except InputError as error:
-        raise InputError(f"{error}; delete it, the run goes on without it") from error
+        raise InputError(f"{error}; delete it, the run continues without it") from error
     stages = {
         stage: {"planned": of["written_bytes"], "actual": written[stage]}
         for stage, of in planned["stages"].items()
@@ -158,7 +185,7 @@ def read_plan(
 
 
 def phase_of(stage: str) -> str:
-    """Return the phase that a stage belongs to: its name without a number but for levels."""
+    """Return the phase of a stage: its name, without the number except for levels."""
     found = StageId(stage)
     return stage if found.is_level else found.kind
 
@@ -201,12 +228,12 @@ def _work(nodes: dict[str, dict[str, Record]], last: str) -> dict[str, Any]:
 
 
 def _stage_seconds(nodes: dict[str, dict[str, Record]]) -> dict[str, float]:
-    """Return how long each stage took; the time between a kill and a resume does not count."""
+    """Return the seconds of each stage, without the time between a kill and a resume."""
     return {stage: wall_seconds(found.values()) for stage, found in nodes.items()}
 
 
 def wall_seconds(records: Iterable[Record]) -> float:
-    """Return the time that some nodes took side by side, with the short pauses between them."""
+    """Return the wall time that some nodes took, in seconds, with the short pauses between them."""
     spans = sorted((record["began"], record["began"] + record["seconds"]) for record in records)
     taken, until = 0.0, spans[0][0] if spans else 0.0
     for begin, end in spans:

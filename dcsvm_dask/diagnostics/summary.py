@@ -9,12 +9,12 @@ from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 
 
 def summary(status: dict[str, Any]) -> str:
-    """Return what `status` found as text."""
+    """Return the result of `status` as text."""
     lines = [f"run        {status['run']}", f"state      {state_of(status)}"]
     if status["stage"] is not None:
         lines.append(f"reached    {status['stage']}")
     if status.get("lowered"):
-        lines.append(f"sizes      {status['lowered']}: smaller than usual, for want of memory")
+        lines.append(f"sizes      {status['lowered']}: lowered to fit the workers' memory")
     lines += [f"{name:<10} {text}" for name, text in _figures(status)]
     seconds = {name: value for name, value in status["seconds"].items() if value >= 0.05}
     if seconds:
@@ -47,15 +47,12 @@ def _planned(plan: dict[str, Any]) -> str:
 
 
 def is_exact(status: dict[str, Any]) -> bool:
-    """Whether the model that a run has reached is the exact one, not a level's or an approximation.
-
-    Or as near to it as its rounds went.
-    """
+    """Return whether the model of a run is that of the whole problem, converged or not."""
     return StageId(status["model"]).kind == MODEL and not status["approximates"]
 
 
 def state_of(status: dict[str, Any]) -> str:
-    """Return a run's state, and why it is not another one."""
+    """Return the state of a run with its reason."""
     state = str(status["state"])
     if state == "complete" and is_exact(status):
         state += ", converged" if status["converged"] else ", NOT converged"
@@ -74,7 +71,7 @@ def _figures(status: dict[str, Any]) -> list[tuple[str, str]]:
     record = status["stages"].get(status["stage"], {})
     if "outputs" in record:
         return [("model", f"weights of {record['outputs']} features")]
-    if "objective_estimate" in record:  # a level; its violation is that inside of blocks
+    if "objective_estimate" in record:  # a level; its violation is that inside blocks
         objective = f"about {{:.6g}} +- {record['objective_error']:.2g}"
         gap = f"about {{:.3g}} +- {record['gap_error']:.2g}"
         formats = (("objective", "objective", objective), ("gap", "gap", gap), formats[3])
@@ -84,7 +81,7 @@ def _figures(status: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def exact_line(status: dict[str, Any]) -> str:
-    """Return the exact model's figures in one line, as scored on held-out rows."""
+    """Return the figures of the exact model and its accuracy on held-out rows in one line."""
     if not is_exact(status):
         return "exact: not reached"
     model = status["stages"][status["model"]]

@@ -21,14 +21,21 @@ class Tile:
 
 
 def tiles(sizes: Sequence[float], box: Tile, aspect: float = 1.0) -> list[Tile]:
-    """Return a rectangle for each size, in their order, that fill the box.
+    """Return a rectangle for each size that together fill a box, in the order of the sizes.
 
     Parameters
     ----------
     sizes : sequence of float
-        Above 0.
+        Positive numbers, to which the areas are proportional.
+    box : Tile
+        The rectangle to fill.
     aspect : float, default 1
-        Length of a unit in y over one in x, on the screen: rectangles come near to squares there.
+        Pixels of a unit in y over pixels of a unit in x; rectangles are nearly square on the
+        screen.
+
+    Returns
+    -------
+    list of Tile
     """
     n = len(sizes)
     if not n:

@@ -1,4 +1,4 @@
-"""Following a run that another process carries, from its folder alone."""
+"""Following a run of another process by reading its folder."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from dcsvm_dask.storage.run import RunFolder
 
 RUNNING = "running"
 PATIENCE = 5
-"""Looks in a row that may fail: a store that does not answer may do so again."""
+"""Failed reads in a row after which watching ends: a store may fail to answer for a while."""
 
 
 def watch(run: RunFolder, seconds: float, *, as_json: bool = False) -> None:
-    """Show a run on standard output until it ends.
+    """Show the progress of a run on standard output until it ends.
 
     Parameters
     ----------
     run : RunFolder
     seconds : float
-        Between two looks into the folder.
+        Time between two reads of the folder, in seconds.
     as_json : bool, default False
-        Whether what happens is shown as JSON; else as bars on a terminal, as lines elsewhere.
+        Whether events are written as JSON; else bars are shown on a terminal, lines elsewhere.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def watch(run: RunFolder, seconds: float, *, as_json: bool = False) -> None:
     with shown_by(as_json=as_json) as follower:
         replay, failed, waiting = Replay(run, [follower], tasks=False), 0, False
         while True:
-            # What is asked first is not newer than what is told.
+            # The state is read first, so that it is not newer than the events.
             left = state_now(run)
             try:
                 replay.look()
@@ -63,7 +63,7 @@ def watch(run: RunFolder, seconds: float, *, as_json: bool = False) -> None:
 
 @contextmanager
 def shown_by(*, as_json: bool) -> Iterator[Callback]:
-    """Give who shows a run on standard output."""
+    """Yield the callback that shows a run on standard output."""
     if as_json:
         yield JsonLines()
     elif sys.stdout.isatty():
@@ -81,9 +81,9 @@ def shown_by(*, as_json: bool) -> Iterator[Callback]:
 
 
 def seen(run: RunFolder) -> Progress:
-    """Return how far a run is now."""
+    """Return the progress of a run as its folder holds it now."""
     progress = Progress()
-    # What is there is shown; what is damaged is told of elsewhere.
+    # Damage is reported by the status.
     with contextlib.suppress(DcsvmError, OSError):
         replay = Replay(run, [progress], tasks=False)
         left = state_now(run)

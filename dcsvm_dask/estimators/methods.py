@@ -79,7 +79,7 @@ class BaggingSVC(ByRun):
 class NystromSVC(ByRun):
     """A linear machine over Nystrom features (LLSVM).
 
-    ``tol`` is that of the linear machine. Kernels: "rbf", "poly", "linear", "laplacian".
+    ``tol`` is that of the linear machine. Kernels: positive semi-definite ones, as "rbf", "poly".
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class NystromSVC(ByRun):
 class FourierSVC(ByRun):
     """A linear machine over random Fourier features, or Fastfood's.
 
-    ``tol`` is that of the linear machine. Kernels: "rbf", "laplacian".
+    ``tol`` is that of the linear machine. Kernels: shift-invariant ones, as "rbf".
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class LtpuSVC(ByRun):
 class GreedySVC(ByRun):
     """SpSVM: a greedily chosen basis, the squared hinge loss, Newton steps.
 
-    Kernels: all but "sigmoid".
+    Kernels: positive semi-definite ones, as "rbf" and "poly".
 
     Parameters
     ----------

@@ -35,13 +35,14 @@ class DCSVC(TellsCallbacks, Voting):
     ----------
     C : float, default 1.0
         Penalty of errors, above 0.
-    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian"}, default "rbf"
+    kernel : str, default "rbf"
+        Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     degree : int, default 3
         Of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default "scale"
         "scale": 1 / (n_features X.var()); "auto": 1 / n_features.
     coef0 : float, default 0.0
-        Of the polynomial and sigmoid kernels.
+        Of the kernels that have it, as "poly".
     fit_intercept : bool, default True
         Whether decision values have an offset. Without one it is the problem of the DC-SVM paper.
     tol : float, default 1e-3

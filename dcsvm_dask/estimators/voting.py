@@ -15,7 +15,7 @@ from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.deciding import COARSE, decided, early_values
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.pools import one_thread_each
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, is_linear
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.classes import MODELS, decided_classes, values_of_classes
 from dcsvm_dask.models.many import ManyModel
@@ -87,7 +87,7 @@ class Voting(ClassifierMixin, BaseEstimator):
     @property
     def coef_(self) -> Any:
         """Weights of the features, shape (n_machines, n_features); for the linear kernel only."""
-        if self.kernel != "linear":
+        if not is_linear(self.kernel):
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self)
         sign = -1.0 if len(self.classes_) == 2 else 1.0

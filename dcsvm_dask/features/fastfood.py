@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.features.feature_map import FeatureMap, check_numbers
-from dcsvm_dask.features.fourier import count_frequencies, to_waves
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.features.fourier import Fourier, count_frequencies, to_waves
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernels_with_map
 from dcsvm_dask.kernels.vectors import LOOP_FLAGS, prefer_wide_vectors
 
 TILE = 1 << 12
@@ -146,10 +146,13 @@ class Fastfood(FeatureMap):
     lengths: NDArray[np.float32]
 
     def __post_init__(self) -> None:
-        if self.kernel.name != "rbf":
+        if not self.kernel.has_map(self.rule):
+            known = kernels_with_map(self.rule)
+            others = [name for name in kernels_with_map(Fourier.rule) if name not in known]
             raise InputError(
-                f"Fastfood exists for the rbf kernel, not for {self.kernel.name}; take random"
-                " Fourier features (laplacian) or the Nystrom approximation."
+                f"Fastfood exists for the {' and '.join(known)} kernel, not for"
+                f" {self.kernel.name}; take random Fourier features ({', '.join(others)}) or the"
+                " Nystrom approximation."
             )
         check_numbers("signs", self.signs, (None, None), np.float32)
         blocks, d = self.signs.shape

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.features.feature_map import FeatureMap, check_numbers
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, kernels_with_map
+from dcsvm_dask.kernels.kinds import Draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,7 @@ class Fourier(FeatureMap):
     frequencies: NDArray[np.float32]
 
     def __post_init__(self) -> None:
-        if not self.kernel.is_shift_invariant:
-            raise InputError(
-                "random Fourier features exist for the rbf and laplacian kernels, not for"
-                f" {self.kernel.name}; take the Nystrom approximation."
-            )
+        _spectrum(self.kernel)
         check_numbers("frequencies", self.frequencies, (None, None), np.float32)
         if self.frequencies.shape[1] == 0:
             raise InputError("not a feature map: it has no frequencies.")
@@ -73,10 +70,7 @@ class Fourier(FeatureMap):
             If the kernel is another, or n_outputs is not an even number from 2.
         """
         size = (n_features, count_frequencies(n_outputs))
-        if kernel.name == "laplacian":
-            drawn = kernel.gamma * rng.standard_cauchy(size)
-        else:
-            drawn = np.sqrt(2 * kernel.gamma) * rng.standard_normal(size)
+        drawn = _spectrum(kernel)(kernel.gamma, rng, size)
         with np.errstate(over="ignore"):  # refused by the constructor
             return cls(kernel, drawn.astype(np.float32))
 
@@ -106,6 +100,16 @@ class Fourier(FeatureMap):
     def _restore(cls, kernel: Kernel, arrays: dict[str, NDArray[Any]], n_features: int) -> Fourier:
         del n_features
         return cls(kernel, arrays["frequencies"])
+
+
+def _spectrum(kernel: Kernel) -> Draw:
+    """Return what draws from a kernel's spectral distribution; refuse a kernel without one."""
+    if kernel.kind.frequencies is None:
+        raise InputError(
+            f"random Fourier features exist for the {' and '.join(kernels_with_map(Fourier.rule))}"
+            f" kernels, not for {kernel.name}; take the Nystrom approximation."
+        )
+    return kernel.kind.frequencies
 
 
 def count_frequencies(n_outputs: int) -> int:

@@ -17,7 +17,7 @@ from dcsvm_dask.features.centres import (
     stored_as,
 )
 from dcsvm_dask.features.feature_map import FeatureMap, check_numbers
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix, kernels_with_map
 from dcsvm_dask.kernels.rows import squared_norms
 
 _LOWEST = -69.0
@@ -57,9 +57,10 @@ class Ltpu(FeatureMap):
     means: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        if self.kernel.name != "rbf":
+        if not self.kernel.has_map(self.rule):
             raise InputError(
-                "locally-tuned processing units exist for the rbf kernel, not for"
+                "locally-tuned processing units exist for the"
+                f" {' and '.join(kernels_with_map(self.rule))} kernel, not for"
                 f" {self.kernel.name}; take the Nystrom approximation."
             )
         check_centres("centres", self.centres)

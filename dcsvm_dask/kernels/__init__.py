@@ -4,8 +4,17 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 """
 
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
+from dcsvm_dask.kernels.distances import distances_apart
 from dcsvm_dask.kernels.held import HeldRows
 from dcsvm_dask.kernels.kernel import Kernel, kernel_diagonal
+from dcsvm_dask.kernels.kinds import (
+    KERNELS,
+    KernelKind,
+    is_linear,
+    kernels_of_libsvm,
+    kernels_with_map,
+    parameters_of,
+)
 from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
 from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
@@ -14,17 +23,24 @@ from dcsvm_dask.kernels.rows import Rows, is_sparse, stacked, stored_like
 from dcsvm_dask.kernels.warm import warm_up
 
 __all__ = [
+    "KERNELS",
     "HeldRows",
     "Kernel",
+    "KernelKind",
     "Rows",
     "block_diagonal_product",
     "counted_kernel_matrix",
+    "distances_apart",
+    "is_linear",
     "is_sparse",
     "kd_order",
     "kernel_diagonal",
     "kernel_matrix",
     "kernel_product",
     "kernel_products",
+    "kernels_of_libsvm",
+    "kernels_with_map",
+    "parameters_of",
     "product_error_bound",
     "stacked",
     "stored_like",

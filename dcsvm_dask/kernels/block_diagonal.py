@@ -16,9 +16,10 @@ from dcsvm_dask.kernels.columns import (
     widest_radius,
 )
 from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.kinds import LN2, SQUARED_DISTANCE
 from dcsvm_dask.kernels.product import check_finite, kernel_product
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse
-from dcsvm_dask.kernels.tiles import DIFFERENCES, LN2, PRODUCTS, tile_work
+from dcsvm_dask.kernels.tiles import DIFFERENCES, PRODUCTS, tile_work
 from dcsvm_dask.kernels.vectors import INNER, SUM_FLAGS
 
 Vector = NDArray[np.float64]
@@ -71,7 +72,7 @@ def block_diagonal_product(
         d = X.shape[1]
         # A tile of equal rows is of the kind of all that are narrow.
         like = row_tile(kernel, np.repeat(X[:1], ROWS, axis=0), np.float32)
-        centred = kernel.name == "rbf" and like.kernel[1] == PRODUCTS
+        centred = kernel.kind.argument == SQUARED_DISTANCE and like.kernel[1] == PRODUCTS
         widest = widest_radius(kernel, PRODUCTS, d) if centred else np.inf
         left = np.zeros(len(blocks), np.bool_)
         _sum_blocks(
@@ -113,8 +114,9 @@ def _take(X: Any, rows: Any, centre: Any, F: Any, squares: Any) -> float:
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def _sum_blocks(
-    code: Any,
+    argument: Any,
     how: Any,
+    function: Any,
     scale: Any,
     degree: Any,
     coef0: Any,
@@ -168,9 +170,9 @@ def _sum_blocks(
                 a[i] = exact[i]
             sums = np.zeros((1, n))
             tile_work(
-                code, own_how, own_scale, degree, coef0, F, a, centre, position, rare_start,
-                rare_row, rare_value, Z, data, indices, indptr, own, w, stop, group, chunk,
-                sums, no_spread, no_block, 0,
+                argument, own_how, function, own_scale, degree, coef0, F, a, centre, position,
+                rare_start, rare_row, rare_value, Z, data, indices, indptr, own, w, stop, group,
+                chunk, sums, no_spread, no_block, 0,
             )  # fmt: skip
             for i in range(n):
                 # What rounding `a` did is put right, to first order.

@@ -5,8 +5,8 @@ SIAM J. Sci. Comput. 41, 2019): roundings are independent with mean zero, so the
 inner product of d terms grows as sqrt(d), not d, and errors of kernel values, weighted by v, add
 as squares.
 
-For rbf and laplacian the exponent's error is what counts. Two points at a distance D, seen from
-a centre at distance r from the first, have |x| |z| <= r (r + D) <= 1.5 r^2 + 0.5 D^2. With
+For shift-invariant kernels the exponent's error is what counts. Two points at a distance D, seen
+from a centre at distance r from the first, have |x| |z| <= r (r + D) <= 1.5 r^2 + 0.5 D^2. With
 y = gamma D^2 and K = exp(-y), K y is at most (2 / e) sqrt(K), so the error of K is at most a
 factor times sqrt(K), the factor growing with gamma r^2 only: that is why every tile has a centre
 of its own, and why sum v^2 K, which costs one more sum over the same tile, bounds the variance.
@@ -21,13 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.kinds import L1_DISTANCE
 
 CONFIDENCE = 5.0
 """Standard deviations between the model and what is promised."""
 
 
 def decay_error(kernel: Kernel, dtype: Any, features: int, radius: float) -> float:
-    """Return the deviation of a kernel value divided by its square root (rbf, laplacian).
+    """Return the deviation of a kernel value divided by its square root (shift-invariant kernels).
 
     Parameters
     ----------
@@ -37,17 +38,18 @@ def decay_error(kernel: Kernel, dtype: Any, features: int, radius: float) -> flo
     features : int
         Terms of a sum over features.
     radius : float
-        Largest norm of a row of the tile as it is stored, from its centre (laplacian: L1 norm);
-        0 where distances come from differences.
+        Largest norm of a row of the tile as it is stored, from its centre (for L1 distances: L1
+        norm); 0 where distances come from differences.
     """
-    spread = 2 * radius if kernel.name == "laplacian" else 3 * radius**2
+    spread = 2 * radius if kernel.kind.argument == L1_DISTANCE else 3 * radius**2
     return unit(dtype) * (0.5 + _terms(features) * (kernel.gamma * spread + 2 / math.e))
 
 
 def decay_radius(kernel: Kernel, dtype: Any, features: int, error: float) -> float:
     """Return the largest radius for which `decay_error` is at most `error`; 0 if there is none."""
     spread = ((error / unit(dtype) - 0.5) / _terms(features) - 2 / math.e) / kernel.gamma
-    return max(spread, 0.0) / 2 if kernel.name == "laplacian" else math.sqrt(max(spread, 0.0) / 3)
+    spread = max(spread, 0.0)
+    return spread / 2 if kernel.kind.argument == L1_DISTANCE else math.sqrt(spread / 3)
 
 
 def dot_error(
@@ -55,15 +57,11 @@ def dot_error(
 ) -> NDArray[np.float64]:
     """Return the deviation of K(x, z_j) for every norm ||z_j||, where ||x|| <= radius.
 
-    For poly, linear and sigmoid.
+    For kernels of inner products.
     """
-    terms = _terms(features)
-    if kernel.name == "linear":
-        return unit(dtype) * terms * radius * norms
-    size = kernel.gamma * radius * norms + abs(kernel.coef0)
-    if kernel.name == "sigmoid":
-        return unit(dtype) * (1 + terms * size)
-    return unit(dtype) * kernel.degree * (1 + terms) * size**kernel.degree
+    error = kernel.kind.error
+    assert error is not None
+    return error(kernel, unit(dtype), _terms(features), radius, norms)
 
 
 def unit(dtype: Any) -> float:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels.bounds import decay_radius
 from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.kinds import L1_DISTANCE, LN2, SQUARED_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, is_sparse
-from dcsvm_dask.kernels.tiles import DIFFERENCES, LN2, PRODUCTS, SPARSE
+from dcsvm_dask.kernels.tiles import DIFFERENCES, PRODUCTS, SPARSE
 
 Vector = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ ALWAYS_DIFFERENCES = 16
 MOST_DIFFERENCES = 64
 """Features up to which they cost a third more; above, float64 is the cheaper way to precision."""
 ERROR_WITH_FEW, ERROR_WITH_MANY = 2.0**-20, 2.0**-18
-"""Deviation of rbf and laplacian values up to which a float32 product will do, by features."""
+"""Deviation of shift-invariant kernels up to which a float32 product will do, by features."""
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ class RowTile:
     """A run of rows, feature by feature."""
 
     kernel: tuple[Any, ...]
-    """(code, how, scale, degree, coef0), as `tile_work` takes them."""
+    """(argument, how, function, scale, degree, coef0), as `tile_work` takes them."""
     F: NDArray[Any]
     """Shape (d, rows), less the centre; for CSR (features not rare, rows)."""
     a: NDArray[Any]
@@ -49,7 +50,7 @@ class RowTile:
     sparse: tuple[NDArray[Any], ...]
     """(position, rare_start, rare_row, rare_value), as `sparse_products` takes them."""
     radius: float
-    """Largest norm of a row as stored (laplacian: L1 norm); 0 where differences are taken."""
+    """Largest norm of a row as stored (of L1 distances: L1 norm); 0 where differences are taken."""
     terms: int
     """Features that a sum over features meets at most."""
 
@@ -84,7 +85,7 @@ def tile_ranges(X: Rows, *, compact: bool = False) -> Iterator[tuple[int, int]]:
 def row_tile(kernel: Kernel, X: Rows, dtype: Any) -> RowTile:
     """Make rows (a few hundred) into a tile of at least the given precision.
 
-    Where the exponents of a float32 product would be too far off, dense rbf rows meet by their
+    Where the exponents of a float32 product would be too far off, dense rows meet by their
     differences, or if they are long the tile is made in float64.
     """
     dtype = np.dtype(dtype)
@@ -98,9 +99,11 @@ def row_tile(kernel: Kernel, X: Rows, dtype: Any) -> RowTile:
         sparse = _no_features(dtype)
         how, terms = PRODUCTS, d
         rows = X.astype(dtype, copy=False)
-        if kernel.name == "laplacian" or (kernel.name == "rbf" and _prefers_differences(d, dtype)):
+        argument = kernel.kind.argument
+        few = argument == SQUARED_DISTANCE and _prefers_differences(d, dtype)
+        if few or argument == L1_DISTANCE:
             how = DIFFERENCES
-        elif kernel.name == "rbf":
+        elif argument == SQUARED_DISTANCE:
             # Rounded to the precision of X, so that float32 differences are rounded only once.
             centre = X.mean(axis=0, dtype=np.float64).astype(X.dtype).astype(dtype)
             rows = rows - centre
@@ -116,7 +119,7 @@ def row_tile(kernel: Kernel, X: Rows, dtype: Any) -> RowTile:
 
 
 def widest_radius(kernel: Kernel, how: int, terms: int) -> float:
-    """Return the radius up to which a float32 tile will do (rbf, laplacian)."""
+    """Return the radius up to which a float32 tile will do (shift-invariant kernels)."""
     few = how == PRODUCTS and terms <= MOST_DIFFERENCES
     return decay_radius(kernel, np.float32, terms, ERROR_WITH_FEW if few else ERROR_WITH_MANY)
 
@@ -164,9 +167,9 @@ def _no_features(dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
 
 
 def _norms(kernel: Kernel, rows: Rows) -> Vector:
-    """Norms of the rows (laplacian: L1 norms)."""
+    """Norms of the rows (for L1 distances: L1 norms)."""
     wide = rows.astype(np.float64)
-    if kernel.name == "laplacian":
+    if kernel.kind.argument == L1_DISTANCE:
         return np.asarray(abs(wide).sum(axis=1))
     return np.sqrt(np.asarray((wide * wide).sum(axis=1)))
 
@@ -182,17 +185,16 @@ def _tile(
     terms: int,
 ) -> RowTile:
     to = centre.dtype.type
-    scale, coef0 = to(kernel.gamma), to(kernel.coef0)
+    kind = kernel.kind
+    scale, coef0 = to(kernel.gamma / kind.unit), to(kernel.coef0 / kind.unit)
     exact = np.zeros(len(rows))
-    if kernel.is_shift_invariant and how == DIFFERENCES:
-        scale = to(-kernel.gamma / LN2)
-    elif kernel.is_shift_invariant:
+    if kind.is_shift_invariant and how == DIFFERENCES:
+        scale = -scale
+    elif kind.is_shift_invariant:
         # Norms are scaled by the factor as rounded: the exponent of equal rows is then 0.
-        scale = to(2 * kernel.gamma / LN2)
-        exact = -0.5 * float(scale) * (norms if kernel.name == "laplacian" else norms**2)
-    elif kernel.name == "sigmoid":
-        scale, coef0 = to(2 * kernel.gamma / LN2), to(2 * kernel.coef0 / LN2)
+        scale = to(2 * kernel.gamma / kind.unit)
+        exact = -0.5 * float(scale) * (norms if kind.argument == L1_DISTANCE else norms**2)
     a = exact.astype(centre.dtype)
-    arguments = (kernel.code, how, scale, int(kernel.degree), coef0)
+    arguments = (kind.argument, how, kind.function, scale, int(kernel.degree), coef0)
     F = np.ascontiguousarray(rows.T)
     return RowTile(arguments, F, a, 1 + LN2 * (exact - a), centre, sparse, radius, terms)

@@ -1,4 +1,4 @@
-"""The kernel functions by name and parameters, and their values on the diagonal."""
+"""A kernel with its parameters, and its values on the diagonal."""
 
 from __future__ import annotations
 
@@ -11,36 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.kinds import KERNELS, KernelKind
 from dcsvm_dask.kernels.rows import Rows, squared_norms
-
-RBF, POLY, LINEAR, SIGMOID, LAPLACIAN = range(5)
-CODES = {"rbf": RBF, "poly": POLY, "linear": LINEAR, "sigmoid": SIGMOID, "laplacian": LAPLACIAN}
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A kernel function with its parameters; names and formulas are scikit-learn's and LIBSVM's.
 
-    ==========  =============================================
-    name        K(x, z)
-    ==========  =============================================
-    rbf         exp(-gamma ||x - z||^2)
-    poly        (gamma x'z + coef0)^degree
-    linear      x'z
-    sigmoid     tanh(gamma x'z + coef0)
-    laplacian   exp(-gamma ||x - z||_1)
-    ==========  =============================================
+    `dcsvm_dask.kernels.KERNELS` has the formula of every kernel, and what can be done with it.
 
     Parameters
     ----------
     name : str, default "rbf"
-        One of the names above.
+        One of `KERNELS`.
     gamma : float, default 1.0
-        Above 0 and finite. The linear kernel ignores it.
+        Above 0 and finite; kernels without it ignore it.
     degree : int, default 3
-        From 1; only the polynomial kernel uses it.
+        From 1; likewise.
     coef0 : float, default 0.0
-        Finite; only the polynomial and sigmoid kernels use it.
+        Finite; likewise.
 
     Raises
     ------
@@ -55,8 +45,8 @@ class Kernel:
 
     def __post_init__(self) -> None:
         name: object = self.name
-        if not (isinstance(name, str) and name in CODES):
-            raise InputError(f"kernel {name!r:.80} is unknown; choose one of {', '.join(CODES)}.")
+        if not (isinstance(name, str) and name in KERNELS):
+            raise InputError(f"kernel {name!r:.80} is unknown; choose one of {', '.join(KERNELS)}.")
         if not (_is_number(self.gamma) and self.gamma > 0):
             raise InputError(f"gamma is {self.gamma!r:.80}; give a finite number above 0.")
         if not (_is_number(self.degree) and 1 <= self.degree < 2**31 and self.degree % 1 == 0):
@@ -65,24 +55,37 @@ class Kernel:
             raise InputError(f"coef0 is {self.coef0!r:.80}; give a finite number.")
 
     @property
-    def code(self) -> int:
-        """The kernel as an integer, the form in which compiled code takes it."""
-        return CODES[self.name]
+    def kind(self) -> KernelKind:
+        """The kernel without the values of its parameters."""
+        return KERNELS[self.name]
 
     @property
     def is_shift_invariant(self) -> bool:
         """Whether K depends on x - z only."""
-        return self.name in ("rbf", "laplacian")
+        return self.kind.is_shift_invariant
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether K(x, z) = x'z."""
+        return self.kind.is_linear
 
     @property
     def is_psd(self) -> bool:
-        """Whether every kernel matrix is positive semi-definite.
+        """Whether every kernel matrix is positive semi-definite."""
+        psd = self.kind.psd
+        return psd is not None and psd(self)
 
-        Never so for the sigmoid kernel; for the polynomial one it takes coef0 >= 0.
-        """
-        if self.name == "poly":
-            return self.coef0 >= 0
-        return self.name != "sigmoid"
+    def uses(self, parameter: str) -> bool:
+        """Whether gamma, degree or coef0 has an influence on its values."""
+        return self.kind.uses(parameter)
+
+    def has_map(self, rule: str) -> bool:
+        """Whether a feature map of `dcsvm_dask.features` approximates it."""
+        return rule in self.kind.feature_maps
+
+    def value(self, argument: NDArray[Any]) -> NDArray[Any]:
+        """Return the kernel values of inner products, or of distances, as its kind takes them."""
+        return self.kind.value(self, argument)
 
 
 def kernel_diagonal(kernel: Kernel, X: Rows) -> NDArray[np.float64]:
@@ -99,15 +102,7 @@ def kernel_diagonal(kernel: Kernel, X: Rows) -> NDArray[np.float64]:
     """
     if kernel.is_shift_invariant:
         return np.ones(X.shape[0])
-    return of_dot_products(kernel, squared_norms(X))
-
-
-def of_dot_products(kernel: Kernel, dots: NDArray[Any]) -> NDArray[Any]:
-    """Return the kernel values that belong to dot products x'z (no shift-invariant kernels)."""
-    if kernel.name == "linear":
-        return dots
-    t = kernel.gamma * dots + kernel.coef0
-    return np.tanh(t) if kernel.name == "sigmoid" else t**kernel.degree
+    return kernel.value(squared_norms(X))
 
 
 def is_finite(value: Any) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels.columns import row_tile, storage_arguments, tile_ranges
 from dcsvm_dask.kernels.far import segments
 from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, check_pair, check_rows, is_sparse
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiles import mirror, mirror_tile, tile_work
@@ -54,17 +55,17 @@ def counted_kernel_matrix(
         Finite.
     Z : ndarray or CSR, shape (m, d), float32, optional
         None stands for X: every pair is then computed once, the result is exactly symmetric, and
-        for rbf and laplacian its diagonal is exactly 1.
+        for shift-invariant kernels its diagonal is exactly 1.
     dtype : float32 or float64, default float32
         Of the result.
     tile_dtype : float32 or float64, optional
         Precision of the computation; `dtype` by default. Errors are those of `kernel_product`:
-        in float32, for rbf and laplacian, a standard deviation of at most 2^-18 whatever gamma
-        is, mostly far less. Float64 computation with a float32 result leaves one rounding: a
+        in float32, for shift-invariant kernels, a standard deviation of at most 2^-18 whatever
+        gamma is, mostly far less. Float64 computation with a float32 result leaves one rounding: a
         relative error of 2^-24.
     least : float, default 0.0
         Pairs of tiles whose kernel values are all below this, by their bounding boxes, are left
-        at zero. For dense rows and kernels that decay (rbf, laplacian), best in `kd_order`.
+        at zero. For dense rows and shift-invariant kernels, best in `kd_order`.
     threads : int, default 1
         Threads that share the tiles; the result is the same. Give BLAS one.
     memory : ndarray, shape (n m or more,), `dtype`, optional
@@ -106,8 +107,8 @@ def counted_kernel_matrix(
         first = start if Z is None else 0
         chosen = everything[first:]
         if far is not None:
-            gaps = far.gaps(rows, kernel.name == "laplacian")
-            near = far.columns(np.exp(-kernel.gamma * gaps) >= least)
+            gaps = far.gaps(rows, kernel.kind.argument == L1_DISTANCE)
+            near = far.columns(kernel.value(gaps) >= least)
             chosen = near[np.searchsorted(near, first) :]
         computed.append(len(chosen) * (stop - start))
         direct = tile.F.dtype == out.dtype

@@ -12,6 +12,7 @@ from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, dot_error, unit
 from dcsvm_dask.kernels.columns import RowTile, row_tile, storage_arguments, tile_ranges
 from dcsvm_dask.kernels.far import Segments, affordable, segments
 from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse, squared_norms
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiles import tile_work
@@ -49,7 +50,7 @@ def kernel_product(
     groups : ndarray, shape (G + 1,), optional
         Offsets from 0 to m, not falling: one sum for each run of columns.
     dtype : float32 or float64, default float32
-        Precision of kernel values. In float32, exponents of rbf and laplacian are computed so
+        Precision of kernel values. In float32, exponents of shift-invariant kernels are computed so
         that the error of a kernel value has a standard deviation of at most 2^-18, whatever
         gamma is (in most tiles it is far less): tiles that are too wide for the fast way take
         differences of rows, or float64. For the others the error is relative to the size of
@@ -57,7 +58,7 @@ def kernel_product(
     budget : float, default 0.0
         From 0. Pairs of tiles are left out, the least important first, as long as the sum of
         their largest kernel value (from their bounding boxes) times sum |v_j| is at most this,
-        for every row. For dense rows and kernels that decay (rbf, laplacian); others ignore it.
+        for every row. For dense rows and shift-invariant kernels; others ignore it.
     tol : float, optional
         Above 0. Rows whose sums, by the estimate of `product_error_bound`, may be off by more
         than this (the sum over groups together) are computed again in float64.
@@ -177,8 +178,8 @@ class _Product:
         """Return the columns that the budget does not let a tile leave out."""
         if self.segments is None:
             return self.columns
-        gaps = self.segments.gaps(rows, self.kernel.name == "laplacian")
-        cost = np.exp(-self.kernel.gamma * gaps) * self.segments.mass
+        gaps = self.segments.gaps(rows, self.kernel.kind.argument == L1_DISTANCE)
+        cost = self.kernel.value(gaps) * self.segments.mass
         return self.columns[self.segments.columns(~affordable(cost, self.budget))]
 
     def sums(

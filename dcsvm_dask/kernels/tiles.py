@@ -18,8 +18,9 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401
 from numba import njit
 
-from dcsvm_dask.kernels.kernel import LAPLACIAN, LINEAR, POLY, RBF
-from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, SUM_FLAGS, exp2, prefer_wide_vectors
+from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, LN2
+from dcsvm_dask.kernels.values import to_values
+from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, SUM_FLAGS, prefer_wide_vectors
 
 
 @njit(**INNER, fastmath=SUM_FLAGS)
@@ -173,46 +174,8 @@ def _squares(a: Any, b: Any, c: Any, e: Any, total: Any) -> Any:
     return e * e + (c * c + (b * b + (a * a + total)))
 
 
-LN2 = float(np.log(2.0))
-
 PRODUCTS, DIFFERENCES, SPARSE = range(3)
 """How pairs of rows meet: by BLAS, feature by feature, or through the features in use."""
-
-
-@njit(**INNER, fastmath=LOOP_FLAGS, error_model="numpy")
-def to_values(T: Any, code: Any, scale: Any, degree: Any, coef0: Any, a: Any, b: Any) -> None:
-    """Turn inner products or distances into kernel values, in place.
-
-    rbf and laplacian: 2**min(scale T[j, i] + a[i] + b[j], 0); poly: (scale T + coef0)**degree;
-    sigmoid: tanh((scale T + coef0) ln(2) / 2).
-    """
-    prefer_wide_vectors()
-    if code == LINEAR:
-        return
-    rows = T.shape[1]
-    zero = T.dtype.type(0)
-    one = T.dtype.type(1)
-    base = np.empty(rows, T.dtype)
-    for j in range(T.shape[0]):
-        if code in (RBF, LAPLACIAN):
-            bj = b[j]
-            for i in range(rows):
-                t = T[j, i] * scale + (a[i] + bj)
-                T[j, i] = exp2(zero if t > zero else t)
-        elif code == POLY:
-            for i in range(rows):
-                base[i] = T[j, i] * scale + coef0
-                T[j, i] = base[i]
-            for _ in range(degree - 1):
-                for i in range(rows):
-                    T[j, i] *= base[i]
-        else:
-            # tanh(u) = (1 - e) / (1 + e) for u > 0, with e = exp(-2 u).
-            for i in range(rows):
-                t = T[j, i] * scale + coef0
-                e = exp2(-abs(t))
-                value = (one - e) / (one + e)
-                T[j, i] = -value if t < zero else value
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)
@@ -232,8 +195,9 @@ def accumulate(T: Any, start: Any, stop: Any, w: Any, out: Any) -> None:
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def tile_work(
-    code: Any,
+    argument: Any,
     how: Any,
+    function: Any,
     scale: Any,
     degree: Any,
     coef0: Any,
@@ -279,7 +243,7 @@ def tile_work(
         n = len(part)
         T = buffer[:n]
         if how == SPARSE:
-            l1 = code == LAPLACIAN
+            l1 = argument == L1_DISTANCE
             sparse_products(
                 data,
                 indices,
@@ -294,20 +258,20 @@ def tile_work(
                 T,
                 square,
             )
-            if code not in (RBF, LAPLACIAN):
+            if argument == INNER_PRODUCT:
                 square[:] = 0
         elif how == PRODUCTS:
             gather(Z, part, centre, B, square)
             np.dot(B[:n], F, T)
-            if code != RBF:
+            if argument == INNER_PRODUCT:
                 square[:] = 0
-        elif code == LAPLACIAN:
+        elif argument == L1_DISTANCE:
             manhattan_distances(Z, part, F, buffer)
         else:
             squared_distances(Z, part, F, buffer)
         for r in range(n):
             b[r] = half * square[r]
-        to_values(T, code, scale, degree, coef0, a, b)
+        to_values(T, function, scale, degree, coef0, a, b)
         if sums.shape[0] > 0:
             for r in range(n):
                 # b was rounded: put right what that did, to first order, in the weight.

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernels_of_libsvm
 from dcsvm_dask.models.pairs import PairsModel
 
 Vector = NDArray[np.float64]
 
-_NAMES = {"rbf": "rbf", "poly": "polynomial", "linear": "linear", "sigmoid": "sigmoid"}
 _INTEGERS = range(-(2**31), 2**31)
 
 
@@ -44,7 +43,7 @@ def libsvm_lines(
     Parameters
     ----------
     kernel : Kernel
-        Any that LIBSVM knows: not the Laplacian one.
+        Any that LIBSVM has.
     support : Rows, shape (n, d)
         Support vectors; written with 9 significant digits, which tell any two float32 apart.
     coef : ndarray, shape (n,)
@@ -80,15 +79,16 @@ def pairs_lines(model: PairsModel, labels: Sequence[int]) -> Iterator[str]:
         If LIBSVM has no such kernel.
     """
     kernel = model.kernel
-    if kernel.name not in _NAMES:
-        raise InputError(f"export: LIBSVM has no {kernel.name} kernel; it has {', '.join(_NAMES)}")
+    if kernel.kind.libsvm is None:
+        known = ", ".join(kernels_of_libsvm())
+        raise InputError(f"export: LIBSVM has no {kernel.name} kernel; it has {known}")
     yield "svm_type c_svc\n"
-    yield f"kernel_type {_NAMES[kernel.name]}\n"
-    if kernel.name == "poly":
+    yield f"kernel_type {kernel.kind.libsvm}\n"
+    if kernel.uses("degree"):
         yield f"degree {kernel.degree}\n"
-    if kernel.name != "linear":
+    if kernel.uses("gamma"):
         yield f"gamma {kernel.gamma:.17g}\n"
-    if kernel.name in ("poly", "sigmoid"):
+    if kernel.uses("coef0"):
         yield f"coef0 {kernel.coef0:.17g}\n"
     yield f"nr_class {model.n_classes}\n"
     yield f"total_sv {model.n_support}\n"

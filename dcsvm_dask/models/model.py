@@ -33,7 +33,7 @@ MODES = ("exact", *LEVEL_MODES)
 
 VOTES = ("mean", "sign", "committee")
 
-# Standard deviation of the error of a float32 kernel value of rbf and laplacian, at most.
+# Standard deviation of the error of a float32 kernel value of a shift-invariant kernel, at most.
 DECAY_DEVIATION = 2.0**-18
 
 # Fewer support vectors cost less than the order of the rows would save.

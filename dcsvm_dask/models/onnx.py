@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.kernels.kinds import L1_DISTANCE, SQUARED_DISTANCE
 from dcsvm_dask.models.onnx_graph import ROWS, Graph
 from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.models.rest import RestModel
@@ -25,10 +26,12 @@ Vector = NDArray[np.float64]
 def bytes_of_pair(kernel: Kernel) -> int:
     """Return the memory that a batch takes for each pair of a row and a support vector.
 
-    As measured with ONNX Runtime 1.32: two matrices of float64, or six for the laplacian kernel,
-    whose distances are a loop.
+    As measured with ONNX Runtime 1.32: two matrices of float64, or six for L1 distances, which
+    are a loop.
     """
-    return {"linear": 0, "laplacian": 48}.get(kernel.name, 16)
+    if kernel.is_linear:
+        return 0
+    return 48 if kernel.kind.argument == L1_DISTANCE else 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def expansion_onnx(
     InputError
         If onnx is not installed, or the model is larger than a file can be.
     """
-    if kernel.name == "linear":
+    if kernel.is_linear:
         weights = coef @ support.astype(np.float64)
         return linear_onnx(weights[None, :], np.array([bias]), classes, scaling)
     graph = Graph()
@@ -161,7 +164,7 @@ def pairs_onnx(
 
 def rest_onnx(model: RestModel, classes: NDArray[Any], scaling: RowScaling | None = None) -> Any:
     """Return machines of each class against the rest as an `onnx.ModelProto`; see `linear_onnx`."""
-    if model.kernel.name == "linear":
+    if model.kernel.is_linear:
         return linear_onnx(model.weights(), model.bias, classes, scaling)
     graph = Graph()
     K = _kernel(graph, model.kernel, _scaled_rows(graph, scaling), model.support)
@@ -202,15 +205,15 @@ def _kernel(graph: Graph, kernel: Kernel, x: str, support: Rows) -> str:
     graph.check_room(4 * n * d)
     dense = support.toarray() if is_sparse(support) else support
     z = graph.cast(dense.astype(np.float32), np.float64)
-    if kernel.name == "rbf":
-        return graph.add("Exp", _decay(graph, float(kernel.gamma), x, z, dense))
-    if kernel.name == "laplacian":
-        return graph.add("Exp", graph.add("Mul", _distances(graph, x, z, n), -float(kernel.gamma)))
-    scaled, coef0 = graph.add("Mul", x, float(kernel.gamma)), np.array([float(kernel.coef0)])
-    t = graph.add("Gemm", scaled, z, coef0, transB=1)
-    if kernel.name == "poly":
-        return graph.add("Pow", t, float(kernel.degree))
-    return graph.add("Tanh", t)
+    gamma = float(kernel.gamma)
+    if kernel.kind.argument == SQUARED_DISTANCE:
+        t = _decay(graph, gamma, x, z, dense)
+    elif kernel.kind.argument == L1_DISTANCE:
+        t = graph.add("Mul", _distances(graph, x, z, n), -gamma)
+    else:
+        coef0 = np.array([float(kernel.coef0)])
+        t = graph.add("Gemm", graph.add("Mul", x, gamma), z, coef0, transB=1)
+    return kernel.kind.onnx(graph.add, kernel, t)
 
 
 def _decay(graph: Graph, gamma: float, x: str, z: str, support: NDArray[np.float32]) -> str:
@@ -239,7 +242,7 @@ def _distances(graph: Graph, x: str, z: str, n_support: int) -> str:
 
 def _pair_values(graph: Graph, model: PairsModel, x: str) -> str:
     """Return the decision values of all pairs, (N, n_pairs); above 0 means the first class."""
-    if model.kernel.name == "linear":
+    if model.kernel.is_linear:
         return graph.add("Gemm", x, model.weights(), model.bias, transB=1)
     k, stop = model.n_classes, np.cumsum(model.of_class)
     K = _kernel(graph, model.kernel, x, model.support)

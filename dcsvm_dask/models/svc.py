@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernels_of_libsvm
 from dcsvm_dask.models.pairs import PairsModel
 
 Vector = NDArray[np.float64]
@@ -129,10 +129,9 @@ def _filled(
     from scipy import sparse
     from sklearn.svm import SVC
 
-    if kernel.name == "laplacian":
-        raise InputError(
-            "to_sklearn: SVC has no laplacian kernel; it has rbf, poly, linear, sigmoid"
-        )
+    if kernel.kind.libsvm is None:
+        known = ", ".join(kernels_of_libsvm())
+        raise InputError(f"to_sklearn: SVC has no {kernel.name} kernel; it has {known}")
     sparse_rows = is_sparse(support)
     svc = SVC(
         C=C,

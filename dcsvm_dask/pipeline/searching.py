@@ -14,7 +14,7 @@ from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.method import Goals, Shape
-from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, OF_KERNEL, Search
+from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, Search
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
@@ -65,15 +65,17 @@ def settle(
         If a word is unknown or impossible.
     """
     trained = {name: value for name, value in words.items() if name in TRAINED}
-    kernel = Kernel(trained.get("kernel", "rbf")).name
+    kernel = Kernel(trained.get("kernel", Kernel().name)).kind
     searched: dict[str, Any] = {
         name: _values(name, words[name]) for name in SEARCHED if name in words
     }
-    others = set(searched) - {"C", *OF_KERNEL[kernel]}
+    others = set(searched) - {"C", *kernel.parameters}
     if others:
-        raise InputError(f"{', '.join(sorted(others))}: the {kernel} kernel has no such parameter")
+        raise InputError(
+            f"{', '.join(sorted(others))}: the {kernel.name} kernel has no such parameter"
+        )
     searched.setdefault("C", COSTS)
-    if "gamma" in OF_KERNEL[kernel]:
+    if kernel.uses("gamma"):
         searched.setdefault("gamma", GAMMAS)
     if held_out:
         options = {**options, "folds": 0, "held_out": held_out}
@@ -110,7 +112,7 @@ def best_of(settings: dict[str, Any], candidate: int) -> dict[str, Any]:
     """Return the parameters of `train` for a candidate of a search, as its header describes it."""
     made = Settings.from_json(settings)
     kernel, C = Search(**made.options).candidates(made.kernel.name)[candidate]
-    of_kernel = {name: getattr(kernel, name) for name in OF_KERNEL[kernel.name]}
+    of_kernel = {name: getattr(kernel, name) for name in kernel.kind.parameters}
     return {"kernel": kernel.name, "C": C, **of_kernel}
 
 

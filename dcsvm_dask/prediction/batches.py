@@ -1,4 +1,4 @@
-"""Rows to predict, a batch after the other: from a data set, a raw file or arrays."""
+"""Batches of rows to predict: from a data set, a raw file or arrays."""
 
 from __future__ import annotations
 
@@ -29,36 +29,44 @@ from dcsvm_dask.storage.rows.read import take_rows
 MOST_ROWS = 65536
 LEAST_ROWS = 16384
 STORED_BYTES = 16 << 20
-"""Rows of a data set that a task reads."""
+"""Bytes of rows of a data set that a task reads."""
 SENT_BYTES = 4 << 20
-"""Rows of a file that travel to a task."""
+"""Bytes of rows of a file that are sent to a task."""
 BATCHES = 64
-"""A data set is cut into this many batches where that leaves them large enough."""
+"""Number of batches of a data set, unless they are too small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some consecutive rows."""
+    """Consecutive rows."""
 
     n_rows: int
     codes: NDArray[np.int32] | None
-    """True classes, where they are known and wanted."""
+    """Codes of the true classes, where they are known and needed."""
     function: Callable[..., Decided]
     arguments: tuple[Any, ...]
-    """What follows the choice of the model."""
+    """Arguments of the function after the choice of the model."""
 
     def call(self, choice: Choice) -> tuple[Callable[..., Decided], tuple[Any, ...]]:
-        """Return the call that decides these rows."""
+        """Return the call that computes the decision values of the rows."""
         return self.function, (choice, *self.arguments)
 
 
 class StoredRows:
-    """Rows of a data set; tasks read them.
+    """Rows of a data set, which tasks read.
+
+    Parameters
+    ----------
+    data : DataSet
+    prepared : Preparation
+        Of the run that predicts.
+    labelled : bool
+        Whether true classes are needed.
 
     Raises
     ------
     InputError
-        If features, scaling or classes are not those of the run's training data.
+        If features, scaling or classes differ from those of the run's training data.
     """
 
     def __init__(self, data: DataSet, prepared: Preparation, *, labelled: bool) -> None:
@@ -79,9 +87,9 @@ class StoredRows:
         if not prepared.scales_like(data, self._features):
             ours = "unscaled" if prepared.scaling is None else f"scaled ({prepared.scaling.kind})"
             raise InputError(
-                f"{data.url}: was scaled otherwise than the data that the model was trained on "
+                f"{data.url}: was scaled differently from the data that the model was trained on "
                 f"({ours}); ingest it as the test part of those (--test), or give the raw file, "
-                "which is scaled as they were"
+                "which is then scaled like them"
             )
 
     def take(self, index: NDArray[np.int64]) -> Rows:
@@ -90,11 +98,11 @@ class StoredRows:
         return rows if self._features is None else rows[:, self._features]
 
     def batches(self) -> Iterator[Batch]:
-        """Return the batches in order."""
+        """Yield the batches in order."""
         data = self._data
         per_row = max(1, data.rows.nbytes_of(0, data.n_rows) // max(1, data.n_rows))
         rows = min(MOST_ROWS, STORED_BYTES // per_row, max(LEAST_ROWS, data.n_rows // BATCHES))
-        # Whole chunks: none is unpacked twice.
+        # Whole chunks, so that none is decompressed twice.
         rows = max(1, rows // data.chunk_rows) * data.chunk_rows
         for start in range(0, data.n_rows, rows):
             stop = min(start + rows, data.n_rows)
@@ -103,12 +111,13 @@ class StoredRows:
 
 
 class SentRows:
-    """Rows of a file or of arrays, read and scaled here and sent to tasks.
+    """Rows of a file or of arrays, read and scaled in this process and sent to tasks.
 
     Parameters
     ----------
     source : Source
     prepared : Preparation
+        Of the run that predicts.
     labelled : bool
         Whether true classes are needed.
     """
@@ -121,12 +130,12 @@ class SentRows:
         self._labelled = labelled
 
     def batches(self) -> Iterator[Batch]:
-        """Return the batches in order.
+        """Yield the batches in order.
 
         Raises
         ------
         InputError
-            If the rows have other features than the model, or labels are needed and absent or
+            If the rows have other features than the model, or labels are needed and missing or
             unknown.
         """
         seen = 0
@@ -144,14 +153,14 @@ class SentRows:
             seen += rows.shape[0]
 
     def _absent(self) -> str:
-        """Return which column is missing, where labels are found by name."""
+        """Return the name of the missing label column, where labels are found by name."""
         name = self._prepared.expected().label
         return "" if name is None or self._source.feature_names is None else f": no column {name!r}"
 
     def _cut(self, rows: Rows, codes: NDArray[np.int32] | None) -> Iterator[Batch]:
         n = rows.shape[0]
-        held = rows.data.nbytes + rows.indices.nbytes if is_sparse(rows) else rows.nbytes
-        step = min(MOST_ROWS, max(1, SENT_BYTES * n // max(1, held)))
+        size = rows.data.nbytes + rows.indices.nbytes if is_sparse(rows) else rows.nbytes
+        step = min(MOST_ROWS, max(1, SENT_BYTES * n // max(1, size)))
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
             yield Batch(
@@ -163,12 +172,25 @@ class SentRows:
 
 
 def prepare_rows(rows: Rows, prepared: Preparation, name: str, first_row: int = 0) -> Rows:
-    """Return raw rows as the training rows were made: checked, in their form, scaled.
+    """Return raw rows in the form and scaling of the training rows, after checks.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array, shape (n, n_features)
+    prepared : Preparation
+    name : str
+        Their source, for messages.
+    first_row : int, default 0
+        Number of the first row, for messages.
+
+    Returns
+    -------
+    ndarray or csr_array, float32
 
     Raises
     ------
     InputError
-        If they have other features than the model, or scaling takes a value out of float32.
+        If they have other features than the model, or a scaled value is too large for float32.
     """
     if rows.shape[1] != prepared.n_features:
         raise InputError(
@@ -185,19 +207,28 @@ def prepare_rows(rows: Rows, prepared: Preparation, name: str, first_row: int = 
 def open_batches(
     data: Any, prepared: Preparation, *, labelled: bool, encoding: str | None = None
 ) -> StoredRows | SentRows:
-    """Return the rows that a user means.
+    """Return the rows to predict.
 
     Parameters
     ----------
     data : str, path, DataSet, data frame, array, sparse matrix or tuple (X, y)
-        A data set or a part of it, a raw file, a frame, or arrays, as they were before scaling.
-        Features are found by name where they have names.
+        A data set or a part of it, a raw file, a frame, or arrays, before scaling. Features are
+        found by name where they have names.
     prepared : Preparation
         Of the run that predicts.
     labelled : bool
         Whether true classes are needed.
     encoding : str, optional
-        Of text that does not begin with a byte order mark; by default that of the training data.
+        Encoding of text without a byte order mark; by default that of the training data.
+
+    Returns
+    -------
+    StoredRows or SentRows
+
+    Raises
+    ------
+    InputError
+        If the rows cannot be read or do not fit the training data.
     """
     if isinstance(data, DataSet):
         return StoredRows(data, prepared, labelled=labelled)
@@ -211,7 +242,22 @@ def open_batches(
 
 
 def rows_in_memory(X: Any, y: Any, prepared: Preparation, *, labelled: bool) -> Source:
-    """Return an array or a data frame as a source of the features of the training data."""
+    """Return an array or a data frame as a source with the features of the training data.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame, shape (n, d)
+    y : array, shape (n,), or None
+        Labels.
+    prepared : Preparation
+        Of the run that predicts.
+    labelled : bool
+        Whether labels are needed.
+
+    Returns
+    -------
+    Source
+    """
     return memory_source(X, y, name="X", expected=prepared.expected(), labelled=labelled)
 
 
@@ -222,9 +268,22 @@ def open_raw_file(
     labelled: bool,
     encoding: str | None = None,
 ) -> Source:
-    """Return a raw file as a source of rows with the features of the run's training data.
+    """Return a raw file as a source with the features of the training data.
 
-    ``FILE/test`` is the test part of an archive.
+    Parameters
+    ----------
+    path : str, path or Location
+        ``FILE/test`` is the test part of an archive.
+    prepared : Preparation
+        Of the run that predicts.
+    labelled : bool
+        Whether labels are needed.
+    encoding : str, optional
+        Encoding of text without a byte order mark; by default that of the training data.
+
+    Returns
+    -------
+    Source
     """
     text = path.url if isinstance(path, Location) else os.fspath(path)
     part = "train"
@@ -233,12 +292,12 @@ def open_raw_file(
         text, part = home, name
     reading = prepared.reading
     recorded = reading.get("encoding")
-    if encoding is None and recorded not in MARKED:  # these have a mark, or they are not that
+    if encoding is None and recorded not in MARKED:  # files in these encodings have a mark
         encoding = recorded
     kind = find_format(text, encoding)
     first, label = reading.get("first_feature"), None
     if labelled and reading.get("format") in ARCHIVES:
-        label = reading.get("label")  # else other files of this kind could not be evaluated
+        label = reading.get("label")  # otherwise the label has its usual name
     if kind == "svmlight" and first != 1:
         first = _first_feature(text, first, prepared.n_features, encoding)
     return open_source(
@@ -255,9 +314,9 @@ def open_raw_file(
 
 
 def _first_feature(path: str, recorded: int | None, n_features: int, encoding: str | None) -> int:
-    """Return from which index a svmlight file counts: 1, unless 0 occurs in it.
+    """Return the first index of a svmlight file: 1, unless 0 occurs in it.
 
-    Where the training file counted from 0, only an index that is too large says otherwise.
+    If the training file counted from 0, only an index that is too large proves otherwise.
     """
     source, widest = SvmlightSource(path, encoding=encoding), 0
     for rows, _ in source.blocks():

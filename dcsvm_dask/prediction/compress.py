@@ -1,4 +1,4 @@
-"""A run whose model is another run's, with fewer support vectors."""
+"""Compression of a run's model: a new run whose model has fewer support vectors."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from dcsvm_dask.models.elimination import Path
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.prediction.batches import SentRows, StoredRows, open_batches
 from dcsvm_dask.prediction.compress_parts import (
-    Machine,
-    held_machine,
+    DistinctModel,
+    cached_expansion,
     share_of_distance,
     shrink_part,
     write_sample,
@@ -63,15 +63,15 @@ METHOD = "compressed"
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Rows at which a model is measured, and what they are rows of."""
+    """Rows on which a model is measured and fitted."""
 
     check: Rows
     fit: Rows
     of: str
     labels: NDArray[np.int32] | None
-    """Classes of `check`, where that is all that there is to score on."""
+    """Class codes of `check`, where it is also the data for scoring."""
     data: Any
-    """What is scored on instead."""
+    """Other data for scoring."""
 
 
 def compress_run(
@@ -87,7 +87,39 @@ def compress_run(
     announcer: Announcer,
     encoding: str | None = None,
 ) -> dict[str, Any]:
-    """Write a run of its own whose model is a smaller form of a run's; see `Predictor.compress`."""
+    """Write a new run whose model is a compressed one; see `Predictor.compress`.
+
+    Parameters
+    ----------
+    run : RunFolder
+        The run with the model.
+    out : Location
+        Folder of the new run.
+    choice : Choice
+        The model.
+    bound : float
+        Largest change of a decision value on the sample, above 0.
+    data : optional
+        Rows with labels to measure and score on.
+    sample : int
+        Number of rows to measure on, 1 to 65,536.
+    seed : int
+        Seed of the sample.
+    execution : Execution
+    announcer : Announcer
+    encoding : str, optional
+        Encoding of text without a byte order mark.
+
+    Returns
+    -------
+    dict
+        See `Predictor.compress`.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not valid, the model cannot be compressed, or `out` is not empty.
+    """
     check(is_a(bound, numbers.Real) and is_finite(bound), "bound", bound, "a number")
     check(bound > 0, "bound", bound, "a number above 0")
     check(is_a(sample, numbers.Integral), "sample", sample, "a whole number")
@@ -96,7 +128,7 @@ def compress_run(
     if execution.workers or execution.remote is not None or execution.file is not None:
         check_reach(execution, run.place.url, out.url)
     if (out / "run.json").exists():
-        raise InputError(f"{out}: a run lives there already; name another folder")
+        raise InputError(f"{out}: a run exists there; name another folder")
     refuse_foreign(out)
     refuse_inside(out)
     model = _whole_model(run, choice)
@@ -163,17 +195,16 @@ def compress_run(
 
 
 def _whole_model(run: RunFolder, choice: Choice) -> Model:
-    """Return the model to compress, refuse others."""
+    """Return the model to compress; raise an error if it is not a sum of kernel values."""
     model = held_model(choice)
     if not isinstance(model, Model):
         raise InputError(
-            f"{run.place}: has machines of many classes; only models of two classes can be "
-            "compressed"
+            f"{run.place}: has SVMs of many classes; only models of two classes can be compressed"
         )
     whole = model.partition is None and model.features is None and model.vote is None
     if not whole or model.n_blocks != 1:
         raise InputError(
-            f"{run.place}: a machine of {method_of(run)} is no single sum of kernel values; only "
+            f"{run.place}: a model of {method_of(run)} is not a single sum of kernel values; only "
             "such models can be compressed"
         )
     if model.n_support == 0:
@@ -185,8 +216,8 @@ def _whole_model(run: RunFolder, choice: Choice) -> Model:
 def _compressed(
     model: Model, choice: Choice, place: Location, bound: float, pool: Pool, announcer: Announcer
 ) -> tuple[Model, dict[str, Any]]:
-    """Return the smaller model, and what is to be told of it."""
-    machine = held_machine(choice, place.url)
+    """Return the smaller model and its figures."""
+    expansion = cached_expansion(choice, place.url)
     told = time.perf_counter()
 
     def each(blocks: Iterable[Block]) -> Iterator[Path]:
@@ -199,46 +230,46 @@ def _compressed(
                 announcer.say(f"part {done} of {len(listed)} done")
             yield path
 
-    n = len(machine.coef)
+    n = len(expansion.coef)
     repeats = model.n_support - n
     announcer.say(
         f"{model.n_support} support vectors"
         + (f", of which {repeats} repeat others or cancel" if repeats else "")
     )
     found = compress(
-        machine.kernel,
-        machine.support,
-        machine.coef,
-        machine.fit,
-        machine.check,
+        expansion.kernel,
+        expansion.support,
+        expansion.coef,
+        expansion.fit,
+        expansion.check,
         bound,
         each=each,
         told=announcer.say,
     )
-    change = -machine.coef
+    change = -expansion.coef
     change[found.rows] += found.coef
     announcer.say("measuring the distance", doing=True)
     calls = (((share_of_distance, (choice, place.url, change, start)), None) for start in shares(n))
     distance = math.sqrt(max(0.0, sum(share for share, _ in results(pool, calls))))
     smaller = replace(
         model,
-        support=machine.support[found.rows],
+        support=expansion.support[found.rows],
         coef=found.coef,
         offsets=np.array([0, len(found.rows)], dtype=np.int64),
     )
     return smaller, {
         "support_before": model.n_support,
         "support": len(found.rows),
-        "change": _largest(machine, change),
+        "change": _largest(expansion, change),
         "distance": distance,
-        "sample": machine.check.shape[0],
+        "sample": expansion.check.shape[0],
     }
 
 
-def _largest(machine: Machine, change: NDArray[np.float64]) -> float:
-    """Return the largest change of a decision value at the rows where it is measured."""
+def _largest(expansion: DistinctModel, change: NDArray[np.float64]) -> float:
+    """Return the largest change of a decision value on the sample."""
     products, _ = kernel_product(
-        machine.kernel, machine.check, machine.support, change, dtype=np.float64
+        expansion.kernel, expansion.check, expansion.support, change, dtype=np.float64
     )
     return float(np.abs(products).max(initial=0.0))
 
@@ -246,10 +277,10 @@ def _largest(machine: Machine, change: NDArray[np.float64]) -> float:
 def _sample(
     run: RunFolder, prepared: Preparation, data: Any, n: int, seed: int, encoding: str | None
 ) -> _Sample:
-    """Draw the rows by which a model is compressed.
+    """Draw the rows with which a model is compressed.
 
-    It is measured on rows that are given, else on those held out, else on the test part of the
-    training data, else on training rows; it is fitted to training rows where they are there.
+    It is measured on the given rows, else on held-out rows, else on the test part of the training
+    data, else on training rows; it is fitted to training rows where these exist.
     """
     rng = np.random.default_rng([seed, 9100])
     try:
@@ -260,8 +291,8 @@ def _sample(
         data = _held_out(run, train)
     if data is None and train is None:
         raise InputError(
-            f"{run.place}: its training data {run.header['data']['url']} are not there any more: "
-            "name rows on which the change is to be measured (--data)"
+            f"{run.place}: its training data {run.header['data']['url']} are missing: "
+            "give rows on which the change is measured (--data)"
         )
     if data is None:
         assert train is not None
@@ -282,7 +313,9 @@ def _sample(
 
 
 def _held_out(run: RunFolder, train: DataSet | None) -> Any:
-    """Return the rows that a run did not see in training, as far as it knows of any."""
+    """Return rows that were not used in training: held-out rows, or a test part; None without
+    any.
+    """
     url = run.header.get("holdout")
     if url is not None:
         with contextlib.suppress(InputError):
@@ -293,19 +326,19 @@ def _held_out(run: RunFolder, train: DataSet | None) -> Any:
 def _drawn(
     source: StoredRows | SentRows, prepared: Preparation, n: int, rng: np.random.Generator
 ) -> Rows:
-    """Draw n rows of a source at random, or all where it has fewer, in bounded memory."""
+    """Return n random rows of a source, or all where it has fewer, in bounded memory."""
     if isinstance(source, StoredRows):
         return source.take(np.sort(rng.permutation(source.n_rows or 0)[:n]))
-    held, lots = stack_rows([], prepared.n_features, prepared.is_sparse), np.zeros(0)
+    drawn, lots = stack_rows([], prepared.n_features, prepared.is_sparse), np.zeros(0)
     for batch in source.batches():
         rows = batch.arguments[0]
         if prepared.is_sparse and not is_sparse(rows):
             rows = sparse.csr_array(rows)
-        rows = stack_rows([held, rows], prepared.n_features, prepared.is_sparse)
+        rows = stack_rows([drawn, rows], prepared.n_features, prepared.is_sparse)
         lots = np.append(lots, rng.random(batch.n_rows))
         least = np.sort(np.argsort(lots, kind="stable")[:n])
-        held, lots = rows[least], lots[least]
-    return held
+        drawn, lots = rows[least], lots[least]
+    return drawn
 
 
 def _accuracy(
@@ -325,13 +358,13 @@ def _without_digest(header: dict[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _new_folder(out: Location) -> Iterator[Ownership]:
-    """Hold a new run's folder; what was written there goes where it is not brought to an end."""
+    """Own a new run's folder; it is emptied after an error."""
     try:
         with FolderLock(out) as lock:
             try:
                 refuse_foreign(out)
                 yield lock.ownership
-            except OwnershipLostError:  # what is there now is not this process's
+            except OwnershipLostError:  # another process owns the folder
                 raise
             except BaseException:
                 for name in ("sample", "stages", "preparation.json", STATE):

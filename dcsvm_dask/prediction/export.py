@@ -1,4 +1,4 @@
-"""Models in the forms of other programs, alpha shared out again among repeated rows."""
+"""Export of models to other programs; repeated rows share their alpha."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
 
-# Its machine is its weights.
+# Its model is a vector of weights.
 LINEAR = "liblinear"
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """A model of the whole problem as one sum of kernel values.
+    """A model of the whole problem as a single sum of kernel values.
 
     Attributes
     ----------
     support : Rows, shape (n_support, n_features)
-        Of liblinear the weights, as one row.
+        Support vectors; for liblinear the weights, as one row.
     rows : ndarray, shape (n_support,), int64
-        Their row numbers in the training data, ascending; empty where they are weights,
-        landmarks, or what several machines have.
+        Row numbers of the support vectors in the training data, ascending; empty where they are
+        weights, landmarks, or support vectors of several SVMs.
     coef : ndarray, shape (n_support,), float64
-        Of rows of the training data y_i alpha_i, none above C times the row's weight and its
-        class's; 1 for weights.
+        y_i alpha_i for rows of the training data, at most C times the weights of the row and of its
+        class; 1 for weights.
     """
 
     kernel: Kernel
@@ -54,15 +54,15 @@ class Expansion:
 
 
 def read_expansion(run: RunFolder) -> Expansion:
-    """Return the model of the whole problem that a run has.
+    """Return a run's model of the whole problem.
 
-    Where it is a vector of alpha, it has a support vector for each row of the training data: rows
+    Where it is given by alpha, it has a support vector for each row of the training data: rows
     that are equal in x and y were one variable in training; each of them gets its share.
 
     Raises
     ------
     InputError
-        If the model is not committed, is no sum of kernel values, or is damaged.
+        If the model is not committed, is not a sum of kernel values, or is damaged.
     """
     choice = choose_model(run, "exact")
     model = load_model(run, choice.stage, compact=False)
@@ -72,15 +72,17 @@ def read_expansion(run: RunFolder) -> Expansion:
         coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
         return Expansion(model.kernel, model.support, np.empty(0, np.int64), coef, bias)
     if node is None or arranged is None:
-        raise InputError(f"{run.place}: what {choice.stage} was made from is not there any more")
+        raise InputError(
+            f"{run.place}: the stage that {choice.stage} was made from is missing; train again"
+        )
     alpha, representative = node.read("alpha")[0], representatives(arranged)
     rows = np.flatnonzero(alpha)
-    # The model holds one support vector for each representative, in the order of the data set.
+    # The model has one support vector for each representative, in the order of the data set.
     stands_for, position = np.unique(
         rows if representative is None else representative[rows], return_inverse=True
     )
     if len(stands_for) != model.n_support:
-        raise InputError(f"{node.place}: damaged: alpha does not fit to the support vectors")
+        raise InputError(f"{node.place}: damaged: alpha does not fit the support vectors")
     coef = np.sign(model.coef[position]) * alpha[rows]
     if node.record.get("sampled"):
         rows = node.read("sampled")[rows]
@@ -88,20 +90,22 @@ def read_expansion(run: RunFolder) -> Expansion:
 
 
 def _check_sum(run: RunFolder, model: Model) -> None:
-    """Refuse what is no single sum of kernel values."""
+    """Raise an error if a model is not a single sum of kernel values."""
     if model.features is not None or model.vote not in (None, "mean"):
         raise InputError(
-            f"{run.place}: a machine of {settings_of(run).method} has no form in other programs: "
-            "it is no single sum of kernel values"
+            f"{run.place}: a model of {settings_of(run).method} cannot be exported: "
+            "it is not a single sum of kernel values"
         )
 
 
 def _pairs(run: RunFolder, form: str) -> PairsModel:
-    """Return the exact model of many classes; refuse one that LIBSVM has no form for."""
+    """Return the exact model of many classes; raise an error for one-vs-rest, which LIBSVM
+    lacks.
+    """
     model = load_any(run, choose_model(run, "exact").stage)
     if not isinstance(model, PairsModel):
         raise InputError(
-            f"{run.place}: has a machine for each class against the rest, {form} has one for each "
+            f"{run.place}: has an SVM for each class (one-vs-rest), but {form} has one for each "
             "pair of classes; train with --multiclass ovo"
         )
     return model
@@ -110,17 +114,25 @@ def _pairs(run: RunFolder, form: str) -> PairsModel:
 def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) -> dict[str, Any]:
     """Write a run's model as a LIBSVM model file, and the scaling as a range file beside it.
 
+    Parameters
+    ----------
+    run : RunFolder
+    target : Location
+        The model file.
+    overwrite : bool, default False
+        Whether existing files are replaced.
+
     Returns
     -------
     dict
-        ``model`` and ``range`` (where they lie, the latter None if nothing was scaled),
-        ``n_support``, ``labels`` (what stands for each class in the file) and ``classes``, and
+        ``model`` and ``range`` (their places, the latter None if nothing was scaled),
+        ``n_support``, ``labels`` (the integer of each class in the file) and ``classes``, and
         ``notes`` for the user.
 
     Raises
     ------
     InputError
-        If the model is not committed or no sum of kernel values, or LIBSVM has no such kernel.
+        If the model is not committed or not a sum of kernel values, or LIBSVM has no such kernel.
     """
     prepared = Preparation.read(run)
     output(target, "file", overwrite=overwrite)
@@ -149,7 +161,7 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
             "add 1 to the indices of rows for svm-predict"
         )
     if scaling is not None and ranges is None:
-        notes.append("svm-scale cannot scale rows to unit length: do that before svm-predict")
+        notes.append("svm-scale cannot scale rows to unit length: scale them before svm-predict")
     elif scaling is not None and ranges is not None:
         lines = range_lines(prepared.n_features, scaling.offset, scaling.factor)
         ranges.write_bytes("".join(lines).encode())
@@ -167,18 +179,26 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
 def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) -> dict[str, Any]:
     """Write a run's model as an ONNX graph that takes raw rows.
 
-    See `expansion_onnx`; of many classes `pairs_onnx` and `rest_onnx`.
+    See `expansion_onnx`; for many classes `pairs_onnx` and `rest_onnx`.
+
+    Parameters
+    ----------
+    run : RunFolder
+    target : Location
+        The file.
+    overwrite : bool, default False
+        Whether an existing file is replaced.
 
     Returns
     -------
     dict
-        ``model`` (where it lies), ``n_support``, ``classes`` and ``notes`` for the user.
+        ``model`` (its place), ``n_support``, ``classes`` and ``notes`` for the user.
 
     Raises
     ------
     InputError
-        If the model is not committed or no sum of kernel values, the package onnx is not
-        installed, or the file were larger than 2 GB.
+        If the model is not committed or not a sum of kernel values, the package onnx is not
+        installed, or the file would be larger than 2 GB.
     """
     prepared = Preparation.read(run)
     output(target, "file", overwrite=overwrite)
@@ -199,7 +219,7 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
     target.write_bytes(made.SerializeToString())
     notes = []
     if scaling is not None:
-        notes.append("the graph scales rows itself: give them as they were before ingest")
+        notes.append("the graph scales rows: give them as they were before ingest")
     if prepared.reading.get("first_feature") == 1:
         notes.append("feature 1 of the training file is column 0 of the input")
     of_row = bytes_of_pair(model.kernel) * model.n_support
@@ -216,8 +236,9 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
 def export_svc(run: RunFolder) -> Any:
     """Return the exact model as a fitted scikit-learn SVC; see `to_svc`.
 
-    That of liblinear becomes a LinearSVC. It knows the names of features, where rows come to it as
-    they are; scaled rows have lost them.
+    The model of liblinear becomes a LinearSVC. It has names of features only if rows are not
+    scaled:
+    scaled rows have lost them.
     """
     prepared = Preparation.read(run)
     svc = _svc(run, prepared)
@@ -238,7 +259,7 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
     if len(exact.rows) < len(exact.coef):
         raise InputError(
             f"{run.place}: an SVC's support vectors are rows of the training data; those of a "
-            f"machine of {settings.method} are not: export it in LIBSVM's format"
+            f"model of {settings.method} are not: export it in LIBSVM's format"
         )
     return to_svc(
         exact.kernel,
@@ -260,14 +281,14 @@ def _pairs_of_rows(run: RunFolder) -> tuple[PairsModel, NDArray[np.int64]]:
     codes = data_of(run).read_codes(0, alpha.shape[1])
     rows = np.flatnonzero(alpha.any(axis=0))
     rows = rows[np.argsort(codes[rows], kind="stable")]
-    # The model holds one support vector for each representative, class after class.
+    # The model has one support vector for each representative, class after class.
     stands_for = rows if representative is None else representative[rows]
-    held = np.unique(stands_for)
-    held = held[np.argsort(codes[held], kind="stable")]
-    if len(held) != model.n_support:
-        raise InputError(f"{node.place}: damaged: alpha does not fit to the support vectors")
+    distinct = np.unique(stands_for)
+    distinct = distinct[np.argsort(codes[distinct], kind="stable")]
+    if len(distinct) != model.n_support:
+        raise InputError(f"{node.place}: damaged: alpha does not fit the support vectors")
     place = np.empty(alpha.shape[1], dtype=np.int64)
-    place[held] = np.arange(len(held))
+    place[distinct] = np.arange(len(distinct))
     of_class = np.bincount(codes[rows], minlength=model.n_classes).astype(np.int64)
     support = model.support[place[stands_for]]
     return replace(model, support=support, dual_coef=alpha[:, rows], of_class=of_class), rows

@@ -1,4 +1,4 @@
-"""What a run does with its committed models, as methods: `dcsvm_dask.api.Run` inherits them."""
+"""Methods of a run on its committed models, which `dcsvm_dask.api.Run` inherits."""
 
 from __future__ import annotations
 
@@ -31,20 +31,19 @@ Place = str | os.PathLike[str]
 class Predictor:
     """Prediction, evaluation, compression and export.
 
-    Everywhere ``mode`` is "exact", "early" (equation (6) of Hsieh, Si, Dhillon, 2014: the machine
-    of a row's own block), "naive" (equation (5): the sum of all machines of a level) or "committee"
-    (the Bayesian committee machine of a level that was calibrated; values are log odds); by default
-    exact where the exact model is committed and no level is asked for, else early. A run of an
-    approximation has one model, and its method's name is the mode that results tell. ``level`` is a
-    committed level, by default the lowest. ``precision`` is that of kernel values, "float32" or
-    "float64"; their sums are float64 always. ``execution`` says where to compute; by default in
-    this process with a thread for every core.
+    The ``mode`` of a prediction is "exact", "early" (equation (6) of Hsieh, Si, Dhillon, 2014: the
+    SVM
+    of a row's own block), "naive" (equation (5): the sum of all SVMs of a level) or "committee"
+    (the Bayesian committee machine of a calibrated level; values are log odds); by default exact
+    where
+    the exact model is committed and no level is given, else early. A run of an approximation has
+    one
+    model, and results name its method as the mode.
 
-    Rows are given as they were before ingest: the run scales them as its training data were, in
+    Rows are given as they were before ingest: the run scales them as its training data, in
     float64. The features of data frames, of text with a header, Parquet and data sets are found by
     their names, in any order, and other columns are left out; without names on either side they are
-    matched by position. ``encoding`` is that of text without a byte order mark, by default that of
-    the training data.
+    matched by position.
     """
 
     folder: RunFolder
@@ -65,6 +64,16 @@ class Predictor:
         ----------
         X : array, sparse matrix or data frame of shape (n, n_features), or str or path
             Rows in memory, a data set (its training part, or ``DATA.zarr/test``), or a raw file.
+        mode : {"exact", "early", "naive", "committee"}, optional
+            See the class for the default.
+        level : int, optional
+            A committed level; by default the lowest.
+        precision : {"float32", "float64"}, default "float32"
+            Precision of kernel values; their sums are float64.
+        execution : Execution, optional
+            Where to compute; by default in this process with a thread for every core.
+        encoding : str, optional
+            Encoding of text without a byte order mark; by default that of the training data.
 
         Returns
         -------
@@ -74,7 +83,7 @@ class Predictor:
         Raises
         ------
         InputError
-            If there is no such model, or the rows do not fit to it.
+            If there is no such model, or the rows do not fit it.
         """
         choice = self._choose(mode, level, precision)
         values = predicting.decision_values(
@@ -94,14 +103,35 @@ class Predictor:
         execution: Execution | None = None,
         encoding: str | None = None,
     ) -> NDArray[np.float64]:
-        """Return the decision values of some rows; above 0 means the positive (last) class.
+        """Return the decision values of some rows; positive values mean the positive (last) class.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, n_features), or str or path
+            Rows in memory, a data set (its training part, or ``DATA.zarr/test``), or a raw file.
+        mode : {"exact", "early", "naive", "committee"}, optional
+            See the class for the default.
+        level : int, optional
+            A committed level; by default the lowest.
+        precision : {"float32", "float64"}, default "float32"
+            Precision of kernel values; their sums are float64.
+        execution : Execution, optional
+            Where to compute; by default in this process with a thread for every core.
+        encoding : str, optional
+            Encoding of text without a byte order mark; by default that of the training data.
 
         Returns
         -------
         ndarray, float64
-            Shape (n,). Of more than two classes shape (n, n_classes): the votes for each class
-            and, within less than half a vote, how decided they are, as SVC has them for "ovr"; of
-            a run with ``multiclass="ovr"`` the decision values of each class against the rest.
+            Shape (n,). For more than two classes shape (n, n_classes): the votes for each class
+            plus
+            a confidence of less than half a vote, as in SVC for "ovr"; for a run with
+            ``multiclass="ovr"`` the decision values of one-vs-rest.
+
+        Raises
+        ------
+        InputError
+            If there is no such model, or the rows do not fit it.
         """
         choice = self._choose(mode, level, precision)
         values = predicting.decision_values(
@@ -127,19 +157,37 @@ class Predictor:
 
         Parameters
         ----------
-        data : str or path, or what `predict` takes
+        data : str or path, or rows in memory
+            See `predict`.
         out : str or path
             ``.csv`` (header ``label,decision``), ``.npy`` (a structured array with these fields),
             ``.parquet`` or ``.zarr``; local or an fsspec URL; written whole or not at all, and
             not inside a run or a data set.
+        mode : {"exact", "early", "naive", "committee"}, optional
+            See the class for the default.
+        level : int, optional
+            A committed level; by default the lowest.
+        precision : {"float32", "float64"}, default "float32"
+            Precision of kernel values; their sums are float64.
+        execution : Execution, optional
+            Where to compute; by default in this process with a thread for every core.
         overwrite : bool, default False
-            Whether predictions that are there are replaced.
+            Whether existing predictions are replaced.
+        encoding : str, optional
+            Encoding of text without a byte order mark; by default that of the training data.
+        quiet : bool, default True
+            Whether progress is not shown.
 
         Returns
         -------
         dict
             ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row`` (the time of
             one core for a row, without reading and writing).
+
+        Raises
+        ------
+        InputError
+            If there is no such model, the rows do not fit it, or `out` cannot be written.
         """
         choice = self._choose(mode, level, precision)
         return predicting.predict_file(
@@ -170,6 +218,18 @@ class Predictor:
         ----------
         data : str or path, data frame, or tuple (X, y)
             A data set, a raw file or a frame with labels, or rows and labels.
+        mode : {"exact", "early", "naive", "committee"}, optional
+            See the class for the default.
+        level : int, optional
+            A committed level; by default the lowest.
+        precision : {"float32", "float64"}, default "float32"
+            Precision of kernel values; their sums are float64.
+        execution : Execution, optional
+            Where to compute; by default in this process with a thread for every core.
+        encoding : str, optional
+            Encoding of text without a byte order mark; by default that of the training data.
+        quiet : bool, default True
+            Whether progress is not shown.
 
         Returns
         -------
@@ -177,6 +237,11 @@ class Predictor:
             JSON values: ``accuracy`` and ``balanced_accuracy`` in [0, 1], ``confusion``
             (``labels``; ``matrix``, a row for each true class), ``n_rows``, ``n_support``,
             ``ms_per_row``, ``mode``, ``level``.
+
+        Raises
+        ------
+        InputError
+            If there is no such model, or the rows or labels do not fit it.
         """
         choice = self._choose(mode, level, precision)
         return predicting.evaluate(
@@ -201,12 +266,13 @@ class Predictor:
         ----------
         file : str or path
         format : {"libsvm", "onnx"}
-            Both of any model that is one sum of kernel values. LIBSVM's model file; the scaling
-            lies beside it as a range file of svm-scale, ``FILE.range``. Or an ONNX graph, which
-            scales rows itself: input ``rows``, float32, shape (N, n_features); outputs ``label``
-            and ``decision``, shape (N,).
+            Both are for models that are a single sum of kernel values. With "libsvm" the scaling is
+            written beside the model file as a range file of svm-scale, ``FILE.range``. The ONNX
+            graph
+            scales rows: input ``rows``, float32, shape (N, n_features); outputs ``label`` and
+            ``decision``, shape (N,).
         overwrite : bool, default False
-            Whether files that are there are replaced.
+            Whether existing files are replaced.
 
         Returns
         -------
@@ -216,8 +282,8 @@ class Predictor:
         Raises
         ------
         InputError
-            If there is no model of the whole problem, the format has no form for it, the file
-            exists, or it lies inside a run or a data set.
+            If there is no model of the whole problem, the format cannot express it, the file
+            exists, or it is inside a run or a data set.
         """
         writers = {"libsvm": exporting.export_libsvm, "onnx": exporting.export_onnx}
         if format not in writers:
@@ -237,29 +303,36 @@ class Predictor:
         encoding: str | None = None,
         quiet: bool = True,
     ) -> dict[str, Any]:
-        """Write a smaller model into a run folder of its own, which predicts faster.
+        """Write a smaller model into a new run folder, which predicts faster.
 
-        Support vectors are left out one after the other, those first that matter least, and the
-        coefficients of the others fitted anew, as long as no decision value of a sample changes by
-        more than the bound; see `dcsvm_dask.models.compression.compress`. The new run predicts, is
-        evaluated and exported like any other. A local kernel (a large gamma) has little to leave
-        out.
+        Support vectors are removed one by one, the least important first, and the coefficients of
+        the
+        others are fitted again, as long as no decision value of a sample changes by more than the
+        bound;
+        see `dcsvm_dask.models.compression.compress`. The new run predicts, is evaluated and
+        exported like
+        any other. A local kernel (a large gamma) allows little compression.
 
         Parameters
         ----------
         out : str or path
-            A folder or fsspec URL that does not exist yet or is empty; it becomes a run as the
-            last thing that is written.
+            A folder or fsspec URL that does not exist or is empty; it becomes a run by the last
+            write.
         bound : float
-            On the change of decision values, above 0. The margin is from -1 to 1.
+            Largest change of decision values, above 0. The margin is from -1 to 1.
         data : optional
-            Rows with labels on which change and accuracy are measured, as `evaluate` takes them;
-            by default those that the run held out, else the test part of its training data, else
-            training rows.
+            Rows with labels on which change and accuracy are measured, as for `evaluate`;
+            by default held-out rows, else the test part of the training data, else training rows.
         sample : int, default 8192
-            Rows, drawn at random from them, on which the change is measured; up to 65,536.
+            Number of these rows, drawn at random, on which the change is measured; up to 65,536.
         seed : int, default 0
-            Of that choice.
+            Seed of the sample.
+        execution : Execution, optional
+            Where to compute; by default in this process with a thread for every core.
+        encoding : str, optional
+            Encoding of text without a byte order mark; by default that of the training data.
+        quiet : bool, default True
+            Whether progress is not shown.
 
         Returns
         -------
@@ -273,8 +346,9 @@ class Predictor:
         Raises
         ------
         InputError
-            If the run has no model of the whole problem that is one sum of values of a positive
-            semi-definite kernel, something lies at `out`, or a parameter is outside its range.
+            If the run has no model of the whole problem that is a single sum of values of a
+            positive
+            semi-definite kernel, `out` is not empty, or a parameter is outside its range.
         """
         choice = self._choose(None, 0, "float32")
         return compressing.compress_run(
@@ -293,8 +367,7 @@ class Predictor:
     def to_sklearn(self) -> Any:
         """Return the exact model as a fitted `sklearn.svm.SVC`.
 
-        It takes rows that are scaled as the training data are in their data set; `scale` does
-        that.
+        It takes rows that are scaled as the training data; `scale` scales raw rows.
 
         Raises
         ------
@@ -306,7 +379,7 @@ class Predictor:
         return exporting.export_svc(self.folder)
 
     def scale(self, X: Any) -> Any:
-        """Return raw rows scaled as the run's training data were, float32.
+        """Return raw rows scaled as the run's training data, float32.
 
         Parameters
         ----------
@@ -322,7 +395,7 @@ class Predictor:
         return Announcer(self.folder.place.url, [] if quiet else self._callbacks())
 
     def _callbacks(self) -> list[Callback]:
-        """Who is told of progress; nobody unless a class below says so."""
+        """Return the callbacks for progress; none unless a subclass has some."""
         return []
 
     def _choose(self, mode: str | None, level: int | None, precision: str) -> Choice:
@@ -332,7 +405,7 @@ class Predictor:
         return choice
 
     def _check_size(self, choice: Choice) -> None:
-        """Refuse a model that takes more than the memory bound."""
+        """Raise an error for a model that exceeds the memory bound."""
         node = self.folder.find(choice.stage, "commit")
         if node is not None:
             check_model(node)

@@ -1,4 +1,4 @@
-"""Predicting with a run's committed models, streamed: files, arrays, evaluation."""
+"""Streamed prediction with a run's committed models: files, arrays, evaluation."""
 
 from __future__ import annotations
 
@@ -44,9 +44,21 @@ def decision_values(
 ) -> NDArray[np.float64]:
     """Return the decision values of raw rows in memory, or of a data set or file.
 
+    Parameters
+    ----------
+    run : RunFolder
+    X : array, sparse matrix, data frame, str or path
+        See `open_batches`.
+    choice : Choice
+        The model.
+    execution : Execution
+    encoding : str, optional
+        Encoding of text without a byte order mark.
+
     Returns
     -------
-    ndarray, shape (n,), of many classes (n, n_machines), float64
+    ndarray, float64
+        Shape (n,); for many classes shape (n, n_svms).
     """
     rows = open_batches(X, Preparation.read(run), labelled=False, encoding=encoding)
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
@@ -55,7 +67,7 @@ def decision_values(
 
 
 def scaled_rows(run: RunFolder, X: Any) -> Any:
-    """Return raw rows in memory as the training rows were made."""
+    """Return raw rows in memory in the form and scaling of the training rows."""
     prepared = Preparation.read(run)
     source = rows_in_memory(X, None, prepared, labelled=False)
     blocks: list[Rows] = []
@@ -77,6 +89,21 @@ def predict_file(
     overwrite: bool = False,
 ) -> dict[str, Any]:
     """Write labels and decision values of rows to a file; see `open_predictions`.
+
+    Parameters
+    ----------
+    run : RunFolder
+    data : str, path, DataSet, data frame, array or sparse matrix
+        See `open_batches`.
+    out : str, path or Location
+    choice : Choice
+        The model.
+    execution : Execution
+    announcer : Announcer
+    encoding : str, optional
+        Encoding of text without a byte order mark.
+    overwrite : bool, default False
+        Whether existing predictions are replaced.
 
     Returns
     -------
@@ -108,10 +135,23 @@ def evaluate(
 ) -> dict[str, Any]:
     """Compare predictions with the labels of rows.
 
+    Parameters
+    ----------
+    run : RunFolder
+    data : str, path, DataSet, data frame or tuple (X, y)
+        See `open_batches`.
+    choice : Choice
+        The model.
+    execution : Execution
+    announcer : Announcer
+    encoding : str, optional
+        Encoding of text without a byte order mark.
+
     Returns
     -------
     dict
-        What `Scores.result` returns, and ``mode``, ``level``, ``n_support``, ``ms_per_row``: the
+        The result of `Scores.result`, with ``mode``, ``level``, ``n_support`` and ``ms_per_row``:
+        the
         time of one core for a row, without reading rows or loading the model.
     """
     prepared = Preparation.read(run)
@@ -135,12 +175,27 @@ def decided(
     execution: Execution,
     announcer: Announcer,
 ) -> Generator[tuple[Decided, Batch]]:
-    """Yield the decision values of all rows, batch by batch in order."""
+    """Yield the decision values of all rows, batch by batch in order.
+
+    Parameters
+    ----------
+    run : RunFolder
+    rows : StoredRows or SentRows
+    choice : Choice
+        The model.
+    execution : Execution
+    announcer : Announcer
+
+    Yields
+    ------
+    decided : Decided
+    batch : Batch
+    """
     if execution.workers or execution.remote is not None or execution.file is not None:
         stored = [rows.name] if isinstance(rows, StoredRows) else []
         check_reach(execution, run.place.url, *stored)
-    # Here first: a damaged model is one error in this process, not one in each of many tasks.
-    # One row is decided to compile, or to load what was compiled, outside of the time a row takes.
+    # Load the model here first: a damaged one is one error, not one in each of many tasks. One
+    # row is predicted to compile, or to load compiled code, before the time of rows is taken.
     model = held_model(choice)
     decide_given(choice, model.any_row())
     announcer.say(
@@ -148,18 +203,18 @@ def decided(
         + _shortfall(run, choice)
     )
     calls = ((batch.call(choice), batch) for batch in rows.batches())
-    seen, told = 0, time.perf_counter()
+    seen, reported = 0, time.perf_counter()
     with open_pool(execution, announcer, f"predict_{choice.mode}") as pool:
         for found, batch in results(pool, calls):
             seen += batch.n_rows
-            if time.perf_counter() - told > REPORT_SECONDS:
-                told = time.perf_counter()
+            if time.perf_counter() - reported > REPORT_SECONDS:
+                reported = time.perf_counter()
                 announcer.say(f"{seen} rows" + (f" of {rows.n_rows}" if rows.n_rows else ""))
             yield found, batch
 
 
 def _shortfall(run: RunFolder, choice: Choice) -> str:
-    """Say so where the exact model is not as exact as the run was asked to be."""
+    """Return a note if the exact model has not reached the run's tolerance."""
     if choice.mode != "exact":
         return ""
     node = run.node(choice.stage, "commit")
@@ -183,6 +238,6 @@ def _about(choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:
 
 
 def _check_out(rows: StoredRows | SentRows, target: Location) -> None:
-    """Refuse to write over what is read."""
+    """Raise an error if the output is also the input."""
     if target.url == Location.of(rows.name).url:
-        raise InputError(f"out: {target} is what the prediction reads; give another name")
+        raise InputError(f"out: {target} is the input of the prediction; give another name")

@@ -1,6 +1,6 @@
 """Foreign files as blocks of rows: svmlight, CSV, NumPy, Parquet; their labels and scaling.
 
-What a block becomes on disk is the business of storage.
+Storing the blocks is the task of `storage`.
 """
 
 from __future__ import annotations

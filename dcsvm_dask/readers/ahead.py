@@ -1,4 +1,4 @@
-"""Reading ahead: the next block is made while the last one is used."""
+"""Reading ahead: the next block is read while the present one is used."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _END = object()
 
 
 def ahead(blocks: Iterator[T]) -> Iterator[T]:
-    """Return the same blocks; another thread makes the next one meanwhile.
+    """Yield the same blocks, while another thread computes the next one.
 
     Parameters
     ----------
     blocks : iterator
-        Is run in the other thread alone, and is closed there.
+        Runs in the other thread only, and is closed there.
     """
     pool = ThreadPoolExecutor(1, thread_name_prefix="dcsvm-ahead")
     try:

@@ -1,4 +1,4 @@
-"""What the arrays of an archive or a Zarr group are called."""
+"""Names of the arrays of an archive or a Zarr group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ArchiveNames:
     """Names of the arrays of one part."""
 
     rows: str
-    """The table, or what stands before ``_data, _indices, _indptr, _shape`` of CSR parts."""
+    """Name of the table, or the prefix of ``_data, _indices, _indptr, _shape`` of CSR parts."""
     is_sparse: bool
     labels: str | None
 
@@ -28,17 +28,21 @@ def archive_names(
     path : str
         For messages.
     names : collection of str
-        Arrays that are there.
+        Names of the arrays in the archive.
     part : {"train", "test"}
     label : str, int or None
-        Name of the labels, without or with ``_train`` at its end.
+        Name of the labels, with or without ``_train`` at its end.
     needs_labels : bool
-        Whether rows without labels are refused.
+        Whether rows without labels are an error.
+
+    Returns
+    -------
+    ArchiveNames
 
     Raises
     ------
     InputError
-        If they are not there.
+        If the rows or the labels are missing.
     """
     shown = ", ".join(sorted(names)[:20]) or "no arrays"
     bases = [f"X_{part}", f"x_{part}"] + (["X", "x"] if part == "train" else [])

@@ -1,12 +1,12 @@
-"""Which columns of a table are the features, and which one is the label.
+"""The columns of a table: which are features, and which one is the label.
 
-The rule of all readers, of text, Parquet, NumPy matrices and data frames: the label is the column
-that ``label`` names, else the last one. Where the last column has no usual name of a label and
-another one has (`LABEL_NAMES`), nobody can know which of them is meant, and the table is refused.
+All readers (text, Parquet, NumPy matrices and data frames) use the same rule: the label is the
+column named by ``label``, else the last one. If the last column has no usual name of a label and
+another one has (`LABEL_NAMES`), the label is ambiguous, and the table is an error.
 
-A table that comes later (a test part, rows to predict) is matched with the training data by the
-names of the columns where both have names: in any order, and other columns are left out. Else it is
-matched by position, and has the features alone, or the features and the label.
+A later table (a test part, rows to predict) is matched with the training data by the names of the
+columns where both have names: in any order, and other columns are left out. Otherwise it is
+matched by position and has the features only, or the features and the label.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from dcsvm_dask.errors import InputError
 LABEL_NAMES = ("label", "target", "class", "y")
 
 _SHOWN = 20
-"""Names that a message lists at most."""
+"""Largest number of names in a message."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The columns of a training table, which a table that comes later has to have."""
+    """The columns of a training table, which later tables must have."""
 
     n_features: int
     names: Sequence[str] | None = None
-    """Of the features, in order; None: they have none."""
+    """Names of the features, in order; None if they have none."""
     label: str | None = None
     """Name of the label column."""
     position: int | None = None
-    """Position of the label column among it and the features of the training table."""
+    """Position of the label column among the features and itself."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the columns of a table are."""
+    """The use of a table's columns."""
 
     label: int | None
-    """Position of the label column; None: there is none."""
+    """Position of the label column; None if there is none."""
     columns: Sequence[int]
     """Positions of the features in order; the label may be among them."""
     names: list[str] | None
@@ -58,13 +58,13 @@ class Layout:
 
     @property
     def position(self) -> int | None:
-        """Position of the label among it and the features."""
+        """Position of the label among the features and itself."""
         if self.label is None or self.label not in self.columns:
             return None
         return self.columns.index(self.label)
 
 
-def lay_out(
+def column_layout(
     path: str,
     columns: int,
     names: Sequence[str] | None,
@@ -82,18 +82,24 @@ def lay_out(
     columns : int
         Number of columns.
     names : sequence of str or None
-        Their names, where they have any.
+        Names of the columns, where they have any.
     label : str, int or None
-        A name, or a position from 0, negative from the end. Of a training table.
+        Name or position of the label of a training table; positions are from 0, or negative from
+        the
+        end.
     expected : Expected, optional
-        What the training table had, for a table that comes later.
+        Columns of the training table, for a later table.
     drop : sequence of str
-        Names of columns of a training table that are left out.
+        Names of columns of a training table to leave out.
+
+    Returns
+    -------
+    Layout
 
     Raises
     ------
     InputError
-        If two columns have one name, there is no such column, or features are missing.
+        If two columns have the same name, a named column does not exist, or features are missing.
     """
     if names is not None:
         refuse_repeats(path, names)
@@ -115,9 +121,29 @@ def label_position(
     label: str | int | None,
     kept: Sequence[int] | None = None,
 ) -> int:
-    """Return the position of the label column of a training table; see above for the rule.
+    """Return the position of the label column of a training table; the rule is that of the module.
 
-    ``names`` are those of the columns ``kept``, in order; by default these are all.
+    Parameters
+    ----------
+    path : str
+        For messages.
+    columns : int
+        Number of columns.
+    names : sequence of str or None
+        Names of the kept columns, where they have any.
+    label : str, int or None
+        Name or position of the label.
+    kept : sequence of int, optional
+        Positions of the kept columns; by default all.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        If there is no such column, it is dropped, or the label is ambiguous.
     """
     kept = range(columns) if kept is None else kept
     if label is None:
@@ -146,10 +172,23 @@ def label_position(
 def match_names(path: str, names: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """Return the position of each wanted feature among the columns of a table.
 
+    Parameters
+    ----------
+    path : str
+        For messages.
+    names : sequence of str
+        Names of the table's columns.
+    wanted : sequence of str
+        Names of the features.
+
+    Returns
+    -------
+    list of int
+
     Raises
     ------
     InputError
-        If some are missing, with their names.
+        If features are missing.
     """
     place = {name: k for k, name in enumerate(names)}
     missing = [repr(name) for name in wanted if name not in place]
@@ -162,21 +201,21 @@ def match_names(path: str, names: Sequence[str], wanted: Sequence[str]) -> list[
 
 
 def refuse_repeats(path: str, names: Sequence[str]) -> None:
-    """Refuse a table of which two columns have one name."""
+    """Raise an error if two columns of a table have the same name."""
     if len(set(names)) == len(names):
         return
     first = dict[str, int]()
     for k, name in enumerate(names):
         if name in first:
             raise InputError(
-                f"{path}: two columns are called {name!r}: {first[name]} and {k}, counted from 0; "
-                "rename one of them or leave it out"
+                f"{path}: two columns have the name {name!r}: {first[name]} and {k}, counted from "
+                "0; rename one of them or leave it out"
             )
         first[name] = k
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names for a message, the first of many."""
+    """Return names for a message; of many the first ones."""
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
@@ -184,11 +223,33 @@ def listed(names: Sequence[str]) -> str:
 def kept_columns(
     path: str, columns: int, names: Sequence[str] | None, drop: Sequence[str]
 ) -> Sequence[int]:
-    """Return the columns that are not left out, at least one."""
+    """Return the positions of the columns that are not dropped.
+
+    Parameters
+    ----------
+    path : str
+        For messages.
+    columns : int
+        Number of columns.
+    names : sequence of str or None
+        Names of the columns, where they have any.
+    drop : sequence of str
+        Names of the columns to leave out.
+
+    Returns
+    -------
+    sequence of int
+        At least one position.
+
+    Raises
+    ------
+    InputError
+        If a named column does not exist, or no column is left.
+    """
     if not drop:
         return range(columns)
     if names is None:
-        raise InputError(f"{path}: the columns have no names, so that drop can name none")
+        raise InputError(f"{path}: the columns have no names, so drop cannot be used")
     absent = [name for name in drop if name not in names]
     if absent:
         raise InputError(f"{path}: no column {absent[0]!r} to drop; there are: {listed(names)}")
@@ -212,7 +273,9 @@ def _by_name(path: str, names: Sequence[str], wanted: Sequence[str], label: str 
 def _later_label(
     path: str, columns: int, names: Sequence[str] | None, expected: Expected
 ) -> int | None:
-    """Return the label of a table that is matched by position."""
+    """Return the position of the label of a table that is matched by position; None without a
+    label.
+    """
     if columns == expected.n_features:
         if expected.label is not None and names is not None and expected.label in names:
             raise InputError(

@@ -1,7 +1,7 @@
-"""CSR parts, read as streams, as blocks of sparse rows.
+"""Reading the parts of CSR matrices as blocks of sparse rows.
 
-Memory: as the values and indices have and 32 bytes more for each value of a block, which is a
-million values, or one row. It is compared with the memory bound before they are read.
+Memory: the values and indices of a block and 32 bytes more for each of its values; a block is a
+million values, or one row. This is compared with the memory bound before they are read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_FEATURES = 2**31 - 1
 
 
 class Stream(Protocol):
-    """An array of one axis that is read from the front."""
+    """An array of one axis that is read sequentially."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -34,7 +34,7 @@ class Stream(Protocol):
 def csr_blocks(
     data: Stream, indices: Stream, indptr: Stream, *, shape: tuple[int, int], name: str
 ) -> Iterator[Any]:
-    """Return blocks of rows from the parts of a CSR matrix, checked as they come.
+    """Yield blocks of rows from the parts of a CSR matrix, with checks.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def csr_blocks(
     Raises
     ------
     InputError
-        If the parts do not fit to each other.
+        If the parts do not fit together.
     """
     n, d = shape
     for part, stream, kinds in (("data", data, "biuf"), ("indices", indices, "iu")):

@@ -1,7 +1,7 @@
-"""Encodings of text: what a byte order mark says, else what the user says, else UTF-8.
+"""Encodings of text: that of a byte order mark, else that given by the user, else UTF-8.
 
-Nothing is guessed, and no byte is replaced: two labels that differ never become one. Text in
-another encoding is brought into UTF-8 while it is read, so that parsers see UTF-8 alone.
+No encoding is guessed and no byte is replaced, so distinct labels stay distinct. Text in another
+encoding is converted to UTF-8 while it is read, so that parsers see UTF-8 only.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import IO
 from dcsvm_dask.errors import InputError
 
 MARKED = ("utf-16", "utf-32")
-"""Encodings of files that begin with a mark; without one their byte order is in their name."""
+"""Encodings whose files begin with a mark; without one the name includes the byte order."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its prefix
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -26,14 +26,14 @@ _PIECE = 1 << 20
 
 
 def find_encoding(head: bytes, given: str | None) -> str:
-    """Return the name of the codec that reads a text.
+    """Return the name of the codec of a text.
 
     Parameters
     ----------
     head : bytes
         The beginning of the file.
     given : str or None
-        What the user, or the data set that a model was trained on, says.
+        The encoding given by the user, or that of the training data.
 
     Raises
     ------
@@ -48,10 +48,12 @@ def find_encoding(head: bytes, given: str | None) -> str:
 
 
 def known_encoding(given: str | None) -> str:
-    """Return the usual name of an encoding of text, refuse what is none; None is UTF-8."""
+    """Return the canonical name of an encoding of text; None is UTF-8. An unknown one is an
+    error.
+    """
     try:
         name = codecs.lookup(given or "utf-8").name
-        "".encode(name)  # codecs of bytes (base64) or of text alone (rot13) are no encodings
+        "".encode(name)  # raises for codecs of bytes (base64) or of text (rot13)
     except (LookupError, ValueError, TypeError) as error:
         raise InputError(
             f"encoding {given!r} is not known; give for example utf-8, cp1252, latin-1 or utf-16"
@@ -60,12 +62,32 @@ def known_encoding(given: str | None) -> str:
 
 
 def shown_encoding(codec: str) -> str:
-    """Return the name of an encoding for users, as `find_encoding` takes it."""
+    """Return the name of an encoding for users, as `find_encoding` accepts it."""
     return codec.removesuffix("-sig")
 
 
 def decode_head(head: bytes, codec: str, path: str, *, whole: bool) -> str:
-    """Return the beginning of a text; unless it is whole, a character may be cut off at its end."""
+    """Decode the beginning of a text.
+
+    Parameters
+    ----------
+    head : bytes
+    codec : str
+        From `find_encoding`.
+    path : str
+        For messages.
+    whole : bool
+        Whether it is the whole text; otherwise a character may be cut off at its end.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        If a byte is not in the encoding.
+    """
     try:
         return codecs.getincrementaldecoder(codec)("strict").decode(head, whole)
     except UnicodeDecodeError as error:
@@ -74,7 +96,23 @@ def decode_head(head: bytes, codec: str, path: str, *, whole: bool) -> str:
 
 
 def check_utf8(text: bytearray, stop: int, path: str, first_line: int) -> None:
-    """Refuse text up to a position that is not UTF-8, with the line."""
+    """Raise an error with the line if text is not UTF-8.
+
+    Parameters
+    ----------
+    text : bytearray
+    stop : int
+        End of the checked text.
+    path : str
+        For messages.
+    first_line : int
+        Number of the first line, from 1.
+
+    Raises
+    ------
+    InputError
+        If it is not UTF-8.
+    """
     if text.isascii():
         return
     try:
@@ -86,15 +124,29 @@ def check_utf8(text: bytearray, stop: int, path: str, first_line: int) -> None:
 
 
 def undecodable(path: str, line: int, error: UnicodeDecodeError, codec: str) -> InputError:
-    """Return the error for bytes that an encoding does not have."""
+    """Return the error for a byte that is not in an encoding.
+
+    Parameters
+    ----------
+    path : str
+    line : int
+        Line of the byte, from 1.
+    error : UnicodeDecodeError
+    codec : str
+        From `find_encoding`.
+
+    Returns
+    -------
+    InputError
+    """
     byte = error.object[error.start]
-    said = f"{path}, line {line}: the byte 0x{byte:02x} is not {shown_encoding(codec)}; "
+    text = f"{path}, line {line}: the byte 0x{byte:02x} is not {shown_encoding(codec)}; "
     if codec.startswith("utf-8"):
         return InputError(
-            said + "say how the text is encoded: --encoding cp1252 (Western European, as Windows "
+            text + "give the encoding: --encoding cp1252 (Western European, as Windows "
             "writes it), latin-1 or another one (in Python encoding=)"
         )
-    return InputError(said + "give another --encoding (in Python encoding=), or mend the file")
+    return InputError(text + "give another --encoding (in Python encoding=), or correct the file")
 
 
 class AsUtf8:
@@ -113,18 +165,18 @@ class AsUtf8:
     def __init__(self, file: IO[bytes], codec: str, path: str) -> None:
         self._file, self._codec, self._path = file, codec, path
         self._decoder = codecs.getincrementaldecoder(codec)("strict")
-        self._held, self._line, self._ended = b"", 1, False
+        self._text, self._line, self._ended = b"", 1, False
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill a buffer as far as there is text; return the number of bytes."""
-        while not self._held and not self._ended:
+        """Fill a buffer with text; return the number of bytes, 0 at the end."""
+        while not self._text and not self._ended:
             piece = self._file.read(_PIECE)
             self._ended = not piece
-            self._held = self._decoded(piece)
-            self._line += self._held.count(b"\n")
-        size = min(len(buffer), len(self._held))
-        buffer[:size] = self._held[:size]
-        self._held = self._held[size:]
+            self._text = self._decoded(piece)
+            self._line += self._text.count(b"\n")
+        size = min(len(buffer), len(self._text))
+        buffer[:size] = self._text[:size]
+        self._text = self._text[size:]
         return size
 
     def _decoded(self, piece: bytes) -> bytes:
@@ -134,5 +186,5 @@ class AsUtf8:
             before = bytes(error.object[: error.start]).decode(self._codec, "backslashreplace")
             line = self._line + before.count("\n")
             raise undecodable(self._path, line, error, self._codec) from error
-        except UnicodeEncodeError as error:  # half of a pair of UTF-16, as UTF-7 may have it
+        except UnicodeEncodeError as error:  # a lone surrogate, which UTF-7 can encode
             raise InputError(f"{self._path}: is not {self._codec}: {error.reason}") from error

@@ -1,13 +1,9 @@
-"""Opening foreign files: local paths and URLs, plain or compressed, with plain errors.
+"""Opening foreign files: local paths and URLs, plain or compressed by gzip, bzip2 or xz.
 
-Memory: text is read in blocks of 8 MB and unpacked piece by piece, whatever it unpacks to. A
-block and what is parsed from it take at most 20 times its bytes, and a line is part of one block:
-a line above 1/32 of the memory bound is refused.
-
-Text packed by gzip, bzip2 or xz as a stream of bytes.
-
-Memory: gzip and bzip2 take less than 10 MB. xz takes what a file's header asks for, up to 4 GiB;
-more than half of the memory bound is refused.
+Memory: text is read in blocks of 8 MB and decompressed piece by piece. A block and its parsed
+values take at most 20 times its bytes, and a line is part of one block: a line above 1/32 of the
+memory bound is an error. gzip and bzip2 take less than 10 MB. xz takes the memory that a file's
+header asks for, up to 4 GiB; more than half of the memory bound is an error.
 """
 
 from __future__ import annotations
@@ -33,13 +29,13 @@ from dcsvm_dask.readers.memory import above_bound, bound, check_bound, show_size
 from dcsvm_dask.readers.urls import check_url, is_url
 
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-"""Errors of damaged files; bzip2 has none of its own."""
+"""Errors of damaged files; bzip2 has no error class of its own."""
 
 _PIECE = 1 << 16
 
 
 def unpacked(file: IO[bytes], head: bytes, name: str) -> IO[bytes] | None:
-    """Return the stream of unpacked bytes, None where the first bytes name no packing.
+    """Return the stream of decompressed bytes; None if the first bytes are of no known compression.
 
     Parameters
     ----------
@@ -49,6 +45,10 @@ def unpacked(file: IO[bytes], head: bytes, name: str) -> IO[bytes] | None:
         Its first six bytes.
     name : str
         For messages.
+
+    Returns
+    -------
+    file object or None
     """
     if head.startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", gzip.open(file))
@@ -60,7 +60,7 @@ def unpacked(file: IO[bytes], head: bytes, name: str) -> IO[bytes] | None:
 
 
 class _Xz(io.RawIOBase):
-    """An xz file of one stream or more; `lzma.open` has no limit of memory."""
+    """An xz file of one or more streams; `lzma.open` has no memory limit."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._file = file
@@ -72,7 +72,7 @@ class _Xz(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Unpack the next bytes into a buffer; 0 at the end."""
+        """Decompress the next bytes into a buffer; return 0 at the end."""
         while True:
             data = b""
             if self._stream is None or self._stream.needs_input:
@@ -107,17 +107,17 @@ TEXT_BYTES = 8 << 20
 """Bytes of text that are parsed at a time."""
 
 LINE_MEMORY = 32
-"""Bytes of memory for each byte of a line, at most."""
+"""Largest number of bytes of memory for each byte of a line."""
 TOP_MEMORY = 64
-"""Bytes of memory for each byte of a first line, which is taken apart into words."""
+"""Largest number of bytes of memory for each byte of a first line, which is split into words."""
 
 
 _CLIENTS = ("botocore", "aiobotocore", "gcsfs", "google", "azure", "aiohttp")
-"""Clients of object stores: most of their errors are no ``OSError``."""
+"""Clients of object stores, most of whose errors are not ``OSError``."""
 
 
 def is_out_of_reach(error: Exception) -> bool:
-    """Whether an error says that a store could not be reached or does not let one in."""
+    """Return whether an error means that a store is unreachable or denies access."""
     if isinstance(error, FileNotFoundError | FileExistsError):
         return False
     client = type(error).__module__.partition(".")[0]
@@ -125,37 +125,39 @@ def is_out_of_reach(error: Exception) -> bool:
 
 
 def is_refused(error: Exception) -> bool:
-    """Whether an error says that a store is there and does not let one in."""
+    """Return whether an error means that a store denies access."""
     if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
-        error = error.__cause__  # what fsspec makes of any answer of a web server
-    # The first that there is: aiohttp warns of its ``code``.
+        error = error.__cause__  # fsspec raises it for any error of a web server
+    # The first attribute that exists: aiohttp warns about ``code``.
     names = (name for name in ("status", "status_code", "code") if name in dir(error))
     status = getattr(error, next(names, ""), None)
     return isinstance(error, PermissionError) or status in (401, 403)
 
 
 def refused(path: str) -> AccessError:
-    """Return the error for a place that a store does not let one into."""
+    """Return the error for a place to which access is denied."""
     return AccessError(
-        f"{path}: access was refused (permission denied); look at the credentials, whether a "
-        "signed URL has expired, and who may read there"
+        f"{path}: access was refused (permission denied); check the credentials, whether a "
+        "signed URL has expired, and the permissions"
     )
 
 
 def cause_of(error: Exception, path: str) -> Exception | None:
-    """Return what a traceback may show as the cause: a client's message repeats the URL."""
+    """Return the cause to show in a traceback; None where the client's message repeats
+    credentials.
+    """
     return None if is_url(path) and has_credentials(path) else error
 
 
 @contextlib.contextmanager
 def plain_errors(path: str) -> Iterator[None]:
-    """Turn what goes wrong while a file is opened or read into one sentence."""
+    """Convert errors of opening or reading a file to messages of one sentence."""
     try:
         yield
     except FileNotFoundError as error:
         if is_url(path) and is_refused(error):
             raise refused(path) from cause_of(error, path)
-        cause = error.__cause__  # fsspec makes the same of a web server that does not answer
+        cause = error.__cause__  # fsspec raises the same if a web server does not answer
         if is_url(path) and isinstance(cause, OSError) and is_out_of_reach(cause):
             raise UnreachableError(f"{path}: cannot be reached: {cause}") from cause_of(error, path)
         raise InputError(f"{path}: there is no such file") from cause_of(error, path)
@@ -178,7 +180,7 @@ def plain_errors(path: str) -> Iterator[None]:
             raise refused(path) from cause_of(error, path)
         if is_out_of_reach(error):
             raise UnreachableError(f"{path}: cannot be reached: {error}") from cause_of(error, path)
-        # bz2 has no error of its own.
+        # bz2 has no error class of its own.
         if isinstance(error, OSError) and "data stream" in str(error):
             raise InputError(
                 f"{path}: damaged or cut off: cannot be decompressed ({error})"
@@ -187,10 +189,10 @@ def plain_errors(path: str) -> Iterator[None]:
 
 
 def open_raw(path: str) -> Any:
-    """Open a file for reading bytes, as it is, with random access."""
+    """Open a file for reading its bytes as they are, with random access."""
     if is_url(path):
         check_url(path)
-        # Not fsspec.open, which takes the ? of a query for a pattern.
+        # Not fsspec.open, for which the ? of a query is a pattern.
         fs, inner = fsspec.core.url_to_fs(path)
         return fs.open(inner, "rb")
     return open(os.path.expanduser(path), "rb")  # noqa: PTH123, PTH111 - closed by callers
@@ -198,7 +200,9 @@ def open_raw(path: str) -> Any:
 
 @contextlib.contextmanager
 def open_bytes(path: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes, decompressed if its first bytes say gzip, bzip2 or xz."""
+    """Open a file for reading bytes, decompressed if its first bytes are those of gzip, bzip2 or
+    xz.
+    """
     with plain_errors(path), open_raw(path) as file:
         head = file.read(6)
         file.seek(0)
@@ -211,7 +215,7 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
 
 
 def read_head(path: str, size: int) -> bytes:
-    """Return the first bytes of a file, decompressed."""
+    """Return the first decompressed bytes of a file."""
     with open_bytes(path) as file:
         head = b""
         while len(head) < size:
@@ -223,20 +227,20 @@ def read_head(path: str, size: int) -> bytes:
 
 
 def read_top(path: str, encoding: str | None = None) -> tuple[str, str]:
-    """Return the beginning of a text file, and the codec that reads the file.
+    """Return the beginning of a text file, and its codec.
 
     Returns
     -------
     text : str
-        The first line that is not blank, and more.
+        At least the first line that is not blank.
     codec : str
         See `find_encoding`.
 
     Raises
     ------
     InputError
-        If that line, or the blank lines before it, are too long for the memory bound, or the text
-        is not in that encoding.
+        If that line, or the blank lines before it, exceed the memory bound, or the text is not in
+        the encoding.
     """
     with open_bytes(path) as file:
         head = bytearray()
@@ -257,55 +261,54 @@ def _long_line(size: int) -> str:
 def text_blocks(
     path: str, size: int = TEXT_BYTES, *, encoding: str | None = None
 ) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Return a text file in blocks of whole lines, in UTF-8.
+    """Yield blocks of whole lines of a text file, in UTF-8.
 
     Parameters
     ----------
     path : str
         Local path or URL.
     size : int
-        Bytes of a block, about.
+        Approximate number of bytes of a block.
     encoding : str, optional
-        Of a file that does not begin with a byte order mark; UTF-8 by default.
+        Encoding of a file without a byte order mark; UTF-8 by default.
 
     Yields
     ------
     text : uint8 array
-        Whole lines, the last one with a newline; 16 newlines follow that end it, so that a parser
-        may look ahead.
+        Whole lines, the last one with a newline, followed by 16 newlines, so that a parser can look
+        ahead.
     first_line : int
-        Number of the first of them, from 1.
+        Number of the first line, from 1.
 
     Raises
     ------
     InputError
-        If the file is missing or damaged, not in that encoding, or a line too long for the memory
-        bound.
+        If the file is missing or damaged, not in the encoding, or a line exceeds the memory bound.
     """
     codec = find_encoding(read_head(path, 4), encoding)
     line = 1
     buffer = bytearray(size + 16)
-    held = 0
+    kept = 0
     with open_bytes(path) as raw:
         file: Any = raw if codec.startswith("utf-8") else AsUtf8(raw, codec, path)
         while True:
-            if held >= len(buffer) - 16 - size // 2:
+            if kept >= len(buffer) - 16 - size // 2:
                 buffer.extend(bytes(size))
             with memoryview(buffer) as view:
-                got = file.readinto(view[held : len(buffer) - 16])
-            end = held + got
+                got = file.readinto(view[kept : len(buffer) - 16])
+            end = kept + got
             if got:
-                cut = buffer.rfind(b"\n", held, end) + 1
+                cut = buffer.rfind(b"\n", kept, end) + 1
                 if cut == 0:
-                    held = end
-                    check_bound(LINE_MEMORY * held, f"{path}, line {line}", _long_line(held))
+                    kept = end
+                    check_bound(LINE_MEMORY * kept, f"{path}, line {line}", _long_line(kept))
                     continue
-            elif held == 0:
+            elif kept == 0:
                 return
             else:
                 buffer[end : end + 1] = b"\n"
                 cut = end = end + 1
-            rest = bytes(memoryview(buffer)[cut:end])
+            partial = bytes(memoryview(buffer)[cut:end])
             buffer[cut : cut + 16] = b"\n" * 16
             if file is raw:
                 check_utf8(buffer, cut, path, line)
@@ -314,10 +317,10 @@ def text_blocks(
             text = np.frombuffer(buffer, np.uint8, cut + 16)
             yield text, line
             line += count_lines(text, cut)
-            # The block may still be in use by the caller, so its buffer is left to it.
-            buffer = bytearray(max(size, 2 * len(rest)) + 16)
-            buffer[: len(rest)] = rest
-            held = len(rest)
+            # The caller may still use the block, so its buffer is not reused.
+            buffer = bytearray(max(size, 2 * len(partial)) + 16)
+            buffer[: len(partial)] = partial
+            kept = len(partial)
             if not got:
                 return
 
@@ -328,7 +331,19 @@ def count_lines(text: NDArray[np.uint8], end: int) -> int:
 
 
 def show(text: NDArray[np.uint8], start: int, stops: bytes = b" \t\r\n") -> str:
-    """Return the word at a position for a message, cut to 40 characters."""
+    """Return the word at a position for a message, at most 40 characters.
+
+    Parameters
+    ----------
+    text : ndarray of uint8
+    start : int
+    stops : bytes
+        Bytes that end a word.
+
+    Returns
+    -------
+    str
+    """
     word = bytes(text[start : start + 60])
     ends = [k for k in (word.find(bytes([s])) for s in stops) if k >= 0]
     shown = word[: min(ends)] if ends else word

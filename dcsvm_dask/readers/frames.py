@@ -1,6 +1,6 @@
-"""Data frames of pandas and Polars as a source of dense rows, with the names of their columns.
+"""Data frames of pandas and Polars as sources of dense rows with names of columns.
 
-Neither library is imported: a frame has columns that are found by name and know their types.
+Neither library is imported: frames are recognised by their attributes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import Expected, kept_columns, lay_out
+from dcsvm_dask.readers.columns import Expected, column_layout, kept_columns
 from dcsvm_dask.readers.source import (
     ArraySource,
     Block,
@@ -33,15 +33,15 @@ class FrameSource:
     y : array or series, shape (n,), optional
         Labels that are no column of the frame.
     name : str
-        What messages call it.
+        Name of the source in messages.
     label : str or int, optional
-        Name or position of the label column; see `columns` for the rule without it.
+        Name or position of the label column; see `columns` for the default.
     expected : Expected, optional
-        Columns of the training table, for rows that come later; the label may be absent then.
+        Columns of the training table, for later rows; these may lack labels.
     labelled : bool, default True
-        Whether labels are read, where there are any.
+        Whether to read labels, where there are any.
     drop : sequence of str
-        Names of columns that are left out.
+        Names of columns to leave out.
     """
 
     parses = False
@@ -65,7 +65,7 @@ class FrameSource:
         if y is not None and expected is None:
             kept = [names[k] for k in kept_columns(name, len(names), names, drop)]
             expected = Expected(len(kept), kept)
-        layout = lay_out(name, len(names), names, label=label, expected=expected, drop=drop)
+        layout = column_layout(name, len(names), names, label=label, expected=expected, drop=drop)
         self.n_features: int | None = len(layout.features)
         self.feature_names = layout.names
         if self._n == 0 or self.n_features == 0:
@@ -86,7 +86,7 @@ class FrameSource:
         )
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order."""
+        """Yield the blocks in order."""
         for start, stop in spans(self._n, 4 * len(self._features)):
             part = self._frame.iloc[start:stop] if _of_pandas(self._frame) else None
             if part is None:
@@ -102,7 +102,7 @@ class FrameSource:
     def _check(self, column: Any) -> None:
         kind = self._frame[column].dtype
         if not _is_number(kind):
-            raise InputError(f"{self.name}: the column {column!r} holds {kind}, which is no number")
+            raise InputError(f"{self.name}: the column {column!r} must be numeric, got {kind}")
 
     def _labels(self, series: Any, start: int) -> NDArray[Any]:
         missing = np.asarray(series.isna() if _of_pandas(series) else series.is_null())
@@ -110,14 +110,16 @@ class FrameSource:
             row = start + int(np.flatnonzero(missing)[0])
             raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
         values = series.to_list()
-        if any(isinstance(value, str) for value in values):  # never as wide as the longest one
+        if any(
+            isinstance(value, str) for value in values
+        ):  # objects, not an array as wide as the longest label
             return np.array([str(value) for value in values], dtype=object)
         return np.array(values)
 
 
 def is_frame(X: Any) -> bool:
-    """Whether something is a data frame of pandas or Polars, by what it can do."""
-    kind = type(X)  # an attribute of what is not in memory may compute it
+    """Return whether an object is a data frame of pandas or Polars, by its attributes."""
+    kind = type(X)  # attributes of lazy objects may compute them
     parts = all(hasattr(kind, name) for name in ("columns", "to_numpy", "shape"))
     return parts and not hasattr(kind, "dask")
 
@@ -132,17 +134,43 @@ def memory_source(
     labelled: bool = True,
     drop: Sequence[str] = (),
 ) -> Source:
-    """Return rows in memory as a source: a data frame, an array or a sparse matrix."""
+    """Return rows in memory as a source: a data frame, an array or a sparse matrix.
+
+    Parameters
+    ----------
+    X : data frame, array or sparse matrix, shape (n, d)
+    y : array or series, shape (n,), optional
+        Labels.
+    name : str
+        Name of the source in messages.
+    label : str or int, optional
+        Name or position of the label column of a data frame.
+    expected : Expected, optional
+        Columns of the training table, for later rows; these may lack labels.
+    labelled : bool, default True
+        Whether to read labels, where there are any.
+    drop : sequence of str
+        Names of columns of a data frame to leave out.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    InputError
+        If X is not in memory, or the parameters do not fit it.
+    """
     if y is not None and label is not None:
-        raise InputError(f"{name}: labels are given, and label {label!r} too; give one of them")
+        raise InputError(f"{name}: both y and label {label!r} are given; give one of them")
     if is_frame(X):
         return FrameSource(
             X, y, name=name, label=label, expected=expected, labelled=labelled, drop=drop
         )
     if hasattr(type(X), "columns"):
         raise InputError(
-            f"{name}: {type(X).__module__}.{type(X).__name__} is no data frame of pandas or Polars "
-            "in memory; make it one, as by compute(), collect() or to_pandas()"
+            f"{name}: {type(X).__module__}.{type(X).__name__} is not a data frame of pandas or "
+            "Polars in memory; convert it, for example with compute(), collect() or to_pandas()"
         )
     if label is not None or drop:
         raise InputError(
@@ -157,14 +185,14 @@ def _of_pandas(part: Any) -> bool:
 
 
 def _is_number(kind: Any) -> bool:
-    """Whether a column's type, of pandas or of Polars, is one of real numbers or truth values."""
+    """Return whether the type of a column, of pandas or Polars, is numeric or boolean."""
     if hasattr(kind, "is_numeric"):
         return bool(kind.is_numeric()) or str(kind) == "Boolean"
     return getattr(kind, "kind", "O") in "biuf"
 
 
 def _numbers(series: Any) -> NDArray[Any]:
-    """Return a column as numbers; missing ones are NaN, which is refused with its place."""
+    """Return a column as numbers; missing values are NaN, which later checks refuse."""
     if not _of_pandas(series):
         return np.asarray(series.cast(float).to_numpy())
     if isinstance(series.dtype, np.dtype):

@@ -1,7 +1,7 @@
 """Labels of any kind as codes into a sorted list of classes.
 
-Memory: there are at most 1,000 classes, and a label is no longer than 1,000 characters; labels that
-are strings are objects that rows share, never an array as wide as the longest one.
+Memory: there are at most 1,000 classes, and a label has at most 1,000 characters; labels that
+are strings are shared objects, not an array as wide as the longest one.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 
 Label: TypeAlias = int | float | str
-"""A class as it was named in the source; numbers that are whole are int."""
+"""A class label of the source; whole numbers are int."""
 
 MAX_CLASSES = 1000
 MAX_LABEL = 1000
-"""Characters of a label."""
+"""Largest number of characters of a label."""
 
 
 class LabelTable:
-    """Gives labels provisional codes in the order in which they appear.
+    """Assigns provisional codes to labels in the order in which they appear.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ class LabelTable:
     labels : list of int, float or str
         Distinct labels by code.
     counts : list of int
-        Rows of each.
+        Rows of each label.
     first_rows : list of int
-        The first row that has it, from 0.
+        First row of each label, from 0.
     """
 
     def __init__(self, name: str, first_row: int = 0) -> None:
@@ -57,7 +57,11 @@ class LabelTable:
         Parameters
         ----------
         labels : array, shape (n,)
-            Of numbers, booleans or strings. Strings that are numbers are taken as numbers.
+            Numbers, booleans or strings. Strings that are numbers are converted to numbers.
+
+        Returns
+        -------
+        ndarray, shape (n,), int32
 
         Raises
         ------
@@ -80,7 +84,7 @@ class LabelTable:
                 raise InputError(f"{self.name}: row {row} (counted from 0) has no label: {value!r}")
             if isinstance(label, str) and not _is_text(label):
                 raise InputError(
-                    f"{self.name}: row {row} (counted from 0) has a label that is no text: "
+                    f"{self.name}: row {row} (counted from 0) has a label that is not valid text: "
                     f"{label[:40]!a}"
                 )
             if isinstance(label, str) and len(label) > MAX_LABEL:
@@ -98,7 +102,7 @@ class LabelTable:
         return out
 
     def merge(self, other: LabelTable) -> None:
-        """Take in what the table of other rows, which come later, has found.
+        """Add the labels of another table, whose rows follow.
 
         Raises
         ------
@@ -112,12 +116,12 @@ class LabelTable:
             self._refuse(len(self.labels))
 
     def check_classes(self) -> None:
-        """Refuse a training part whose labels are one class, or no classes.
+        """Raise an error if the labels of a training part cannot be classes.
 
         Raises
         ------
         InputError
-            If there is one label only, or a label for more than half of the rows.
+            If there is only one label, or more labels than half of the rows.
         """
         if len(self.labels) == 1:
             raise InputError(
@@ -138,29 +142,29 @@ class LabelTable:
 
     def _refuse(self, found: int) -> None:
         raise InputError(
-            f"{self.name}: the labels are no classes: {found} or more distinct values in "
+            f"{self.name}: the labels cannot be classes: {found} or more distinct values in "
             f"{max(self.n_rows, found)} rows (is the label in another column? see --label)"
         )
 
 
 def _are_labels(labels: NDArray[Any]) -> bool:
-    """Whether an array holds numbers or strings."""
+    """Return whether an array has numbers or strings."""
     if labels.dtype.kind == "O":
         return all(isinstance(v, str) for v in labels.tolist())
     return labels.dtype.kind in "biufU"
 
 
 def _is_text(label: str) -> bool:
-    """Whether a label can be written as UTF-8."""
+    """Return whether a label can be encoded as UTF-8."""
     try:
         label.encode()
-    except UnicodeEncodeError:  # half of a pair of UTF-16
+    except UnicodeEncodeError:  # a lone surrogate
         return False
     return True
 
 
 def _distinct(labels: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct labels, the first row of each, and the number of each row's one."""
+    """Return the distinct labels, the first row of each, and the position of each row's label."""
     if labels.dtype.kind != "O":
         distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         return distinct.tolist(), first, codes.reshape(-1)
@@ -175,7 +179,7 @@ def plain(labels: Any, name: str) -> NDArray[Any]:
     Raises
     ------
     InputError
-        If bytes are no UTF-8.
+        If bytes are not UTF-8.
     """
     labels = np.asarray(labels)
     if labels.dtype.kind == "S":
@@ -190,7 +194,7 @@ def plain(labels: Any, name: str) -> NDArray[Any]:
 
 
 def canonical(value: Any) -> Label:
-    """Return a label in its one form: int if whole, else float, else the string.
+    """Return a label in its canonical form: int if whole, else float, else the string.
 
     ``"+1"``, ``"1.0"``, ``1.0`` and ``True`` are all 1. Whole numbers have any size, 1e20 is one.
     """
@@ -200,7 +204,7 @@ def canonical(value: Any) -> Label:
             number = float(text)
         except ValueError:
             return text
-        if "_" in text:  # float() takes 1_000, which nobody writes for a number in data
+        if "_" in text:  # float() accepts 1_000, which is a name in data
             return text
         if not math.isfinite(number):
             return number
@@ -222,21 +226,21 @@ def choose_classes(
     Parameters
     ----------
     table : LabelTable
-        Of the training part.
+        Labels of the training part.
     positive : sequence, optional
-        Labels that make the class +1; all others are -1. Classes are then [-1, 1].
+        Labels that are joined into the class +1; all others are -1. Classes are then [-1, 1].
 
     Returns
     -------
     classes : list
-        Numbers in their order, or strings in theirs; of two, the last is the positive one.
+        Numbers by value, or strings; of two, the last is the positive one.
     codes : dict
-        Label of the table -> index into classes.
+        Index into classes by label of the table.
 
     Raises
     ------
     InputError
-        If a positive label does not occur, or if they leave one class only.
+        If a positive label does not occur, or if all labels are positive.
     """
     labels = table.labels
     if positive is not None:
@@ -246,7 +250,9 @@ def choose_classes(
             known = ", ".join(str(c) for c in sort_labels(labels)[:20])
             raise InputError(f"--positive {absent[0]}: {table.name} has no such label, but {known}")
         if wanted >= set(labels):
-            raise InputError(f"--positive takes every label of {table.name}: one class is left")
+            raise InputError(
+                f"--positive has every label of {table.name}; leave out those of the other class"
+            )
         return [-1, 1], {label: int(label in wanted) for label in labels}
     classes = sort_labels(labels)
     return classes, {label: code for code, label in enumerate(classes)}

@@ -1,8 +1,8 @@
-"""The memory bound: how much memory a reader may take, one setting for all readers.
+"""The memory bound of all readers.
 
-A reader computes how much it wants from the sizes that a file states, and asks `check_bound`
-before it makes anything of that size. The setting is an environment variable, so that worker
-processes have it, too; `memory_bound` and ``--memory-bound`` set it for a while.
+A reader computes its memory from the sizes that a file states, and calls `check_bound` before it
+allocates anything of that size. The setting is an environment variable, so that worker processes
+inherit it; `memory_bound` and ``--memory-bound`` set it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from dcsvm_dask.errors import InputError
 SETTING = "DCSVM_MEMORY_BOUND"
 DEFAULT = 1 << 30
 LEAST = 256 << 20
-"""A block of text and what is parsed from it need as much."""
+"""Memory of a block of text and its parsed values."""
 
 
 @contextlib.contextmanager
 def memory_bound(size: int | str) -> Iterator[None]:
-    """Let readers take more or less memory inside of a ``with`` block, in the whole process.
+    """Set the memory bound of readers inside a ``with`` block, in the whole process.
 
     Parameters
     ----------
     size : int or str
-        Bytes, or a text such as ``"4GiB"``; 256 MiB or more. By default readers take 1 GiB. It
-        bounds what a reader needs for one file beside what it returns, not the memory of the
-        process.
+        Bytes, or a text such as ``"4GiB"``; at least 256 MiB. The default is 1 GiB. It bounds the
+        memory that a reader needs for one file besides the rows that it returns, not the memory of
+        the process.
 
     Raises
     ------
     InputError
-        If it is no such size.
+        If it is not a valid size.
     """
     _parse(str(size))
     before = os.environ.get(SETTING)
@@ -54,7 +54,7 @@ def bound() -> int:
 
 
 def check_bound(wanted: int, name: str, what: str) -> None:
-    """Refuse what takes more memory than a reader may take.
+    """Raise an error if a reader would exceed the memory bound.
 
     Parameters
     ----------
@@ -63,27 +63,28 @@ def check_bound(wanted: int, name: str, what: str) -> None:
     name : str
         The file, and the place in it.
     what : str
-        What takes the memory.
+        The object that takes the memory, for the message.
 
     Raises
     ------
     InputError
+        With the size and the bound.
     """
     if wanted > bound():
         raise above_bound(name, f"{what} takes {show_size(wanted)} of memory")
 
 
-def above_bound(name: str, said: str) -> InputError:
-    """Return the error that a file takes more memory than a reader may take."""
+def above_bound(name: str, problem: str) -> InputError:
+    """Return the error for a file whose reading exceeds the memory bound."""
     return InputError(
-        f"{name}: {said}, above the memory bound of {show_size(bound())}; where the machine has "
+        f"{name}: {problem}, above the memory bound of {show_size(bound())}; where the machine has "
         f"it, raise --memory-bound (in Python dcsvm_dask.memory_bound, in the environment "
         f"{SETTING})"
     )
 
 
 def show_size(size: int) -> str:
-    """Return a number of bytes for a message."""
+    """Return a number of bytes as text."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
         if size >= unit:
             shown = size // unit if size >= 1000 * unit else f"{size / unit:.3g}"
@@ -98,7 +99,9 @@ def _parse(text: str) -> int:
     try:
         size = int(parse_bytes(text))
     except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"memory-bound: {text!r:.80} is no size; write 800MB or 2GiB") from error
+        raise InputError(
+            f"memory-bound must be a size like 800MB or 2GiB, got {text!r:.80}"
+        ) from error
     if size < LEAST:
         raise InputError(f"memory-bound must be at least {show_size(LEAST)}, got {text!r:.80}")
     return size

@@ -1,10 +1,10 @@
-"""Compiled parsing of decimal numbers, with the result that ``float()`` has.
+"""Compiled parsing of decimal numbers, with the results of ``float()``.
 
 Up to 15 digits or so, a product or quotient of two exact doubles is correctly rounded (W. Clinger,
 "How to read floating point numbers accurately", 1990). Up to 19 digits, D. Lemire's algorithm is
 ("Number parsing at a gigabyte per second", Software: Practice and Experience 51, 2021; complete
 without a fallback by N. Mushtak and D. Lemire, "Fast number parsing without fallback", 2023).
-Where more digits leave a doubt, the caller is told to ask ``float()``.
+Where more digits leave the rounding open, the status tells the caller to use ``float()``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from numba import njit
 
 GOOD, SLOW, BAD = 0, 1, 2
-"""What `parse_number` says: the value is right; ask ``float()``; this is no number."""
+"""Statuses of `parse_number`: the value is correct; use ``float()``; not a number."""
 
 MAX_FLOAT32 = float(np.finfo(np.float32).max) * (1 + 2.0**-25)
-"""From here on, float64 values round to infinity in float32."""
+"""Least value that rounds to infinity in float32."""
 
 _U0, _U1, _U2, _U3 = (np.uint64(k) for k in range(4))
 _U32, _U63 = np.uint64(32), np.uint64(63)
@@ -129,9 +129,9 @@ def _word(text: Any, pos: int) -> Any:
             pos += 3
             if k == 0:
                 return np.nan, pos
-            rest = (105, 110, 105, 116, 121)
+            inity = (105, 110, 105, 116, 121)
             for j in range(5):
-                if (text[pos + j] | 32) != rest[j]:
+                if (text[pos + j] | 32) != inity[j]:
                     return np.inf, pos
             return np.inf, pos + 5
     return 0.0, -1
@@ -144,13 +144,13 @@ def parse_number(text: Any, pos: int) -> Any:
     Parameters
     ----------
     text : uint8 array
-        With a byte that is part of no number (a newline) at or after every position.
+        Every position has a byte at or after it that is part of no number, such as a newline.
     pos : int
 
     Returns
     -------
     value : float
-        What ``float()`` gives; about that, if the status is SLOW.
+        The result of ``float()``; an approximation of it if the status is SLOW.
     pos : int
         The first position after the number.
     status : int

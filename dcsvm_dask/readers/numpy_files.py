@@ -1,13 +1,11 @@
-"""NumPy files as sources: a matrix in .npy, parts of an archive in .npz (dense or CSR).
+"""NumPy files as sources: a matrix in .npy, arrays of an archive in .npz (dense or CSR).
 
-Memory: see npy.py and csr.py; a block has about 8 MB and at least one row. Members of an archive
-are unpacked piece by piece. Its table of contents is held: at most 1/32 of the memory bound.
+The format is read as a stream of rows; pickled objects are never loaded.
 
-NumPy's file format as a stream of rows; pickled objects are never loaded.
-
-Memory: twice what is read at a time and 8 bytes for each of its numbers. That is a block of rows,
-at least one row, and of an array in Fortran order that cannot be mapped the whole. It is compared
-with the memory bound before anything is read.
+Memory: twice the bytes that are read at a time and 8 bytes for each of their numbers. That is a
+block of rows of about 8 MB, at least one row, and the whole of an array in Fortran order that
+cannot be mapped. It is compared with the memory bound before anything is read. Members of an
+archive are decompressed piece by piece; its table of contents takes at most 1/32 of the bound.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.archive import ArchiveNames, archive_names
-from dcsvm_dask.readers.columns import Expected, lay_out
+from dcsvm_dask.readers.columns import Expected, column_layout
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import open_bytes, open_raw, plain_errors
 from dcsvm_dask.readers.memory import check_bound, show_size
@@ -47,20 +45,19 @@ _PREFIX = {1: 10, 2: 12}
 """Bytes before the header, by version of the format."""
 _MOST_HEAD = 1 << 16
 _PIECE = 8 << 20
-"""Bytes read at a time: a header may speak of more than there is."""
+"""Bytes read at a time: a header may state more than the file has."""
 
 
 class NpyStream:
-    """An array in .npy format, read from the front in pieces.
+    """An array in .npy format, read sequentially in pieces.
 
     An array in Fortran order, whose rows are scattered over the whole file, is mapped into memory
-    where it is a local file as it is; packed, inside of an archive or behind a URL it is held
-    whole.
+    if it is an uncompressed local file; otherwise it is read as a whole.
 
     Parameters
     ----------
     file : file object
-        Opened for reading bytes; does not need random access.
+        Opened for reading bytes; need not support random access.
     name : str
         For messages.
 
@@ -72,7 +69,7 @@ class NpyStream:
     Raises
     ------
     InputError
-        If this is no such array, is damaged, holds Python objects, or takes too much memory.
+        If this is no such array, is damaged, has Python objects, or exceeds the memory bound.
     """
 
     def __init__(self, file: IO[bytes], name: str) -> None:
@@ -80,9 +77,9 @@ class NpyStream:
         self._file = file
         self.shape, by_columns, self.dtype = _read_head(file, name)
         if self.dtype.hasobject:
-            raise InputError(f"{name}: holds Python objects, which are not loaded; save numbers")
+            raise InputError(f"{name}: has Python objects, which are not loaded; save numbers")
         sizes = all(type(size) is int and size >= 0 for size in self.shape)
-        # NumPy counts bytes by 64 bits, also of arrays without any.
+        # NumPy counts bytes in 64 bits, also for empty arrays.
         sizes = sizes and math.prod(max(1, s) for s in self.shape) * self.dtype.itemsize < 2**62
         if self.dtype.kind == "V" or not self.dtype.itemsize or not sizes:
             raise InputError(
@@ -91,19 +88,19 @@ class NpyStream:
             )
         self._width = self.shape[1:]
         self._row = self.dtype.itemsize * math.prod(self._width)
-        self._held: NDArray[Any] | None = None
+        self._array: NDArray[Any] | None = None
         self._next = 0
         if by_columns and len(self.shape) > 1:
-            self._held = self._columns()
+            self._array = self._columns()
 
     def rows_of(self, size: int) -> int:
-        """Return how many rows take about so many bytes, also as float32; at least one."""
+        """Return the number of rows of about `size` bytes, also as float32; at least one."""
         return max(1, size // max(1, self._row, 4 * math.prod(self._width)))
 
     def flatten(self) -> None:
-        """Make it an array of one axis, before anything is read."""
-        if self._held is not None:
-            self._held = self._held.reshape(-1)
+        """Make it an array of one axis; call this before reading."""
+        if self._array is not None:
+            self._array = self._array.reshape(-1)
         self.shape, self._width = (math.prod(self.shape),), ()
         self._row = self.dtype.itemsize
 
@@ -118,13 +115,13 @@ class NpyStream:
         start = self._next
         stop = min(start + rows, self.shape[0])
         self._next = stop
-        if self._held is not None:
-            return self._held[start:stop]
+        if self._array is not None:
+            return self._array[start:stop]
         return self._numbers((stop - start) * self._row).reshape(stop - start, *self._width)
 
     def _columns(self) -> NDArray[Any]:
         if isinstance(self._file, io.BufferedReader) and self._file.seekable():
-            with contextlib.suppress(OSError):  # nothing that can be mapped
+            with contextlib.suppress(OSError):  # the file cannot be mapped
                 at = self._file.tell()
                 if os.fstat(self._file.fileno()).st_size < at + self._row * self.shape[0]:
                     raise InputError(f"{self.name}: damaged: it ends too early")
@@ -154,7 +151,9 @@ def _read_head(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dt
     begin = file.read(8)
     version = tuple(begin[6:])
     if begin.startswith(b"\x93NUMPY") and version not in ((1, 0), (2, 0)):
-        raise InputError(f"{name}: NumPy format {version} is not known here")
+        raise InputError(
+            f"{name}: NumPy format {version} is not supported; save it with NumPy's default format"
+        )
     size = file.read(_PREFIX[version[0]] - 8) if begin.startswith(b"\x93NUMPY") else b""
     length = int.from_bytes(size, "little")
     if not 0 < length < _MOST_HEAD:
@@ -166,13 +165,13 @@ def _read_head(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dt
         return np.lib.format.read_array_header_2_0(head)
     except (
         *(ValueError, TypeError, SyntaxError, tokenize.TokenError, OverflowError),
-        *(MemoryError, RecursionError),  # brackets or signs, thousands deep
+        *(MemoryError, RecursionError),  # deeply nested brackets or signs
     ) as error:
         raise InputError(f"{name}: damaged or no NumPy array ({error})") from error
 
 
 CONTENTS_MEMORY = 32
-"""Bytes of memory for each byte of an archive's table of contents, at most."""
+"""Largest number of bytes of memory for each byte of an archive's table of contents."""
 
 
 class NpySource:
@@ -185,7 +184,7 @@ class NpySource:
     label : int, optional
         Column of the label, negative from the end; by default the last one.
     expected : Expected, optional
-        Columns of the training table, for rows that come later; the label may be absent then.
+        Columns of the training table, for later rows; these may lack labels.
     """
 
     parses = False
@@ -199,15 +198,15 @@ class NpySource:
         with open_bytes(path) as file:
             stream = NpyStream(file, path)
         check_shape(stream.shape, stream.dtype, path)
-        layout = lay_out(path, stream.shape[1], None, label=label, expected=expected)
+        layout = column_layout(path, stream.shape[1], None, label=label, expected=expected)
         self._label = layout.label
         self.reading = Reading("NumPy matrix", position=layout.position)
         self.n_features: int | None = layout.n_features
         if self.n_features == 0:
-            raise InputError(f"{path}: one column only: no features beside the label")
+            raise InputError(f"{path}: has one column; a label and features are needed")
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order."""
+        """Yield the blocks in order."""
         with open_bytes(self.name) as file:
             stream = NpyStream(file, self.name)
             step = stream.rows_of(BLOCK_BYTES)
@@ -223,7 +222,7 @@ class NpySource:
 class NpzSource:
     """One part of a NumPy archive: ``X_train, y_train`` and so on, dense or CSR.
 
-    Arrays of more than two axes (images) are taken row by row as one vector each.
+    Arrays of more than two axes (images) are flattened to a vector for each row.
 
     Parameters
     ----------
@@ -231,9 +230,9 @@ class NpzSource:
         Local path or URL.
     part : {"train", "test"}
     label : str, optional
-        The array that holds the labels, without or with ``_train`` at its end; by default y.
+        Name of the array of labels, with or without ``_train`` at its end; by default y.
     n_features : int, optional
-        Number of features, if it is known. Labels may be absent then.
+        Number of features, if it is known. Labels may then be missing.
     """
 
     parses = False
@@ -257,7 +256,7 @@ class NpzSource:
             if self.is_sparse:
                 shape = self._whole(archive, f"{self._names.rows}_shape")
                 if shape.shape != (2,) or shape.dtype.kind not in "iu":
-                    raise InputError(f"{path}: {self._names.rows}_shape has to hold two integers")
+                    raise InputError(f"{path}: {self._names.rows}_shape must have two integers")
                 self._shape = (int(shape[0]), int(shape[1]))
             else:
                 with self._open(archive, self._names.rows) as stream:
@@ -274,7 +273,7 @@ class NpzSource:
         self.reading = Reading(ARCHIVES[0], label=self._names.labels)
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order."""
+        """Yield the blocks in order."""
         with contextlib.ExitStack() as stack:
             archive = stack.enter_context(_open_archive(self._path))
             labels = None
@@ -310,12 +309,12 @@ class NpzSource:
     def _open(self, archive: zipfile.ZipFile, name: str) -> Iterator[NpyStream]:
         if archive.getinfo(f"{name}.npy").compress_type == zipfile.ZIP_LZMA:
             raise InputError(
-                f"{self._path}, {name}: packed by LZMA, which may take any memory; save the "
-                "archive by numpy.savez_compressed"
+                f"{self._path}, {name}: compressed by LZMA, whose memory is unbounded; save the "
+                "archive with numpy.savez_compressed"
             )
         try:
             member = archive.open(f"{name}.npy")
-        except (RuntimeError, UnicodeDecodeError) as error:  # a password, or no name
+        except (RuntimeError, UnicodeDecodeError) as error:  # a password, or an invalid name
             raise InputError(f"{self._path}, {name}: cannot be opened ({error})") from error
         with member as file:
             yield NpyStream(file, f"{self._path}, {name}")
@@ -323,12 +322,14 @@ class NpzSource:
     def _whole(self, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
         with self._open(archive, name) as stream:
             if len(stream.shape) != 1:
-                raise InputError(f"{self._path}: {name} has to have one axis")
+                raise InputError(f"{self._path}: {name} must have one axis")
             return stream.read(stream.shape[0])
 
 
 class _Bounded:
-    """A file of which zipfile, which reads the table of contents at once, reads no more at once."""
+    """A file whose reads are compared with the memory bound: zipfile reads a table of contents at
+    once.
+    """
 
     def __init__(self, file: Any, name: str) -> None:
         self._file = file
@@ -346,7 +347,7 @@ class _Bounded:
 
 
 def npz_parts(path: str) -> list[str]:
-    """Return which of train and test an archive holds."""
+    """Return the parts that an archive has: train, and perhaps test."""
     with _open_archive(path) as archive:
         names = _members(archive)
     found = {n.removesuffix("_data") for n in names}
@@ -361,7 +362,7 @@ def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, struct.error) as error:
         raise InputError(f"{path}: damaged archive ({error!s:.200})") from error
     except OSError as error:
-        if error.errno != errno.EINVAL:  # its own places lead to before the file's beginning
+        if error.errno != errno.EINVAL:  # an offset before the file's beginning
             raise
         raise InputError(f"{path}: damaged archive ({error})") from error
 

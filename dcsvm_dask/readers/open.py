@@ -1,4 +1,4 @@
-"""Opens a foreign file as a source, whatever its format."""
+"""Opening a foreign file of any format as a source."""
 
 from __future__ import annotations
 
@@ -33,23 +33,27 @@ _SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 
 
 def find_format(path: str, encoding: str | None = None) -> str:
-    """Return which of `FORMATS` a file has, by its ending and its first bytes.
+    """Return the format of a file, one of `FORMATS`, by its extension and its first bytes.
 
     Parameters
     ----------
     path : str
         Local path or URL.
     encoding : str, optional
-        If it is text that does not begin with a byte order mark; UTF-8 by default.
+        Encoding of text without a byte order mark; UTF-8 by default.
+
+    Returns
+    -------
+    str
 
     Raises
     ------
     InputError
-        If the file is missing or empty.
+        If the file is missing, empty or of an unknown format.
     """
     base = path.lower().rstrip("/")
     if is_url(path):
-        base = base.partition("?")[0]  # what signs it
+        base = base.partition("?")[0]  # without the signature
     for ending in (".gz", ".bz2", ".xz"):
         base = base.removesuffix(ending)
     if base.endswith(".zarr") or (os.path.isdir(path) and not is_url(path)):  # noqa: PTH112
@@ -66,7 +70,7 @@ def find_format(path: str, encoding: str | None = None) -> str:
     codec = find_encoding(head, encoding)
     if b"\0" in head and not codec.startswith(("utf-16", "utf-32")):
         raise InputError(
-            f"{path}: neither text nor a format that is known here (UTF-16 without a byte order "
+            f"{path}: neither text nor of a supported format (UTF-16 without a byte order "
             "mark needs --encoding utf-16-le or utf-16-be)"
         )
     if base.endswith(_TABLES):
@@ -75,7 +79,7 @@ def find_format(path: str, encoding: str | None = None) -> str:
         return "svmlight"
     lines = decode_head(head, codec, path, whole=len(head) < HEAD_BYTES).splitlines()
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    # A row may have no pairs at all, so one that has them decides.
+    # A row may have no pairs, so one row with pairs is enough.
     pairs = any(_PAIRS.match(line) for line in rows[:50])
     return "svmlight" if pairs or (rows and _looks_cut(rows[0])) else "table"
 
@@ -98,31 +102,35 @@ def open_source(
     Parameters
     ----------
     path : str or path
-        svmlight / LIBSVM text, CSV or TSV (all plain or packed by gzip, bzip2, xz), .npy, .npz,
+        svmlight / LIBSVM text, CSV or TSV (all plain or compressed by gzip, bzip2, xz), .npy, .npz,
         Parquet or a Zarr group; a local path or an fsspec URL.
     part : {"train", "test"}, default "train"
-        Which part of an archive.
+        Part of an archive.
     label : str or int, optional
         Name or position of the label: a column of a table, an array of an archive.
     n_features : int, optional
-        Number of features that rows have to have, where the columns have no names.
-    first_feature : int, optional
-        For svmlight: whether indices count from 0 or from 1; see `SvmlightSource`.
+        Required number of features, where the columns have no names.
+    first_feature : {0, 1}, optional
+        For svmlight: the first index; see `SvmlightSource`.
     header : bool, optional
-        For tables: whether the first line holds names.
+        For tables: whether the first line has names.
     encoding : str, optional
-        Of text that does not begin with a byte order mark; UTF-8 by default.
+        Encoding of text without a byte order mark; UTF-8 by default.
     expected : Expected, optional
-        Columns of the training table, for rows that come later; they may lack labels then.
+        Columns of the training table, for later rows; these may lack labels.
     labelled : bool, default True
-        Whether labels of such rows are wanted.
+        Whether to read labels of later rows.
     drop : sequence of str
-        Names of columns of a table that are left out.
+        Names of columns of a table to leave out.
+
+    Returns
+    -------
+    Source
 
     Raises
     ------
     InputError
-        If the file is missing, empty, damaged or does not fit.
+        If the file is missing, empty or damaged, or does not fit the parameters.
     """
     text = os.fspath(path)
     kind = find_format(text, encoding)
@@ -131,7 +139,7 @@ def open_source(
     if expected is None and n_features is not None:
         expected = Expected(n_features)
     if drop and kind not in ("table", "parquet"):
-        raise InputError(f"{text}: drop has no meaning there: its columns have no names")
+        raise InputError(f"{text}: drop cannot be used: its columns have no names")
     source: Source
     if kind == "svmlight":
         source = SvmlightSource(
@@ -169,5 +177,5 @@ def source_parts(path: str, encoding: str | None = None) -> list[str]:
 
 
 def _looks_cut(line: str) -> bool:
-    """Whether a first row longer than what was looked at starts as svmlight does."""
+    """Return whether the beginning of a long first row is svmlight."""
     return bool(re.match(r"^\s*[^\s:,;]+\s+(qid:)?-?\d+:\S", line))

@@ -1,7 +1,7 @@
-"""Parquet files as a source of dense rows, through pyarrow.
+"""Parquet files as sources of dense rows, through pyarrow.
 
-Memory: a row group, as large as the file's metadata say it is unpacked, and a block of 8 MB; and 16
-times the metadata themselves. Both are compared with the memory bound before they are read.
+Memory: a decompressed row group, by the file's metadata, and a block of 8 MB; and 16 times the
+metadata themselves. Both are compared with the memory bound before they are read.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import Expected, lay_out
+from dcsvm_dask.readers.columns import Expected, column_layout
 from dcsvm_dask.readers.files import open_raw, plain_errors
 from dcsvm_dask.readers.memory import above_bound, check_bound, show_size
 from dcsvm_dask.readers.source import BLOCK_BYTES, Block, Reading, finish_block
 
 FOOTER_MEMORY = 16
-"""Bytes of memory for each byte of a file's metadata, about."""
+"""Approximate number of bytes of memory for each byte of a file's metadata."""
 
 
 class ParquetSource:
@@ -31,13 +31,13 @@ class ParquetSource:
     path : str
         Local path or URL.
     label : str or int, optional
-        Name or position of the label column; see `columns` for the rule without it.
+        Name or position of the label column; see `columns` for the default.
     expected : Expected, optional
-        Columns of the training table, for rows that come later; the label may be absent then.
+        Columns of the training table, for later rows; these may lack labels.
     labelled : bool, default True
-        Whether labels are read, where there are any.
+        Whether to read labels, where there are any.
     drop : sequence of str
-        Names of columns that are left out.
+        Names of columns to leave out.
     """
 
     parses = False
@@ -56,7 +56,9 @@ class ParquetSource:
         with _open(path) as file:
             schema = file.schema_arrow
             names = list(schema.names)
-            layout = lay_out(path, len(names), names, label=label, expected=expected, drop=drop)
+            layout = column_layout(
+                path, len(names), names, label=label, expected=expected, drop=drop
+            )
             for k in layout.features:
                 self._check(names[k], schema.field(k).type)
             self._words: list[str] = []
@@ -77,7 +79,7 @@ class ParquetSource:
         self._label = label_name if labelled else None
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order."""
+        """Yield the blocks in order."""
         step = max(1, BLOCK_BYTES // (4 * len(self._features)))
         wanted = self._features if self._label is None else [*self._features, self._label]
         start = 0
@@ -85,7 +87,7 @@ class ParquetSource:
             for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
                 rows = np.empty((batch.num_rows, len(self._features)))
                 for k, name in enumerate(self._features):
-                    # Missing cells become NaN, which is refused with its place.
+                    # Missing values become NaN, which later checks refuse.
                     rows[:, k] = _numbers(batch.column(name))
                 labels = None
                 if self._label is not None:
@@ -99,10 +101,10 @@ class ParquetSource:
         if not (
             pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
         ):
-            raise InputError(f"{self.name}: the column {name!r} holds {kind}, which are no numbers")
+            raise InputError(f"{self.name}: the column {name!r} must be numeric, got {kind}")
 
     def _check_label(self, name: str, kind: Any) -> None:
-        """Refuse labels of other types; words are read as codes into the distinct ones."""
+        """Raise an error for unsupported types of labels; strings are read as a dictionary."""
         import pyarrow as pa
 
         if pa.types.is_dictionary(kind):
@@ -124,7 +126,7 @@ class ParquetSource:
             words = self._labels(column.dictionary, start)
             index = np.asarray(column.indices.to_numpy(zero_copy_only=False))
             if index.size and not 0 <= index.min() <= index.max() < len(words):
-                raise InputError(f"{self.name}: damaged: labels are none of their dictionary")
+                raise InputError(f"{self.name}: damaged: labels are not in their dictionary")
             return words[index]
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             return np.array(column.to_pylist(), dtype=object)
@@ -132,7 +134,9 @@ class ParquetSource:
 
 
 def _check_footer(file: Any, path: str) -> None:
-    """Refuse metadata, whose length stands at the file's end, that are too long."""
+    """Raise an error if the metadata, whose length is at the file's end, exceed the memory
+    bound.
+    """
     size = file.seek(0, 2)
     file.seek(max(0, size - 8))
     length = int.from_bytes(file.read(4), "little")
@@ -167,7 +171,7 @@ def _open(path: str, words: Sequence[str] = ()) -> Iterator[Any]:
     except pa.ArrowMemoryError as error:
         raise above_bound(path, f"a page takes more memory than there is ({error})") from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputError(f"{path}: damaged or no Parquet file ({error})") from error
+        raise InputError(f"{path}: damaged or not a Parquet file ({error})") from error
     except OSError as error:
         if type(error) is not OSError:
             raise

@@ -1,4 +1,4 @@
-"""Scaling of features: learned once on training rows, applied to all that come later."""
+"""Scaling of features, learned on training rows and applied to later rows."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ LEARNED = ("minmax", "standard")
 
 @dataclass(frozen=True)
 class Scaling:
-    """What is done to rows before a kernel sees them.
+    """A scaling of rows.
 
     Parameters
     ----------
     kind : {"minmax", "standard", "unit"}
-        ``minmax`` takes the training rows to [0, 1], or to [-1, 1] without a shift when the
+        ``minmax`` maps the training rows to [0, 1], or to [-1, 1] without a shift when the
         rows are sparse; ``standard`` divides by the standard deviation, after subtracting the
         mean when the rows are dense; ``unit`` divides every row by its Euclidean length.
     offset : float64 array, shape (n_features,), optional
-        Subtracted first. None: nothing is, and zeros stay zeros.
+        Subtracted first. With None zeros stay zeros.
     factor : float64 array, shape (n_features,), optional
         Multiplied then. A feature that was constant in the training rows has factor 0.
     """
@@ -39,11 +39,15 @@ class Scaling:
     factor: NDArray[np.float64] | None = None
 
     def apply(self, rows: Rows) -> Rows:
-        """Return scaled rows, float64; rounding to float32 comes after.
+        """Return scaled rows in float64, before rounding to float32.
 
         Parameters
         ----------
         rows : ndarray or csr_array, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray or csr_array, shape (n, n_features), float64
 
         Raises
         ------
@@ -52,7 +56,8 @@ class Scaling:
         """
         if self.factor is not None and rows.shape[1] != self.factor.size:
             raise InputError(
-                f"rows of {rows.shape[1]} features: the scaling was learned on {self.factor.size}"
+                f"rows must have the {self.factor.size} features that the scaling was learned on, "
+                f"got {rows.shape[1]}"
             )
         if sparse.issparse(rows):
             return self._apply_sparse(rows)
@@ -67,13 +72,13 @@ class Scaling:
         return out
 
     def of_features(self, positions: Sequence[int]) -> Scaling:
-        """Return the same scaling for some features in another order."""
+        """Return the scaling of some features in another order."""
         index = np.asarray(positions, np.int64)
         parts = (None if a is None else a[index] for a in (self.offset, self.factor))
         return Scaling(self.kind, *parts)
 
     def equals(self, other: Scaling) -> bool:
-        """Whether another scaling does the same."""
+        """Return whether another scaling gives the same results."""
         if self.kind != other.kind:
             return False
         mine, theirs = self.to_arrays()[0], other.to_arrays()[0]
@@ -82,13 +87,13 @@ class Scaling:
         )
 
     def to_arrays(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
-        """Return arrays and a JSON-able description, which `from_arrays` takes."""
+        """Return arrays and a description in JSON values, for `from_arrays`."""
         arrays = {"offset": self.offset, "factor": self.factor}
         return {k: v for k, v in arrays.items() if v is not None}, {"kind": self.kind}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[np.float64]], meta: dict[str, Any]) -> Scaling:
-        """Return the scaling that `to_arrays` took apart."""
+        """Return the scaling from the results of `to_arrays`."""
         return cls(str(meta["kind"]), arrays.get("offset"), arrays.get("factor"))
 
     def _apply_sparse(self, rows: Rows) -> Rows:

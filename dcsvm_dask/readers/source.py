@@ -1,4 +1,4 @@
-"""What a reader gives: blocks of rows with their labels, and checks that all readers share."""
+"""Sources: blocks of rows with their labels, and checks that all readers share."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.numbers import MAX_FLOAT32
 
 Block: TypeAlias = "tuple[Rows, NDArray[Any] | None]"
-"""Rows and their labels (numbers or strings), None where the source has none. Rows are float32
-where that holds their values exactly, else float64."""
+"""Rows and their labels (numbers or strings; None where the source has none). Rows are float32
+where that represents their values exactly, else float64."""
 
 BLOCK_BYTES = 8 << 20
-"""Size of blocks that readers aim at."""
+"""Target size of blocks."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a source is read, for users to see and for files that come later."""
+    """How a source is read, for users and for later files."""
 
     format: str
-    """What kind of source it is, in a word."""
+    """Kind of the source."""
     label: str | None = None
-    """Name of the column or array of the labels, where it has one."""
+    """Name of the label's column or array, where it has one."""
     position: int | None = None
     """Position of the label column among all columns, from 0."""
     separator: str | None = None
-    """The character between cells of text; a blank stands for any run of blanks and tabs."""
+    """Character between cells of text; a blank stands for any run of blanks and tabs."""
     encoding: str | None = None
-    """Of text."""
+    """Encoding of text."""
 
 
 ARCHIVES = ("NumPy archive", "Zarr group")
@@ -46,41 +46,41 @@ SVMLIGHT = "svmlight text"
 
 
 class Source(Protocol):
-    """A table of rows from somewhere, which can be read more than once."""
+    """A table of rows that can be read more than once."""
 
     name: str
-    """What messages call it: the file, and the part of it."""
+    """Name in messages: the file and its part."""
 
     n_features: int | None
-    """Number of features, None if that takes reading all of it."""
+    """Number of features; None if it is known only after reading."""
 
     is_sparse: bool
     """Whether blocks are CSR."""
 
     parses: bool
-    """Whether reading costs so much that a second time is better done from a copy."""
+    """Whether reading is so expensive that a second pass should read a copy."""
 
     feature_names: list[str] | None
     """Names of the features, where the source has them."""
 
     reading: Reading
-    """How it is read."""
+    """How the source is read."""
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order, each about `BLOCK_BYTES`."""
+        """Yield the blocks in order, each about `BLOCK_BYTES`."""
 
 
 class ArraySource:
-    """Rows that are in memory already.
+    """Rows in memory.
 
     Parameters
     ----------
     X : array or sparse matrix, shape (n, d)
-        Of numbers.
+        Of a numeric type.
     y : array, shape (n,), optional
         Labels.
     name : str
-        What messages call it.
+        Name of the source in messages.
     feature_names : list of str, optional
     """
 
@@ -105,7 +105,7 @@ class ArraySource:
             raise InputError(f"{name}: {X.shape[0]} rows, but labels of shape {self._y.shape}")
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order."""
+        """Yield the blocks in order."""
         n = self._X.shape[0]
         for start, stop in spans(n, row_bytes(self._X)):
             rows = finish_block(self._X[start:stop], self.name, start)
@@ -113,39 +113,54 @@ class ArraySource:
 
 
 def name_of(y: Any) -> str | None:
-    """Return the name that a series of labels has."""
+    """Return the name of a series of labels; None if it has none."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) else None
 
 
 def check_shape(shape: tuple[int, ...], kind: Any, name: str, max_axes: int = 2) -> None:
-    """Refuse what is no table of numbers, given its shape and dtype."""
+    """Raise an error if an array is not a table of numbers.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    kind : dtype
+    name : str
+        For messages.
+    max_axes : int, default 2
+        Largest number of axes.
+
+    Raises
+    ------
+    InputError
+        If the number of axes is wrong, the type is not numeric, or an axis is empty.
+    """
     if not 2 <= len(shape) <= max_axes:
-        raise InputError(
-            f"{name}: an array of {len(shape)} axes; a table (rows, features) is needed"
-        )
+        raise InputError(f"{name}: an array of {len(shape)} axes; give a table (rows, features)")
     if kind.kind not in "biuf":
-        raise InputError(f"{name}: features of type {kind}, which are no real numbers")
+        raise InputError(f"{name}: features must be real numbers, got type {kind}")
     if 0 in shape:
         raise InputError(f"{name}: empty: {shape[0]} rows, {shape[1]} features")
 
 
 def row_bytes(X: Any) -> int:
-    """Return about how many bytes of float32 rows one row takes."""
+    """Return the approximate number of bytes of a row in float32."""
     if sparse.issparse(X):
         return 8 + 8 * int(X.nnz / max(1, X.shape[0]))
     return 4 * int(X.shape[1])
 
 
 def spans(n: int, bytes_per_row: int) -> Iterator[tuple[int, int]]:
-    """Return (start, stop) of blocks of about `BLOCK_BYTES`."""
+    """Yield (start, stop) of blocks of about `BLOCK_BYTES`."""
     step = max(1, BLOCK_BYTES // max(1, bytes_per_row))
     for start in range(0, n, step):
         yield start, min(start + step, n)
 
 
 def parts_to_fill(rows: Rows, *, dense: bool) -> Iterator[tuple[int, int, Rows]]:
-    """Return (start, stop, rows) of parts that can be made dense: the whole where none is."""
+    """Yield (start, stop, rows) of parts that can be converted to dense rows; the whole if not
+    `dense`.
+    """
     if not (dense and sparse.issparse(rows)):
         yield 0, rows.shape[0], rows
         return
@@ -156,11 +171,12 @@ def parts_to_fill(rows: Rows, *, dense: bool) -> Iterator[tuple[int, int, Rows]]
 def finish_block(
     rows: Any, name: str, first_row: int, feature_names: Sequence[str] | None = None
 ) -> Rows:
-    """Return rows in the one form that sources give, after checks.
+    """Return rows in the canonical form of sources, after checks.
 
-    They are float32 where that holds their values exactly, else float64: what is scaled later is
-    rounded after that. Sparse rows get sorted indices, without repeats and without stored zeros;
-    -0.0 becomes 0.0.
+    They are float32 where that represents their values exactly, else float64, since rows that are
+    scaled are rounded after that. Sparse rows get sorted indices, without repeats and without
+    stored
+    zeros; -0.0 becomes 0.0.
 
     Parameters
     ----------
@@ -171,6 +187,10 @@ def finish_block(
         Number of the block's first row, from 0, for messages.
     feature_names : sequence of str, optional
         For messages.
+
+    Returns
+    -------
+    ndarray or csr_array
 
     Raises
     ------
@@ -187,7 +207,26 @@ def finish_block(
 
 
 def round_block(rows: Rows, name: str, first_row: int) -> Rows:
-    """Return rows as they are stored and decided: float32, as `finish_block` makes them."""
+    """Return rows rounded to float32 for storing and predicting.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array
+        Result of `finish_block`, perhaps scaled.
+    name : str
+        The source, for messages.
+    first_row : int
+        Number of the block's first row, from 0, for messages.
+
+    Returns
+    -------
+    ndarray or csr_array, float32
+
+    Raises
+    ------
+    InputError
+        If a value is too large for float32.
+    """
     with np.errstate(over="ignore"):
         if not sparse.issparse(rows):
             return _checked(rows.astype(np.float32, order="C"), name, first_row)
@@ -196,7 +235,7 @@ def round_block(rows: Rows, name: str, first_row: int) -> Rows:
 
 
 def _exact(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of values in float32 if that holds them exactly, else in float64."""
+    """Return a copy of values in float32 if that represents them exactly, else in float64."""
     if np.can_cast(values.dtype, np.float32):
         return np.array(values, dtype=np.float32, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -211,14 +250,16 @@ def _exact(values: NDArray[Any]) -> NDArray[Any]:
 def _checked(
     rows: Rows, name: str, first_row: int, feature_names: Sequence[str] | None = None
 ) -> Rows:
-    """Return rows of which none is NaN, infinite or too large, in their one form."""
+    """Return rows in canonical form; raise an error if one has a NaN, infinite or too large
+    value.
+    """
     is_sparse = sparse.issparse(rows)
     if is_sparse:
         rows.sum_duplicates()
         rows.eliminate_zeros()
     values = rows.data if is_sparse else rows
     values += 0.0
-    # One value that is not finite makes the sum so, which costs one pass without a temporary.
+    # The sum is not finite if a value is not; it needs one pass without a temporary.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not abs(values.sum(dtype=np.float64)) < MAX_FLOAT32
     if not suspicious and values.dtype == np.float64 and values.size:
@@ -241,7 +282,22 @@ def _checked(
 def refuse_value(
     name: str, row: int, column: int, value: float, feature_names: Sequence[str] | None = None
 ) -> None:
-    """Raise the error for a NaN or infinite value."""
+    """Raise the error for a NaN or infinite value.
+
+    Parameters
+    ----------
+    name : str
+        The source.
+    row, column : int
+        Position of the value, from 0.
+    value : float
+    feature_names : sequence of str, optional
+
+    Raises
+    ------
+    InputError
+        Always.
+    """
     what = "NaN" if np.isnan(value) else "infinite or too large for float32"
     where = f"column {column}"
     if feature_names is not None and column < len(feature_names):

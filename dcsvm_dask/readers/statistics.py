@@ -1,4 +1,4 @@
-"""What a scaling has to know of the training rows, collected block by block.
+"""The statistics of training rows that a scaling needs, collected block by block.
 
 Memory: at most 160 bytes for each feature, compared with the memory bound before; none for a
 scaling that is not learned.
@@ -20,16 +20,16 @@ from dcsvm_dask.readers.scaling import KINDS, LEARNED, Scaling
 
 Vector = NDArray[np.float64]
 Moments: TypeAlias = "tuple[Vector | float, Vector, Vector]"
-"""Of each feature of a block of rows: count, mean, and sum of squared differences from it."""
+"""Count, mean, and sum of squared deviations of each feature of a block of rows."""
 
 FEATURE_MEMORY = 160
-"""Bytes of memory for each feature, at most."""
+"""Largest number of bytes of memory for each feature."""
 
 
 class Ranges:
     """The least and the greatest value of every feature, collected block by block.
 
-    Features may grow in number from block to block; what a sparse row does not store is a zero.
+    The number of features may grow from block to block; missing values of sparse rows are zeros.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Ranges:
         self._count, self._low, self._high = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
 
     def update(self, rows: Rows) -> None:
-        """Take a block of rows in."""
+        """Add a block of rows."""
         self._n_rows += rows.shape[0]
         width = rows.shape[1]
         self._grow(width)
@@ -49,7 +49,7 @@ class Ranges:
             _range_dense(rows, self._low, self._high)
 
     def merge(self, other: Ranges) -> None:
-        """Take in what was collected of other rows."""
+        """Add the ranges of other rows."""
         other._grow(self._low.size)
         self._grow(other._low.size)
         self._n_rows += other._n_rows
@@ -58,7 +58,7 @@ class Ranges:
         self._high = np.maximum(self._high, other._high)
 
     def limits(self, n_features: int, first: int = 0) -> tuple[Vector, Vector]:
-        """Return the limits of the features that are the columns from ``first`` on."""
+        """Return the least and greatest values of features, from column ``first`` on."""
         self._grow(first + n_features)
         part = slice(first, first + n_features)
         zeros = self._count[part] < self._n_rows
@@ -76,7 +76,7 @@ class Ranges:
 
 
 class ScalingStatistics:
-    """Collects what a scaling needs from blocks of training rows.
+    """Collects the statistics of a scaling from blocks of training rows.
 
     Parameters
     ----------
@@ -87,13 +87,13 @@ class ScalingStatistics:
     Notes
     -----
     Means and sums of squares of blocks are merged as in Chan, Golub, LeVeque, "Updating formulae
-    and a pairwise algorithm for computing sample variances", 1979. Features may grow in number
-    from block to block; what a sparse row does not store is a zero.
+    and a pairwise algorithm for computing sample variances", 1979. The number of features may grow
+    from block to block; missing values of sparse rows are zeros.
     """
 
     def __init__(self, kind: str, name: str = "rows") -> None:
         if kind not in KINDS:
-            raise InputError(f"scale = {kind!r}: give one of {', '.join(KINDS)}")
+            raise InputError(f"scale must be one of {', '.join(KINDS)}, got {kind!r}")
         self.kind = kind
         self.name = name
         self.n_rows = 0
@@ -103,7 +103,7 @@ class ScalingStatistics:
         self._ranges = Ranges()
 
     def update(self, rows: Rows) -> None:
-        """Take a block of rows in."""
+        """Add a block of rows."""
         self.n_rows += rows.shape[0]
         if self.kind not in LEARNED or rows.shape[0] == 0:
             return
@@ -113,12 +113,12 @@ class ScalingStatistics:
             self.add_moments(moments(rows))
 
     def add_ranges(self, n_rows: int, ranges: Ranges) -> None:
-        """Take in how many rows there are elsewhere, and their ranges; see `add_moments`."""
+        """Add the number and the ranges of other rows; see `add_moments`."""
         self.n_rows += n_rows
         self._ranges.merge(ranges)
 
     def add_moments(self, found: Moments) -> None:
-        """Take in the moments of a block whose rows are counted otherwise."""
+        """Add the moments of a block whose rows are counted by `add_ranges`."""
         count, mean, squares = found
         width = mean.size
         self._grow(width)
@@ -131,9 +131,24 @@ class ScalingStatistics:
         self._count[:width] = total
 
     def finish(self, n_features: int, is_sparse: bool, first: int = 0) -> Scaling | None:
-        """Return the scaling for rows stored dense or sparse; None for "none".
+        """Return the scaling for rows that are stored dense or sparse; None for "none".
 
-        The features are the columns from ``first`` on of the blocks that were taken in.
+        Parameters
+        ----------
+        n_features : int
+        is_sparse : bool
+            Whether the rows are stored as CSR; then they are not shifted.
+        first : int, default 0
+            Column of the first feature in the blocks.
+
+        Returns
+        -------
+        Scaling or None
+
+        Raises
+        ------
+        InputError
+            If the statistics exceed the memory bound.
         """
         if self.kind == "none":
             return None
@@ -148,10 +163,10 @@ class ScalingStatistics:
         self._grow(first + n_features)
         for name in ("_count", "_mean", "_squares"):
             setattr(self, name, getattr(self, name)[first : first + n_features])
-        # The rows that store nothing are a block with mean 0 and no spread.
-        rest = self.n_rows - self._count
+        # Rows without stored values are a block with mean 0 and no spread.
+        missing = self.n_rows - self._count
         total = max(1, self.n_rows)
-        squares = self._squares + self._mean**2 * self._count * rest / total
+        squares = self._squares + self._mean**2 * self._count * missing / total
         mean = self._mean * self._count / total
         deviation = np.sqrt(squares / total)
         # Rounding leaves a little spread in a constant column of large values.
@@ -171,7 +186,7 @@ class ScalingStatistics:
 
 
 def moments(rows: Rows) -> Moments:
-    """Return how many values of each feature a block stores, their means and squared spreads."""
+    """Return the moments of the stored values of a block."""
     if not sparse.issparse(rows):
         mean = rows.mean(axis=0, dtype=np.float64)
         centred = rows - mean
@@ -186,7 +201,7 @@ def moments(rows: Rows) -> Moments:
 
 
 def _inverse(width: Vector) -> Vector:
-    """Return 1 / width, 0 for features without any width (or never seen)."""
+    """Return 1 / width; 0 for features without any width or values."""
     usable = np.isfinite(width) & (width > 0)
     return np.where(usable, 1.0 / np.where(usable, width, 1.0), 0.0)
 

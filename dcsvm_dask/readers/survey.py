@@ -1,4 +1,4 @@
-"""What is shown of the features of a source: their ranges, and which of them look like an index."""
+"""A survey of the features of a source: their ranges, and features that look like an index."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.statistics import Ranges, Vector
 
 LEAST_ROWS = 20
-"""Rows from which on the values 0..n-1 or 1..n are hardly an accident."""
+"""Number of rows from which on the values 0..n-1 or 1..n are hardly a coincidence."""
 
 MOST_COLUMNS = 4096
-"""Columns of dense rows that are looked at one by one."""
+"""Largest number of columns of dense rows that are tested for an index."""
 WIDE_COLUMNS = 64
-"""First columns of sparse and of wider rows, whose ranges are collected."""
+"""First columns of sparse and wider rows whose ranges are collected."""
 
 _UNNAMED = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
-"""Names that pandas and pyarrow give an index when they write it."""
+"""Names of index columns written by pandas and pyarrow."""
 
 
 class Survey:
     """Ranges of features, and features that look like the number of the row.
 
-    A feature does if its values are 0..n-1 or 1..n in some order: whole, distinct within every
+    The latter have the values 0..n-1 or 1..n in some order: whole, distinct within every
     block, between these limits and with their sum. A few rows rule most features out.
     """
 
@@ -38,8 +38,8 @@ class Survey:
         self._sums = np.zeros(0)
 
     def update(self, rows: Rows) -> None:
-        """Take a block of rows in."""
-        # Sparse and wide rows may have billions of columns; none of them is looked at as an index.
+        """Add a block of rows."""
+        # Sparse and wide rows may have billions of columns, which are not tested for an index.
         wide = sparse.issparse(rows) or rows.shape[1] > MOST_COLUMNS
         self._ranges.update(rows[:, :WIDE_COLUMNS] if wide else rows)
         self._n_rows += rows.shape[0]
@@ -52,7 +52,7 @@ class Survey:
             self._sums += rows[:, self._possible].sum(axis=0, dtype=np.float64)
 
     def merge(self, other: Survey) -> None:
-        """Take in what was seen of other rows."""
+        """Add the survey of other rows."""
         self._ranges.merge(other._ranges)
         self._n_rows += other._n_rows
         if other._possible is None:
@@ -66,12 +66,12 @@ class Survey:
         self._possible, self._sums = both, self._sums[mine] + other._sums[theirs]
 
     def ranges(self, n_features: int, first: int) -> list[list[float]]:
-        """Return the least and the greatest value of features, the columns from ``first`` on."""
+        """Return the least and the greatest value of each feature, from column ``first`` on."""
         low, high = self._ranges.limits(n_features, first)
         return np.column_stack([low, high]).tolist()
 
     def index_like(self, names: Sequence[str] | None) -> list[int]:
-        """Return the features that look like an index, by their values or their names."""
+        """Return the features that look like an index by their values or names."""
         found = set() if self._possible is None else self._numbered().intersection(self._possible)
         unnamed = {k for k, name in enumerate(names or ()) if _UNNAMED.fullmatch(name)}
         return sorted(found | unnamed)

@@ -1,8 +1,8 @@
 """svmlight / LIBSVM text as a source of sparse rows.
 
-Memory: that of a block of text (see files.py); a pair takes four bytes of text or more and becomes
-eight. Nothing is as long as an index says, so that features may be numbered up to 2,147,483,646;
-what needs a number for each feature (scaling, dense storage) checks that against the memory bound.
+Memory: that of a block of text (see files.py); a pair takes at least four bytes of text and
+becomes eight. No array is as long as an index, so features may be numbered up to 2,147,483,646;
+arrays with a number for each feature (scaling, dense rows) are compared with the memory bound.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from dcsvm_dask.readers.source import SVMLIGHT, Block, Reading
 
 _SAYS = {
     parse.BAD_LABEL: "the label is not a number: {word}",
-    parse.BAD_PAIR: "index:value was expected, but here stands {word}",
+    parse.BAD_PAIR: "index:value was expected, got {word}",
     parse.BAD_INDEX: "the index is not in 0..2147483646: {word}",
     parse.BAD_VALUE: "the value is not a number: {word}",
-    parse.NOT_ASCENDING: "indices have to ascend within a line: {word}",
+    parse.NOT_ASCENDING: "indices must ascend within a line: {word}",
     parse.TWO_LABELS: "several labels a row are not supported: {word}",
     parse.NOT_FINITE: "the value is NaN, infinite or too large for float32: {word}",
 }
 
 _EXACT = 2.0**53
-"""Below, float64 holds every whole number."""
+"""Below, float64 represents every whole number."""
 
 
 class SvmlightSource:
@@ -46,11 +46,11 @@ class SvmlightSource:
     path : str
         Local path or URL.
     n_features : int, optional
-        Number of features, if it is known; by default what the greatest index says.
-    first_feature : int, optional
-        Index of the first feature, 0 or 1, if it is known.
+        Number of features, if it is known; by default given by the greatest index.
+    first_feature : {0, 1}, optional
+        Index of the first feature, if it is known.
     encoding : str, optional
-        Of a file that does not begin with a byte order mark; UTF-8 by default.
+        Encoding of a file without a byte order mark; UTF-8 by default.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class SvmlightSource:
     ) -> None:
         self.name = path
         self._encoding = encoding
-        self._form: type = np.float32  # of values, float64 once that is needed
+        self._form: type = np.float32  # dtype of values, float64 once it is needed
         codec = find_encoding(read_head(path, 4), encoding)
         self.reading = Reading(SVMLIGHT, encoding=shown_encoding(codec))
         self.n_features = n_features
@@ -83,7 +83,7 @@ class SvmlightSource:
         self.first_feature = 0 if self._final else 1
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order; their width is the greatest index so far."""
+        """Yield the blocks in order; their width is the greatest index so far."""
         widest = 0
         base = 1 if self._base is None else self._base
         rows_read = 0
@@ -131,15 +131,17 @@ class SvmlightSource:
         while True:
             found = parse.parse_lines(text, end, labels, indptr, indices, data, slow)
             n, pairs, n_slow, low, high, status, where = found
-            if status == parse.INEXACT:  # here, and so probably in what follows
+            if status == parse.INEXACT:  # probably also in the following blocks
                 self._form, data = np.float64, np.empty(room, np.float64)
             elif n_slow > len(slow):
                 slow = np.empty((n_slow, 3), np.int64)
             else:
                 break
         if status != parse.OK:
-            said = _SAYS[status].format(word=show(text, where))
-            raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {said}")
+            text_of_error = _SAYS[status].format(word=show(text, where))
+            raise InputError(
+                f"{self.name}, line {line + count_lines(text, where)}: {text_of_error}"
+            )
         for target, start, stop in slow[:n_slow].tolist():
             value = float(bytes(text[start:stop]))
             if target < 0:
@@ -155,13 +157,15 @@ class SvmlightSource:
         return labels[:n], rows, low, high
 
     def _refuse_rounded(self, text: NDArray[np.uint8], line: int) -> None:
-        """Refuse a label with more digits than float64 holds: two such could become one."""
+        """Raise an error for a label with more digits than float64 represents: two could become
+        equal.
+        """
         for number, row in enumerate(text.tobytes().split(b"\n"), line):
             word = row.split(None, 1)[:1]
             try:
                 label = int(word[0]) if word else 0
                 rounded = float(label) != label
-            except (ValueError, OverflowError):  # no whole number; infinite
+            except (ValueError, OverflowError):  # not a whole number, or infinite
                 continue
             if rounded:
                 raise InputError(

@@ -11,7 +11,7 @@ from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_numbe
 
 OK, BAD_LABEL, BAD_PAIR, BAD_INDEX, BAD_VALUE, NOT_ASCENDING, TWO_LABELS, NOT_FINITE = range(8)
 INEXACT = 8
-"""What `parse_lines` says; INEXACT: data of float32 do not hold a value exactly."""
+"""Statuses of `parse_lines`; INEXACT: data of float32 cannot represent a value."""
 
 _SPACE, _TAB, _CR, _LF, _HASH, _COLON = 32, 9, 13, 10, 35, 58
 _MAX_INDEX = 2**31 - 2
@@ -36,22 +36,23 @@ def parse_lines(
         Lines up to ``end`` and a few newlines after it.
     end : int
     labels : float64 array
-        Room for a label a line.
+        Output, with room for a label a line.
     indptr : int64 array
-        Room for one more.
+        Output, with room for one more.
     indices, data : int32 and float32 or float64 arrays
-        Room for a pair a colon. Values that are zero are left out.
+        Output, with room for a pair a colon. Zero values are left out.
     slow : int64 array, shape (k, 3)
-        Room for numbers to be parsed by ``float()``: where the number goes (a pair's number, or
-        -1 - row for a label), where it starts and ends in the text. Beyond k, they are counted.
+        Output of numbers to be parsed by ``float()``: the position of the number (that of a pair,
+        or
+        -1 - row for a label), its start and its end in the text. Beyond k, they are counted.
 
     Returns
     -------
     rows, pairs, n_slow : int
     low, high : int
-        Least and greatest index, values of zero included; 2^31 and -1 if there is none.
+        Least and greatest index, including zero values; 2^31 and -1 if there is none.
     status, where : int
-        OK, or what is wrong at which position.
+        OK, or an error and its position.
     """
     pos = 0
     rows = 0
@@ -83,7 +84,7 @@ def parse_lines(
             labels[rows] = value
             pos = after
             if text[pos] == 113 and text[pos + 1] == 105 and text[pos + 2] == 100:
-                # qid:N groups queries for ranking; it is no feature.
+                # qid:N groups queries for ranking and is not a feature.
                 while text[pos] > _SPACE:
                     pos += 1
                 pos = _skip(text, pos)
@@ -106,7 +107,7 @@ def parse_lines(
                     return rows, pairs, n_slow, low, high, NOT_ASCENDING, start
                 last = index
                 first = pos + 1
-                # Plain numbers of up to 18 digits are parsed on the spot: a call costs as much as
+                # Plain numbers of up to 18 digits are parsed inline: a call costs as much as
                 # the parsing. All others go to parse_number.
                 pos = first
                 negative = text[pos] == 45

@@ -1,10 +1,7 @@
-"""Delimited text (CSV, TSV, columns apart by blanks) as a source of dense rows.
+"""Delimited text (CSV, TSV, columns separated by blanks) as a source of dense rows.
 
-Memory: that of a block of text (see files.py), whatever its lines; a cell takes two bytes of text
-and becomes four. The first line is taken apart into words, so it is refused above 1/64 of the
-memory bound.
-
-The first line of delimited text: what parts the cells, how many there are, and their names.
+Memory: that of a block of text (see files.py); a cell takes two bytes of text and becomes four.
+The first line is split into words, so it is an error above 1/64 of the memory bound.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers import table_parse as parse
-from dcsvm_dask.readers.columns import LABEL_NAMES, Expected, label_position, lay_out
+from dcsvm_dask.readers.columns import LABEL_NAMES, Expected, column_layout, label_position
 from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import count_lines, read_top, show, text_blocks
 from dcsvm_dask.readers.source import Block, Reading
@@ -29,16 +26,16 @@ from dcsvm_dask.readers.source import Block, Reading
 
 @dataclass(frozen=True)
 class TableHead:
-    """What the first line says of a table."""
+    """The format of a table, from its first line."""
 
     delimiter: str
-    """The character between cells; a blank stands for any run of blanks and tabs."""
+    """Character between cells; a blank stands for any run of blanks and tabs."""
     columns: int
-    """Cells a line."""
+    """Number of cells of a line."""
     names: list[str] | None
-    """Names of the columns, if the first line holds them."""
+    """Names of the columns, if the first line has them."""
     skip_lines: int
-    """Lines before the first row."""
+    """Number of lines before the first row."""
 
 
 def read_table_head(
@@ -48,43 +45,47 @@ def read_table_head(
     header: bool | None,
     expected: Expected | None = None,
 ) -> TableHead:
-    """Find out how a table is written.
+    """Return the format of a table.
 
     Parameters
     ----------
     path : str
-        For messages, and for its ending.
+        For messages, and for its extension.
     text : str
         The beginning of the file.
     label : str, int or None
         The label column, if the user named one.
     header : bool or None
-        Whether the first line holds names. None: it does if the label is named by a word, or if
-        none of its features is a number, or it has all names that are wanted.
+        Whether the first line has names. None: it has if the label is named by a word, if none of
+        its features is a number, or if it has all expected names.
     expected : Expected, optional
-        What the training table had, for a table that comes later.
+        Columns of the training table, for a later table.
+
+    Returns
+    -------
+    TableHead
 
     Raises
     ------
     InputError
-        If the file is empty or its first line half consists of numbers.
+        If the file is empty or only some features of its first line are numbers.
     """
-    lines = text.split("\n")  # as the rows are parted; other marks of Unicode part nothing
+    lines = text.split("\n")  # as rows are split; other line separators of Unicode are ignored
     first = next((k for k, line in enumerate(lines) if line.strip(" \t\r")), None)
     if first is None:
         raise InputError(f"{path}: empty: it holds no rows")
     line = lines[first].strip("\r")
     commented = line.lstrip().startswith("#")
-    if commented:  # numpy.savetxt writes names so
+    if commented:  # the header of numpy.savetxt
         line = line.lstrip().removeprefix("#").strip()
     delimiter = _delimiter(path, line)
     cells = _cells(path, line, delimiter)
     if not cells:
-        raise InputError(f"{path}, line {first + 1}: holds no cells; remove it")
+        raise InputError(f"{path}, line {first + 1}: has no cells; remove it")
     if header is None:
         named = expected is not None and _has_names(cells, expected)
         header = commented or named or _is_header(path, cells, label, expected)
-    # pandas calls such columns so, and the index that it writes is one.
+    # The names that pandas gives them; the index that it writes is one.
     names = [cell or f"Unnamed: {k}" for k, cell in enumerate(cells)] if header else None
     return TableHead(delimiter, len(cells), names, first + 1 if header else first)
 
@@ -107,15 +108,16 @@ def _cells(path: str, line: str, delimiter: str) -> list[str]:
     try:
         cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
     except csv.Error as error:
-        raise InputError(f"{path}: the first line is no row of cells ({error})") from error
+        raise InputError(f"{path}: the first line is not a row of cells ({error})") from error
     return [cell.strip() for cell in cells]
 
 
 def _has_names(cells: list[str], expected: Expected) -> bool:
-    """Return whether a line holds the names of all features.
+    """Return whether a line has the names of all features.
 
-    Names may be numbers, as those of a frame that was made from an array: then a line of values
-    could be taken for them, unless it has all of them in order and nothing else but the label.
+    Names may be numbers, as those of a frame that was made from an array: then a line of values is
+    a
+    header only if it has all names in order and nothing else but the label.
     """
     wanted = list(expected.names or ())
     if not wanted or not set(wanted) <= set(cells):
@@ -143,7 +145,7 @@ def _is_header(
     if not all(features):
         bad = next(c for k, c in enumerate(cells) if k != place and not _is_number(c))
         raise InputError(
-            f"{path}, line 1: {bad!r} is not a number (say --header if the line holds names)"
+            f"{path}, line 1: {bad!r} is not a number (give --header if the line has names)"
         )
     # Some programs name columns 0, 1, 2, ..., label.
     return place is not None and cells[place].lower() in LABEL_NAMES
@@ -163,13 +165,13 @@ _SAYS = {
     parse.MISSING: "{column} is empty; fill in or drop such rows",
     parse.NOT_A_NUMBER: "{column} is not a number: {word}",
     parse.NOT_FINITE: "{column} is NaN, infinite or too large for float32: {word}",
-    parse.OPEN_QUOTE: "{column} has quotation marks that do not close",
+    parse.OPEN_QUOTE: "{column} has an unclosed quotation mark",
     parse.NO_LABEL: "{column}, the label, is empty",
 }
 
 
 class TableSource:
-    """Rows of a text file of cells, plain or compressed.
+    """Rows of a delimited text file, plain or compressed.
 
     Parameters
     ----------
@@ -177,17 +179,17 @@ class TableSource:
         Local path or URL.
     label : str or int, optional
         Column of the label: a name of the first line, or a position from 0, negative from the
-        end. See `columns` for the rule without it.
+        end. See `columns` for the default.
     expected : Expected, optional
-        Columns of the training table, for rows that come later; the label may be absent then.
+        Columns of the training table, for later rows; these may lack labels.
     labelled : bool, default True
-        Whether labels are read, where there are any.
+        Whether to read labels, where there are any.
     drop : sequence of str
-        Names of columns that are left out.
+        Names of columns to leave out.
     header : bool, optional
-        Whether the first line holds names; by default it does if its features are no numbers.
+        Whether the first line has names; by default it has if its features are no numbers.
     encoding : str, optional
-        Of a file that does not begin with a byte order mark; UTF-8 by default.
+        Encoding of a file without a byte order mark; UTF-8 by default.
     """
 
     parses = True
@@ -208,17 +210,17 @@ class TableSource:
         text, codec = read_top(path, encoding)
         self._head: TableHead = read_table_head(path, text, label, header, expected)
         columns, names = self._head.columns, self._head.names
-        layout = lay_out(path, columns, names, label=label, expected=expected, drop=drop)
+        layout = column_layout(path, columns, names, label=label, expected=expected, drop=drop)
         self.n_features: int | None = len(layout.features)
         self.feature_names = layout.names
         if self.n_features == 0:
-            raise InputError(f"{path}: one column only: no features beside the label")
+            raise InputError(f"{path}: has one column; a label and features are needed")
         self._targets = np.full(columns, parse.LEFT_OUT, np.int64)
         self._targets[layout.features] = np.arange(self.n_features)
         self._labelled = labelled and layout.label is not None
         if self._labelled:
             self._targets[layout.label] = parse.LABEL
-        self._form: type = np.float32  # of values, float64 once that is needed
+        self._form: type = np.float32  # dtype of values, float64 once it is needed
         self.reading = Reading(
             "text",
             label=None if names is None or layout.label is None else names[layout.label],
@@ -228,7 +230,7 @@ class TableSource:
         )
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order."""
+        """Yield the blocks in order."""
         skip = self._head.skip_lines
         found = 0
         for text, line in text_blocks(self.name, encoding=self._encoding):
@@ -245,7 +247,7 @@ class TableSource:
 
     def _parse(self, text: NDArray[np.uint8], line: int) -> tuple[Rows, NDArray[Any] | None]:
         end = text.size - 16
-        # A cell that is read takes two bytes with what ends it, one that is left out may be empty,
+        # A cell that is read takes two bytes with its delimiter, one that is left out may be empty,
         # and empty lines are no rows.
         row_bytes = self._head.columns + int(np.count_nonzero(self._targets != parse.LEFT_OUT))
         room = min(count_lines(text, end), end // row_bytes) + 1
@@ -258,7 +260,7 @@ class TableSource:
         while True:
             found = parse.parse_table(text, end, *shape, rows, labels, keys, spans, slow)
             n, n_text, n_slow, status, where, column = found
-            if status == parse.INEXACT:  # here, and so probably in what follows
+            if status == parse.INEXACT:  # probably also in the following blocks
                 self._form, rows = np.float64, np.empty(rows.shape, np.float64)
             elif n_slow > len(slow):
                 slow = np.empty((n_slow, 4), np.int64)
@@ -287,16 +289,16 @@ class TableSource:
         named = f"column {column + 1}"
         if head.names is not None and column < len(head.names):
             named += f" ({head.names[column]!r})"
-        said = _SAYS[status].format(
+        problem = _SAYS[status].format(
             columns=head.columns,
             column=named,
             word=show(text, where, f"{head.delimiter}\r\n".encode()),
         )
-        raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {said}")
+        raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {problem}")
 
 
 def _exact(word: str) -> float:
-    """Return the number that a word is, NaN if it is none or float64 does not hold it."""
+    """Return a word as a number; NaN if it is none or float64 cannot represent it."""
     try:
         value = math.nan if "_" in word else float(word)
         whole = word.lstrip("+-").isdigit()
@@ -311,9 +313,9 @@ def _text_labels(
     keys: NDArray[np.uint64],
     spans: NDArray[np.int64],
 ) -> NDArray[Any]:
-    """Return labels of which some are no numbers as strings, objects that rows share.
+    """Return labels, some of which are no numbers, as strings, objects that rows share.
 
-    Where all are numbers that float64 holds, as 1e20 is, they are returned as numbers.
+    If float64 can represent all as numbers, such as 1e20, they are returned as numbers.
     """
     is_text = np.isnan(numbers)
     distinct, first, codes = np.unique(keys[is_text], return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Compiled parsing of delimited text (CSV, TSV, columns apart by blanks) into dense rows."""
+"""Compiled parsing of delimited text (CSV, TSV, columns separated by blanks) into dense rows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_numbe
 
 OK, TOO_FEW, TOO_MANY, MISSING, NOT_A_NUMBER, NOT_FINITE, OPEN_QUOTE, NO_LABEL = range(8)
 INEXACT = 8
-"""What `parse_table` says; INEXACT: rows of float32 do not hold a value exactly."""
+"""Statuses of `parse_table`; INEXACT: rows of float32 cannot represent a value."""
 
 LABEL, LEFT_OUT = -1, -2
-"""What a column may be that is no feature."""
+"""Targets of columns that are no feature."""
 
 _EXACT = 2.0**53
-"""Below, float64 holds every whole number."""
+"""Below, float64 represents every whole number."""
 
 _SPACE, _TAB, _CR, _LF, _QUOTE = 32, 9, 13, 10, 34
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
@@ -50,7 +50,7 @@ def _text_label(text: Any, pos: int, delimiter: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _skip_cell(text: Any, pos: int, delimiter: int) -> int:
-    """Return the position after a cell whatever it holds, -1: its quotation marks do not close."""
+    """Return the position after a cell; -1 if its quotation marks do not close."""
     if text[pos] == _QUOTE:
         pos += 1
         while text[pos] != _QUOTE or text[pos + 1] == _QUOTE:
@@ -85,17 +85,18 @@ def parse_table(
     delimiter : int
         Byte between cells; a blank stands for any run of blanks and tabs.
     targets : int64 array, shape (columns,)
-        Which feature a cell is, LABEL or LEFT_OUT.
+        Feature of each cell, or LABEL or LEFT_OUT.
     rows : float32 or float64 array, shape (room, n_features)
+        Output.
     labels : float64 array, shape (room,)
-        Labels that are numbers; NaN for those that are none, or so large that float64 may round
-        two of them to one.
+        Output of labels that are numbers; NaN for others, and for those so large that float64 may
+        round two of them to the same number.
     keys : uint64 array, shape (room,)
-        Hashes of the text of labels that are no numbers.
+        Output of hashes of the text of other labels.
     spans : int64 array, shape (room, 2)
-        Where the text of these stands.
+        Output of start and end of the text of other labels.
     slow : int64 array, shape (k, 4)
-        Room for numbers to be parsed by ``float()``: row, feature (-1 for the label), start and
+        Output of numbers to be parsed by ``float()``: row, feature (-1 for the label), start and
         end in the text. Beyond k, they are counted.
 
     Returns
@@ -103,7 +104,7 @@ def parse_table(
     n, n_text, n_slow : int
         Rows, labels that are no numbers, numbers for ``float()``.
     status, where, column : int
-        OK, or what is wrong at which position, in which column.
+        OK, or an error, its position, and its column.
     """
     pos = 0
     n = 0
@@ -144,7 +145,7 @@ def parse_table(
                 pos += 1
                 while text[pos] == _SPACE:
                     pos += 1
-            # Plain numbers of up to 18 digits are parsed on the spot, all others by a call.
+            # Plain numbers of up to 18 digits are parsed inline, all others by a call.
             first = pos
             negative = text[pos] == 45
             if negative:

@@ -1,8 +1,8 @@
-"""Which URLs are opened: protocols on a list, one at a time, whoever named the URL.
+"""The URLs that are opened: listed protocols, one at a time.
 
-A run folder, a pipeline file or a data set may come from somebody else. fsspec opens many things
-that run code or read what nobody meant (``reference::``, ``simplecache::``, ``zip://``,
-``github://``, ...); what is not on the list is refused before fsspec sees it.
+A run folder, a pipeline file or a data set may come from somebody else. fsspec opens many protocols
+that run code or read other files (``reference::``, ``simplecache::``, ``zip://``, ``github://``,
+...); all protocols that are not listed are refused before fsspec sees them.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.masking import has_credentials, masked
 
 STORES = ("s3", "gs", "gcs", "abfs", "abfss", "az", "memory")
-"""Protocols of places that are read and written; ``file`` is a local path."""
+"""Protocols of places for reading and writing; ``file`` is a local path."""
 WEB = ("http", "https")
-"""Protocols of places that are read only."""
+"""Protocols of places for reading only."""
 
 
 def is_url(text: str) -> bool:
-    """Whether this is a URL and no local path."""
+    """Return whether a text is a URL, not a local path."""
     return "://" in text
 
 
 def is_web(text: str) -> bool:
-    """Whether this is a web server's URL, which can only be read."""
+    """Return whether a text is a web server's URL, which can only be read."""
     return text.partition("://")[0] in WEB and is_url(text)
 
 
 def check_url(url: str) -> None:
-    """Refuse a URL that is not opened here.
+    """Raise an error for a URL that may not be opened.
 
     Raises
     ------
     InputError
-        If its protocol is not on the list, or it is a chain of several.
+        If its protocol is not listed, or it is a chain of several.
     """
     protocol, shown = url.partition("://")[0], masked(url)
     if "::" in url:
@@ -46,9 +46,10 @@ def check_url(url: str) -> None:
 
 
 def check_place(url: str) -> None:
-    """Refuse a URL that cannot be a folder: of another protocol, or with credentials in it.
+    """Raise an error for a URL that cannot be a folder: of another protocol, or with credentials in
+    it.
 
-    Addresses of data sets and runs are stored and shown, and names of objects are put behind them.
+    Addresses of data sets and runs are stored and shown, and names of objects are appended to them.
 
     Raises
     ------
@@ -59,12 +60,12 @@ def check_place(url: str) -> None:
     if has_credentials(url):
         raise InputError(
             f"{url}: a data set or a run has no password or query in its address; give "
-            "credentials as the store's client takes them, for example in the environment"
+            "credentials as the store's client expects them, for example in the environment"
         )
 
 
 def check_writable(url: str) -> None:
-    """Refuse to write where one can only read.
+    """Raise an error for a place that is read only.
 
     Raises
     ------
@@ -72,4 +73,4 @@ def check_writable(url: str) -> None:
         If the URL is a web server's.
     """
     if is_web(url):
-        raise InputError(f"{url}: a web server is read only; name a folder or an object store")
+        raise InputError(f"{url}: a web server is read only; give a folder or an object store")

@@ -1,6 +1,6 @@
-"""Weights of rows: of an array or a file of one number in a line, as LIBSVM's ``-W`` takes them.
+"""Weights of rows: an array, or a file with a number in each line, the format of LIBSVM's ``-W``.
 
-Memory: 8 bytes for each weight, compared with the memory bound as they come; a file's text is read
+Memory: 8 bytes for each weight, compared with the memory bound while reading; a file's text is read
 in blocks of 256 kB, see files.py for the length of a line.
 """
 
@@ -22,9 +22,9 @@ from dcsvm_dask.readers.source import Block
 Vector = NDArray[np.float64]
 
 TEXT_BYTES = 1 << 18
-"""Bytes of text that are parsed at a time: as Python's objects they take some twenty times that."""
+"""Bytes of text that are parsed at a time; as Python's objects they take about 20 times as many."""
 PADDING = 16
-"""Newlines that follow each block of text."""
+"""Number of newlines after each block of text."""
 
 
 class Weights:
@@ -34,35 +34,58 @@ class Weights:
     ----------
     values : ndarray, shape (n,), float64
     name : str
-        What messages call them.
+        Name of the weights in messages.
 
     Raises
     ------
     InputError
-        If one is no number, or below 0.
+        If a weight is negative or not finite.
     """
 
     def __init__(self, values: Vector, name: str) -> None:
         wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
         if len(wrong):
             raise InputError(
-                f"{name}: weight {wrong[0] + 1} is {values[wrong[0]]}; give numbers from 0 on"
+                f"{name}: weight {wrong[0] + 1} is {values[wrong[0]]}; give numbers of at least 0"
             )
         self.values, self.name = values, name
 
     @classmethod
     def of(cls, given: Any) -> Weights:
-        """Return the weights of an array, or of a file: plain or packed text, local or a URL."""
+        """Return the weights of an array, or of a file: plain or compressed text, local or a
+        URL.
+        """
         if not isinstance(given, str | os.PathLike):
             values = np.asarray(given)
             if values.ndim != 1 or values.dtype.kind not in "biuf":
-                raise InputError(f"weights: shape {values.shape}, {values.dtype}: give numbers")
+                raise InputError(
+                    f"weights must be a vector of numbers, got shape {values.shape}, {values.dtype}"
+                )
             return cls(values.astype(np.float64), "weights")
         path = os.fspath(given)
         return cls(_read(path), path)
 
     def left(self, blocks: Iterator[Block], start: int, source: str) -> Iterator[tuple[Any, Any]]:
-        """Return blocks without the rows of weight 0; the first row is number `start`."""
+        """Yield blocks without the rows of weight 0.
+
+        Parameters
+        ----------
+        blocks : iterator of (rows, labels)
+        start : int
+            Number of the first row.
+        source : str
+            Name of the source, for messages.
+
+        Yields
+        ------
+        rows : ndarray or csr_array
+        labels : ndarray or None
+
+        Raises
+        ------
+        InputError
+            If there are more rows than weights.
+        """
         for rows, labels in blocks:
             stop = start + rows.shape[0]
             if stop > len(self.values):
@@ -75,25 +98,25 @@ class Weights:
                 yield rows[kept], None if labels is None else labels[kept]
 
     def check_count(self, rows: int, source: str) -> None:
-        """Refuse weights of more rows than the source has."""
+        """Raise an error if there are not as many weights as rows."""
         if rows != len(self.values):
             self.refuse_count(f"{rows:,}", source)
 
     def refuse_count(self, rows: str, source: str) -> NoReturn:
-        """Say that there have to be as many weights as rows."""
+        """Raise the error for another number of weights than of rows."""
         raise InputError(
             f"{self.name}: {len(self.values):,} weights, but {source} has {rows} rows; each row "
             "has one"
         )
 
     def taken(self, start: int, stop: int | None) -> Vector:
-        """Return the weights above 0 of some rows."""
+        """Return the positive weights of the rows start:stop."""
         values = self.values[start:stop]
         return values[values > 0.0]
 
 
 def _read(path: str) -> Vector:
-    """Return the numbers of a file, a line each; lines at its end may be empty."""
+    """Return the numbers of a file, one in a line; lines at its end may be empty."""
     found, empty_from = array("d"), 0
     for text, first_line in text_blocks(path, TEXT_BYTES):
         lines = text[:-PADDING].tobytes().split(b"\n")[:-1]
@@ -119,6 +142,7 @@ def _numbers(lines: list[bytes], first_line: int, path: str) -> array[float]:
             except ValueError as error:
                 shown = line[:40].decode(errors="backslashreplace").strip()
                 raise InputError(
-                    f"{path}: line {number}: {shown!r} is no number; a line holds a row's weight"
+                    f"{path}: line {number}: {shown!r} is not a number; give the weight of a row "
+                    "in each line"
                 ) from error
         raise

@@ -1,9 +1,9 @@
-"""Chunks of foreign Zarr arrays, looked at before a decoder trusts them.
+"""Checks of chunks of foreign Zarr arrays before they are decoded.
 
-Memory: a chunk unpacks to as many bytes as the metadata of its array say, which zarr_files.py
-compares with the memory bound. Chunks that are stored in more bytes, or that say that they unpack
-to more, are refused; where a packing does not say (gzip, zlib, bzip2, LZMA), a chunk is unpacked
-piece by piece and the bytes are counted. So only packings that are known here are read.
+Memory: a chunk decompresses to the size in the metadata of its array, which zarr_files.py
+compares with the memory bound. Chunks that are stored in more bytes, or that state a larger size,
+are errors; where a codec states none (gzip, zlib, bzip2, LZMA), a chunk is decompressed piece by
+piece to count its bytes. So only known codecs are read.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import bound, check_bound
 
 _BLOSC = struct.Struct("<4xiii")
-"""Of a chunk: bytes unpacked, bytes of a block, bytes packed."""
+"""Header of a chunk: bytes decompressed, bytes of a block, bytes compressed."""
 _ZSTD_RATIO = 1 << 15
-"""Bytes that a byte of zstd becomes, at most: four bytes tell of a block of 128 kB."""
+"""Largest ratio of zstd: four bytes describe a block of 128 kB."""
 _CHUNK_MEMORY = 4096
-"""Bytes of memory for each chunk of a read, about."""
+"""Approximate number of bytes of memory for each chunk of a read."""
 _PIECE = 1 << 20
 _ROOM = 1 << 16
 
@@ -46,11 +46,12 @@ _FILTERS = (
 
 
 def check_codecs(array: zarr.Array[Any], name: str) -> None:
-    """Refuse an array whose chunks are packed in a way that is not known here.
+    """Raise an error for an array with an unknown codec.
 
     Raises
     ------
     InputError
+        With the codec.
     """
     packings = [k for k in map(_name, array.compressors) if k not in _CHECKSUMS]
     unknown = [k for k in packings if k not in _HEADED + _STREAMS]
@@ -61,17 +62,21 @@ def check_codecs(array: zarr.Array[Any], name: str) -> None:
         unknown.append(_name(array.serializer))
     if unknown or len(packings) > 1:
         shown = ", ".join(unknown or packings)
-        raise InputError(f"{name}: is packed by {shown}, which is not read here; pack it by zstd")
+        raise InputError(
+            f"{name}: is compressed by {shown}, which is not supported; compress it with zstd"
+        )
     shards = _sharding(array)
     if shards is not None and (
         [type(k) for k in shards.index_codecs] != [BytesCodec, Crc32cCodec]
         or shards.index_location.value != "end"
     ):
-        raise InputError(f"{name}: has shards with an index of a kind that is not read here")
+        raise InputError(
+            f"{name}: has shards with an index that is not supported; write it with Zarr's defaults"
+        )
 
 
 def count_stored(array: zarr.Array[Any]) -> int:
-    """Return how many chunks of an array are stored, at most: those of a shard count as stored."""
+    """Return an upper bound on the stored chunks of an array: all chunks of a shard count."""
 
     async def count() -> int:
         found = 0
@@ -84,11 +89,17 @@ def count_stored(array: zarr.Array[Any]) -> int:
 
 
 def check_chunks(array: zarr.Array[Any], start: int, stop: int) -> None:
-    """Refuse stored chunks of the rows start:stop whose sizes are not theirs.
+    """Raise an error for stored chunks of the rows start:stop whose sizes are wrong.
+
+    Parameters
+    ----------
+    array : zarr.Array
+    start, stop : int
 
     Raises
     ------
     InputError
+        With the first such chunk.
     """
     packings = [k for k in map(_name, array.compressors) if k not in _CHECKSUMS]
     for chunk in _chunks(array, start, stop):
@@ -100,7 +111,7 @@ def check_chunks(array: zarr.Array[Any], start: int, stop: int) -> None:
 
 
 class _Chunk:
-    """One chunk as it is stored: an object, or a part of one."""
+    """A stored chunk: an object, or a part of one."""
 
     def __init__(self, store: Any, key: str, offset: int, size: int) -> None:
         self.store, self.key, self.offset, self.size = store, key, offset, size
@@ -115,14 +126,14 @@ class _Chunk:
 
 
 def _chunks(array: zarr.Array[Any], start: int, stop: int) -> Iterator[_Chunk]:
-    """Return the stored chunks of some rows; those that are not stored hold fill values."""
+    """Yield the stored chunks of some rows; chunks that are not stored are fill values."""
     store, shards = array.store_path.store, _sharding(array)
     shape = array.chunks if array.shards is None else array.shards
     low = start // shape[0]
     stops = (stop, *array.shape[1:])
     counts = [-(-size // c) for size, c in zip(stops, shape, strict=True)]
     counts[0] -= low
-    # What Zarr itself keeps for each chunk of a read.
+    # Zarr's own memory for each chunk of a read.
     what = f"reading {math.prod(counts):,} chunks at once"
     check_bound(_CHUNK_MEMORY * math.prod(counts), str(array.store_path), what)
     for number in range(math.prod(counts)):
@@ -140,7 +151,7 @@ def _chunks(array: zarr.Array[Any], start: int, stop: int) -> Iterator[_Chunk]:
 
 
 def _parts(array: zarr.Array[Any], key: str, size: int) -> Iterator[_Chunk]:
-    """Return the chunks inside of a shard, which its index at the end lists."""
+    """Yield the chunks inside a shard, from its index at the end."""
     assert array.shards is not None
     store = array.store_path.store
     count = math.prod(array.shards) // math.prod(array.chunks)
@@ -158,7 +169,7 @@ def _parts(array: zarr.Array[Any], key: str, size: int) -> Iterator[_Chunk]:
 
 
 def _most(array: zarr.Array[Any]) -> int:
-    """Return the bytes that a chunk may unpack to."""
+    """Return the largest decompressed size of a chunk in bytes."""
     if array.dtype.kind not in "biufUSV":  # strings of any length
         return bound() // 16
     whole = math.prod(array.chunks) * array.dtype.itemsize
@@ -175,7 +186,7 @@ def _check_packed(chunk: _Chunk, packing: str, array: zarr.Array[Any], most: int
             raise InputError(f"{chunk.key} is cut short")
         unpacked, block, packed = _BLOSC.unpack(head)
         tail = chunk.size - packed
-        # The decoder reads as far as these say, beyond the chunk's end if they lie.
+        # The decoder trusts these sizes and would read beyond the chunk's end.
         checked = any(_name(k) in _CHECKSUMS for k in array.compressors)
         if tail not in ((0, 4) if checked else (0,)) or not 0 < block <= max(unpacked, 1):
             raise InputError(f"{chunk.key} is not as long as it says")
@@ -190,7 +201,7 @@ def _check_packed(chunk: _Chunk, packing: str, array: zarr.Array[Any], most: int
 
 
 def _count(chunk: _Chunk, packing: str, most: int) -> int:
-    """Return how many bytes a chunk unpacks to, at most one more than may be."""
+    """Return the number of decompressed bytes of a chunk, at most one more than allowed."""
     data, found = chunk.read(chunk.size), 0
     while data and found <= most:
         unpacker: Any
@@ -207,7 +218,7 @@ def _count(chunk: _Chunk, packing: str, most: int) -> int:
         except (zlib.error, lzma.LZMAError, OSError) as error:
             raise InputError(f"{chunk.key} cannot be unpacked ({error})") from error
         data = unpacker.unused_data.lstrip(b"\0")
-        if packing == "zlib":  # what follows is not read
+        if packing == "zlib":  # the decoder ignores the rest
             return found
     return found
 
@@ -217,7 +228,7 @@ def _lzma() -> lzma.LZMADecompressor:
 
 
 def _size_of_zstd(head: bytes) -> int:
-    """Return the bytes that a frame of zstd says it unpacks to, -1 if it does not say."""
+    """Return the decompressed size that a frame of zstd states; -1 if it states none."""
     if len(head) < 6 or head[:4] != b"\x28\xb5\x2f\xfd":
         return 0
     about = head[4]

@@ -1,8 +1,8 @@
-"""Foreign Zarr groups as sources: arrays named as in a NumPy archive.
+"""Foreign Zarr groups as sources, with arrays named as in a NumPy archive.
 
 Memory: three times a row of chunks, whose sizes are compared with the memory bound before a chunk
 is read, see also zarr_chunks.py; and 50 times the metadata of an array or of the group, likewise
-(where they lie in a local folder).
+(where they are in a local folder).
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ METADATA_ERRORS = (
     *(ValueError, TypeError, AttributeError, LookupError, ArithmeticError),
     *(AssertionError, RuntimeError, SystemError),
 )
-"""What Zarr raises for metadata that no program wrote."""
+"""Errors that Zarr raises for invalid metadata."""
 
 MANY_CHUNKS = 20_000
-"""From so many on, one in a hundred is stored at least."""
+"""Number of chunks from which on at least one in a hundred must be stored."""
 METADATA = ("zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata")
 METADATA_MEMORY = 50
-"""Bytes of memory for each byte of metadata, at most."""
+"""Largest number of bytes of memory for each byte of metadata."""
 
 _MOST = 2**63 - 1
 MOST_PACKED = 10_000
-"""Times that the bytes of an array exceed those that are stored, at most; chunks may be missing."""
+"""Largest ratio of an array's bytes to its stored bytes; chunks may be missing."""
 
 
 class ZarrSource:
@@ -61,9 +61,9 @@ class ZarrSource:
         Local path or URL of the group.
     part : {"train", "test"}
     label : str, optional
-        The array that holds the labels, without or with ``_train`` at its end; by default y.
+        Name of the array of labels, with or without ``_train`` at its end; by default y.
     n_features : int, optional
-        Number of features, if it is known. Labels may be absent then.
+        Number of features, if it is known. Labels may then be missing.
     """
 
     parses = False
@@ -87,7 +87,7 @@ class ZarrSource:
         if self.is_sparse:
             parts = _array(group, f"{self._names.rows}_shape", path)
             if parts.shape != (2,) or parts.dtype.kind not in "iu":
-                raise InputError(f"{path}: {self._names.rows}_shape has to hold two integers")
+                raise InputError(f"{path}: {self._names.rows}_shape must have two integers")
             shape = ZarrStream(parts, path).read(2)
             self._shape = (int(shape[0]), int(shape[1]))
         else:
@@ -105,7 +105,7 @@ class ZarrSource:
         self.reading = Reading(ARCHIVES[1], label=self._names.labels)
 
     def blocks(self) -> Iterator[Block]:
-        """Return the blocks in order."""
+        """Yield the blocks in order."""
         group = _open_group(self._path)
         labels = None
         if self._names.labels is not None:
@@ -132,7 +132,7 @@ class ZarrSource:
 
 
 class ZarrStream:
-    """An array that is read from the front, each chunk of rows once."""
+    """An array that is read sequentially, each chunk of rows once."""
 
     def __init__(self, array: zarr.Array[Any], path: str) -> None:
         self.shape = array.shape
@@ -144,14 +144,14 @@ class ZarrStream:
         check_bound(
             3 * rows * row, f"{path}, {array.basename}", f"a row of chunks of {rows:,} rows"
         )
-        self._held = np.empty((0, *array.shape[1:]), array.dtype)
+        self._buffer = np.empty((0, *array.shape[1:]), array.dtype)
         self._next = 0
 
     def read(self, rows: int) -> NDArray[Any]:
         """Return the next rows, fewer at the end."""
-        if self._held.shape[0] < rows and self._next < self.shape[0]:
+        if self._buffer.shape[0] < rows and self._next < self.shape[0]:
             chunk = self._array.chunks[0]
-            stop = self._next + max(rows - self._held.shape[0], 1)
+            stop = self._next + max(rows - self._buffer.shape[0], 1)
             stop = min(-(-stop // chunk) * chunk, self.shape[0])
             try:
                 check_chunks(self._array, self._next, stop)
@@ -161,20 +161,20 @@ class ZarrStream:
                     f"{self._path}: damaged: rows {self._next}:{stop} cannot be read "
                     f"({error!s:.200})"
                 ) from error
-            self._held = np.concatenate([self._held, piece]) if self._held.size else piece
+            self._buffer = np.concatenate([self._buffer, piece]) if self._buffer.size else piece
             self._next = stop
-        out, self._held = self._held[:rows], self._held[rows:]
+        out, self._buffer = self._buffer[:rows], self._buffer[rows:]
         return out
 
 
 def zarr_parts(path: str) -> list[str]:
-    """Return which of train and test a group holds."""
+    """Return the parts that a group has: train, and perhaps test."""
     found = {n.removesuffix("_data") for n in _names(_open_group(path), path)}
     return ["train", "test"] if found & {"X_test", "x_test"} else ["train"]
 
 
 def _store(path: str) -> Store:
-    """Return the store of a group; Zarr itself would hand a path with ``::`` in it to fsspec."""
+    """Return the store of a group, without passing paths with ``::`` to fsspec."""
     if not is_url(path):
         return LocalStore(path, read_only=True)
     check_url(path)
@@ -191,7 +191,7 @@ def _open_group(path: str) -> zarr.Group:
 
 
 def _check_metadata(path: str) -> None:
-    """Refuse a local group of whose metadata one file is too long."""
+    """Raise an error for a local group with a metadata file that exceeds the memory bound."""
     if "://" in path:
         return
     for pattern in (f"{folder}{name}" for folder in ("", "*/") for name in METADATA):
@@ -208,7 +208,7 @@ def _names(group: zarr.Group, path: str) -> list[str]:
 
 
 def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:
-    """Return an array whose metadata can be what is stored, and that runs no code."""
+    """Return an array whose metadata fit its stored bytes and which cannot run code."""
     found = group[name]
     assert isinstance(found, zarr.Array)
     meta = found.metadata
@@ -217,10 +217,10 @@ def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:
             f"{path}, {name}: damaged metadata: shape {found.shape}, chunks of {found.chunks}"
         )
     if meta.zarr_format == 2:
-        # Older versions of numcodecs unpickle what comes from such a codec.
+        # Older versions of numcodecs unpickle the output of such a codec.
         for codec in (*(meta.filters or ()), meta.compressor):
             if getattr(codec, "codec_id", "") == "pickle":
-                raise InputError(f"{path}, {name}: holds pickled objects, which are not loaded")
+                raise InputError(f"{path}, {name}: has pickled objects, which are not loaded")
     try:
         check_codecs(found, f"{path}, {name}")
     except METADATA_ERRORS as error:
@@ -229,12 +229,12 @@ def _array(group: zarr.Group, name: str, path: str) -> zarr.Array[Any]:
         raise InputError(f"{path}, {name}: damaged metadata ({error!s:.200})") from error
     if found.nchunks > MANY_CHUNKS and found.nchunks > 100 * (stored := count_stored(found)):
         raise InputError(
-            f"{path}, {name}: damaged: its metadata tell of {found.nchunks:,} chunks, "
+            f"{path}, {name}: damaged: its metadata state {found.nchunks:,} chunks, "
             f"but {stored:,} are stored"
         )
     if found.nbytes > 1 << 30 and found.nbytes > MOST_PACKED * found.nbytes_stored():
         raise InputError(
-            f"{path}, {name}: damaged: its metadata tell of {found.nbytes} bytes, "
+            f"{path}, {name}: damaged: its metadata state {found.nbytes} bytes, "
             f"but {found.nbytes_stored()} are stored"
         )
     return found

@@ -1,1 +1,1 @@
-"""Carries graphs out on Dask: clients, clusters, resume, the memory plan, compilation."""
+"""Running the graphs of methods on Dask: clusters, events, retries, resume and memory checks."""

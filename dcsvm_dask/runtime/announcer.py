@@ -1,4 +1,4 @@
-"""From the messages of workers to the callbacks of a run."""
+"""Passing the messages of workers to the callbacks of a run."""
 
 from __future__ import annotations
 
@@ -35,26 +35,27 @@ from dcsvm_dask.runtime.failures import named
 from dcsvm_dask.storage.node import Record
 
 Message = dict[str, Any]
-"""What happened, as it goes through Dask: its ``kind``, the ``run``, the ``time``, and what the
-event of that kind holds."""
+"""An event as it is sent through Dask: its ``kind``, the ``run``, the ``time``, and the fields of
+the
+event of that kind."""
 
 
 INTERRUPTED = "stopped from the keyboard"
-"""The message of a run that was ended by Ctrl-C."""
+"""Message of a run that was ended by Ctrl-C."""
 TERMINATED = "ended by SIGTERM"
-"""That of a run whose process was told to end."""
+"""Message of a run whose process received SIGTERM."""
 
 
 class Announcer:
-    """Tells callbacks what messages say, once each, in the order of the stages.
+    """Passes messages to callbacks, each event once and in the order of the stages.
 
     Messages may come twice (a task that ran again), late, or not at all (a worker died after its
-    commit): then what `graph_done` knows from storage is told instead.
+    commit); missing commits are reported from storage when their graph is done.
 
     Parameters
     ----------
     run : str
-        URL of the run; messages of others are left out.
+        URL of the run; messages of other runs are ignored.
     callbacks : sequence of Callback
     """
 
@@ -65,15 +66,15 @@ class Announcer:
         self._begun: str | None = None
         self._committed: set[str] = set()
         self._solved: set[tuple[str, int]] = set()
-        self._versions_told: set[tuple[bool, str]] = set()
+        self._versions_reported: set[tuple[bool, str]] = set()
 
     def send(self, message: Message) -> None:
-        """Take a message, in any thread."""
+        """Queue a message, from any thread."""
         if message.get("run", self.run) == self.run:
             self._messages.put({"run": self.run, "time": time.time(), **message})
 
     def drain(self) -> None:
-        """Tell the callbacks what has been sent, in this thread."""
+        """Pass the queued messages to the callbacks, in this thread."""
         while True:
             try:
                 message = self._messages.get_nowait()
@@ -82,45 +83,54 @@ class Announcer:
             getattr(self, "_" + message.pop("kind"))(message)
 
     def attach(self, client: Any) -> None:
-        """Give the callbacks the Dask client that is connected to the run's scheduler."""
+        """Pass the Dask client of the run's scheduler to the callbacks."""
         for callback in self._callbacks:
-            said = callback.on_client(client)
-            if said:
-                self.say(said)
+            text = callback.on_client(client)
+            if text:
+                self.say(text)
 
     def say(self, text: str, *, doing: bool = False) -> None:
-        """Tell a sentence; `doing`: of what the process is at until something else is told."""
+        """Report a sentence; `doing` marks the present activity of the process, until the next
+        report.
+        """
         self.send({"kind": "said", "text": masked(text), "doing": doing})
         self.drain()
 
     def end(self, state: str, message: str = "", *, converged: bool = False) -> None:
-        """Tell that the process leaves the run, after all that was sent before."""
+        """Report the end of the run, after all queued messages.
+
+        Parameters
+        ----------
+        state : {"complete", "interrupted", "failed"}
+        message : str
+        converged : bool, default False
+        """
         while not self._messages.empty():
-            # It ends already: what callbacks have against it comes too late.
+            # The run ends already, so errors of callbacks are ignored.
             with contextlib.suppress(Exception):
                 self.drain()
         event = RunEnds(self.run, time.time(), state, message, converged)
         for callback in self._callbacks:
             try:
                 callback.on_event(event)
-            except Exception as error:  # noqa: BLE001 (the others are still to be told)
+            except Exception as error:  # noqa: BLE001 (the other callbacks must be called)
                 warnings.warn(f"{type(callback).__name__}.on_end: {error!r}", stacklevel=2)
 
-    def _tell(self, event: Event) -> None:
+    def _notify(self, event: Event) -> None:
         for callback in self._callbacks:
             callback.on_event(event)
 
     def _begin(self, message: Message) -> None:
-        self._tell(RunBegins(**message))
+        self._notify(RunBegins(**message))
 
     def _plan(self, message: Message) -> None:
-        self._tell(Planned(**message))
+        self._notify(Planned(**message))
 
     def _graph(self, message: Message) -> None:
-        """Take the stages that run next."""
+        """Store the stages that run next and begin the first one."""
         self._ahead = [dict(stage) for stage in message["stages"]]
         for stage in self._ahead:
-            # A stage that is done again because its arrays are gone is told again.
+            # A stage that runs again because its arrays are gone is reported again.
             self._committed.discard(stage["stage"])
             self._solved = {seen for seen in self._solved if seen[0] != stage["stage"]}
         self._begin_next(message["time"])
@@ -131,15 +141,15 @@ class Announcer:
             record = stage.pop("record", None)
             event = StageBegins(self.run, now, **stage)
             self._begun = event.stage
-            self._tell(event)
+            self._notify(event)
             if record is None:
                 return
             self._commit(event.stage, record, now, resumed=True)
 
     def _reach(self, stage: str, now: float) -> None:
-        """Begin a stage whose task is told of, though that of a commit before it was lost.
+        """Begin the stage of a message, skipping stages whose commit messages were lost.
 
-        Such a commit is told of when its graph has ended.
+        These commits are reported when their graph is done.
         """
         if stage in [one["stage"] for one in self._ahead[1:]]:
             while self._ahead[0]["stage"] != stage:
@@ -148,26 +158,26 @@ class Announcer:
 
     def _blocks(self, message: Message) -> None:
         self._reach(message["stage"], message["time"])
-        self._tell(BlocksBegin(**message))
+        self._notify(BlocksBegin(**message))
 
     def _solve(self, message: Message) -> None:
         self._reach(message["stage"], message["time"])
         for solved in message.pop("solved"):
-            # Whoever sends a message may still need what is in it.
+            # The record is copied: the sender may still use the message.
             record = {key: value for key, value in solved.items() if key != "block"}
             block = solved["block"]
             if (message["stage"], block) in self._solved:
                 continue
             self._solved.add((message["stage"], block))
-            self._tell(BlockSolved(**message, block=block, record=record))
+            self._notify(BlockSolved(**message, block=block, record=record))
 
     def _set(self, message: Message) -> None:
         self._reach(message["stage"], message["time"])
-        self._tell(SetSolved(**message))
+        self._notify(SetSolved(**message))
 
     def _advance(self, message: Message) -> None:
         self._reach(message["stage"], message["time"])
-        self._tell(Advanced(**message))
+        self._notify(Advanced(**message))
 
     def _task(self, message: Message) -> None:
         self._reach(message["stage"], message["time"])
@@ -180,12 +190,12 @@ class Announcer:
             ]
             about = {key: message[key] for key in ("run", "time", "stage", "node", "worker")}
             self._solve({**about, "solved": solved})
-        self._tell(event)
+        self._notify(event)
         if event.node == COMMIT:
             self._commit(event.stage, event.record, event.time, resumed=False)
 
     def _graph_done(self, message: Message) -> None:
-        """Take the commits of a graph that has ended; most have been told."""
+        """Report the commits of a finished graph that have not been reported."""
         for stage, record in message["commits"].items():
             self._commit(stage, record, message["time"], resumed=False)
 
@@ -193,48 +203,53 @@ class Announcer:
         if stage in self._committed:
             return
         self._committed.add(stage)
-        self._tell(StageDone(self.run, now, stage, record, resumed))
+        self._notify(StageDone(self.run, now, stage, record, resumed))
         if self._ahead and self._ahead[0]["stage"] == stage:
             del self._ahead[0]
             if not resumed:
                 self._begin_next(now)
 
     def _failed(self, message: Message) -> None:
-        self._tell(TaskFailed(**message))
+        self._notify(TaskFailed(**message))
 
     def _lost(self, message: Message) -> None:
-        self._tell(WorkerLost(**message))
+        self._notify(WorkerLost(**message))
 
     def _silent(self, message: Message) -> None:
-        self._tell(WorkerSilent(**message))
+        self._notify(WorkerSilent(**message))
 
-    def _alone(self, message: Message) -> None:
-        self._tell(NoWorkers(**message))
+    def _no_workers(self, message: Message) -> None:
+        self._notify(NoWorkers(**message))
 
     def _versions(self, message: Message) -> None:
-        """Tell each set of versions once: the workers of a cluster mostly have the same."""
+        """Report each set of versions once: the workers of a cluster mostly have the same."""
         found = {name: list(both) for name, both in message.pop("differing").items()}
         event = OtherVersions(**message, differing=found)
         which = event.refused, repr(sorted(event.differing.items()))
-        if which not in self._versions_told:
-            self._versions_told.add(which)
-            self._tell(event)
+        if which not in self._versions_reported:
+            self._versions_reported.add(which)
+            self._notify(event)
 
     def _said(self, message: Message) -> None:
-        message.pop("worker", None)  # whose name, where it matters, is in the text
-        self._tell(Said(**message))
+        message.pop("worker", None)  # the text names the worker where it matters
+        self._notify(Said(**message))
 
     def _end(self, message: Message) -> None:
-        self._tell(RunEnds(**message))
+        self._notify(RunEnds(**message))
 
 
 def loss_message(event: Any) -> Message | None:
-    """Return the message that a worker was lost unexpectedly, from an event of Dask.
+    """Return the message for a worker that was lost unexpectedly.
 
     Parameters
     ----------
     event : object
-        Of Dask's topic "all"; None is returned where it says something else.
+        An event of Dask's topic "all".
+
+    Returns
+    -------
+    dict or None
+        None for all other events.
     """
     lost = isinstance(event, dict) and event.get("action") == "remove-worker"
     if not lost or event.get("expected", False):
@@ -254,7 +269,11 @@ def graph_message(
     committed : dict
         Records of the stages that need not run.
     done : dict
-        Nodes that are committed, of the other stages.
+        Committed nodes of the other stages, by stage.
+
+    Returns
+    -------
+    dict
     """
     stages = [
         {

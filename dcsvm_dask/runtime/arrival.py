@@ -1,4 +1,4 @@
-"""Waiting for a first worker: clusters that adapt have none before there is a task."""
+"""Waiting for a first worker: adaptive clusters start none before there is a task."""
 
 from __future__ import annotations
 
@@ -12,50 +12,54 @@ from typing import Any
 from dcsvm_dask.runtime.placement import Placement, workers_of
 
 WAIT_SECONDS = 600.0
-"""How long a scheduler without workers is waited for where nothing is said."""
-TOLD_AFTER = 10.0
+"""Default waiting time for the first worker of a scheduler."""
+REPORT_AFTER = 10.0
 LOOK_SECONDS = 0.2
 
 
 def first_workers(
-    client: Any, patience: float | None, tell: Callable[[], None], told_after: float | None = None
+    client: Any,
+    patience: float | None,
+    report: Callable[[], None],
+    report_after: float | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the workers that tasks may use, as the scheduler describes them, once there are any.
+    """Return the workers that tasks may use, waiting for the first one.
 
     Parameters
     ----------
+    client : distributed.Client
     patience : float or None
-        Seconds to wait; None: for ever.
-    tell : callable
-        Called once, where it takes longer.
-    told_after : float, optional
-        Seconds after which it is called; by default `TOLD_AFTER`.
+        Largest waiting time in seconds; None waits without limit.
+    report : callable
+        Called once if waiting takes longer than `report_after`.
+    report_after : float, optional
+        Seconds; by default `REPORT_AFTER`.
 
     Returns
     -------
     dict
-        Empty where nobody has come.
+        The scheduler's description of each worker, by address; empty if none has come.
     """
     found = workers_of(client)
     if found:
         return found
-    begin, told = time.monotonic(), False
-    told_after = TOLD_AFTER if told_after is None else told_after
+    begin, reported = time.monotonic(), False
+    report_after = REPORT_AFTER if report_after is None else report_after
     with asked_for(client):
         while not (found := workers_of(client)):
             waited = time.monotonic() - begin
             if patience is not None and waited >= patience:
                 break
-            if waited >= told_after and not told:
-                told = True
-                tell()
+            if waited >= report_after and not reported:
+                reported = True
+                report()
             time.sleep(LOOK_SECONDS)
     return found
 
 
 @contextmanager
 def asked_for(client: Any) -> Iterator[None]:
-    """Have a task that waits for a worker, without which an adaptive cluster starts none."""
+    """Keep a waiting task on the scheduler, without which an adaptive cluster starts no worker."""
     task = client.submit(time.time, key=f"dcsvm_wait-{uuid.uuid4().hex[:12]}", pure=False)
     try:
         yield
@@ -65,7 +69,7 @@ def asked_for(client: Any) -> Iterator[None]:
 
 
 def in_words(seconds: float) -> str:
-    """Return a time to wait as users write it."""
+    """Return a waiting time in the form of the option --wait."""
     for unit, name in ((3600, "h"), (60, "m")):
         if seconds >= unit and seconds % unit == 0:
             return f"{seconds / unit:g}{name}"
@@ -73,7 +77,7 @@ def in_words(seconds: float) -> str:
 
 
 def wanted() -> str:
-    """Return which workers are waited for, as it follows the words "no worker"."""
+    """Return the restrictions on workers, as they follow the words "no worker"."""
     placement = Placement.here()
     words = [f" called {' or '.join(placement.workers)}"] if placement.workers else []
     if placement.resources:

@@ -1,4 +1,4 @@
-"""The protocol of those who follow a run: progress, logs, the journal, a user's own."""
+"""The base class of callbacks that follow a run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from dcsvm_dask.runtime.events import (
 from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 
-class StopRun(Exception):  # noqa: N818 (what ends is no error)
-    """Raise it in a callback to end the run; the best committed level is the model.
+class StopRun(Exception):  # noqa: N818 (the end of a run is no error)
+    """Exception that a callback raises to end the run; the best committed level is the model.
 
     Parameters
     ----------
     why : str
-        A few words for the run's message.
+        The reason, a few words for the run's message.
     """
 
 
@@ -41,18 +41,19 @@ class Callback:
     """Base class for callbacks; override the methods for the events that you need.
 
     All methods are called in the process that carries the run, in its main thread, one after the
-    other. What they raise ends the run: `StopRun` in good order, anything else as a failure; what
-    is committed stays in any case. They should return soon: the run's tasks go on meanwhile, but
-    nothing new is begun.
+    other. An exception ends the run: `StopRun` as an interruption, any other as a failure;
+    committed
+    stages are kept in any case. Methods should return soon: running tasks continue meanwhile, but
+    no new stage begins.
 
     The order is: ``on_client``, ``on_begin``; for each stage ``on_stage``, its ``on_task``,
     ``on_block``, ``on_set`` and ``on_advance``, then ``on_commit``, and after it ``on_round`` or
-    ``on_score`` where it is one; ``on_end``. Stages that were committed before a resume are told
-    as well, with ``resumed`` true and without tasks.
+    ``on_score`` for rounds and scores; ``on_end``. Stages that were committed before a resume are
+    reported as well, with ``resumed`` true and without tasks.
     """
 
     def on_client(self, client: Any) -> str | None:  # noqa: ARG002 (for those who override it)
-        """A client of a Dask scheduler is connected; not called where there is no scheduler.
+        """Handle the connection of a client to a Dask scheduler; not called without a scheduler.
 
         Parameters
         ----------
@@ -61,12 +62,12 @@ class Callback:
         Returns
         -------
         str or None
-            A sentence to tell all who follow the run.
+            A sentence that is reported to all callbacks.
         """
         return None
 
     def on_event(self, event: Event) -> None:
-        """Anything happened: calls the method for its kind; override it to be told of all alike."""
+        """Call the method for an event; override it to handle all events alike."""
         getattr(self, METHODS[type(event)])(event)
         if isinstance(event, StageDone):
             if event.round is not None:
@@ -75,49 +76,53 @@ class Callback:
                 self.on_score(event)
 
     def on_begin(self, event: RunBegins) -> None:
-        """Workers are ready and the run begins."""
+        """Handle the begin of the run; workers are ready."""
 
     def on_plan(self, event: Planned) -> None:
-        """It is known what the run is likely to take."""
+        """Handle the plan of the run: estimated time, memory and work."""
 
     def on_stage(self, event: StageBegins) -> None:
-        """A stage begins."""
+        """Handle the begin of a stage."""
 
     def on_blocks(self, event: BlocksBegin) -> None:
-        """A task begins to solve some blocks of a level."""
+        """Handle the begin of a task that solves blocks of a level."""
 
     def on_block(self, event: BlockSolved) -> None:
-        """A block of a level is solved."""
+        """Handle the solution of a block of a level."""
 
     def on_set(self, event: SetSolved) -> None:
-        """A working set of the whole problem is solved."""
+        """Handle the solution of a working set of the whole problem."""
 
     def on_advance(self, event: Advanced) -> None:
-        """A task that is long by itself says how far it is."""
+        """Handle a progress report of a long task."""
 
     def on_task(self, event: TaskDone) -> None:
-        """A task of a stage is committed."""
+        """Handle the commit of a task."""
 
     def on_commit(self, event: StageDone) -> None:
-        """A stage is committed."""
+        """Handle the commit of a stage."""
 
     def on_round(self, event: StageDone) -> None:
-        """A round of refinement or conquer is committed: objective, gap, violation."""
+        """Handle the commit of a round over support vectors or all rows: objective, gap,
+        violation.
+        """
 
     def on_score(self, event: StageDone) -> None:
-        """A model was scored on held-out rows: ``record["accuracy"]``, ``record["source"]``."""
+        """Handle the score of a model on held-out rows: ``record["accuracy"]``,
+        ``record["source"]``.
+        """
 
     def on_fault(self, event: Fault) -> None:
-        """Something went wrong that the run goes on after."""
+        """Handle a fault after which the run continues."""
 
     def on_versions(self, event: OtherVersions) -> None:
-        """A process has other versions of what results depend on than the run was begun with."""
+        """Handle a process whose versions differ from those the run was begun with."""
 
     def on_say(self, event: Said) -> None:
-        """The runtime has something to say."""
+        """Handle a sentence of the runtime."""
 
     def on_end(self, event: RunEnds) -> None:
-        """The process leaves the run; its state is written."""
+        """Handle the end of this process's work on the run; the run's state is written."""
 
 
 METHODS: dict[type[Event], str] = {
@@ -138,4 +143,4 @@ METHODS: dict[type[Event], str] = {
     Said: "on_say",
     RunEnds: "on_end",
 }
-"""What is called for which kind of event."""
+"""Method for each kind of event."""

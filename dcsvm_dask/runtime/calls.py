@@ -1,4 +1,4 @@
-"""Many calls of one function, side by side, their results in order, few of them under way."""
+"""Parallel calls of functions with a bounded number pending and results in order."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from dcsvm_dask.runtime.failures import tasks_failed
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 CALLS_PER_WORKER = 3
-"""Calls under way for each worker: one runs, others wait beside it."""
+"""Pending calls for each worker: one runs, the others wait."""
 
 
 class Pool(Protocol):
-    """Runs calls somewhere."""
+    """A pool that runs calls."""
 
     width: int
-    """Calls that run at the same time."""
+    """Number of calls that run at the same time."""
 
     def submit(self, number: int, call: Call) -> Any:
-        """Begin a call; return something with ``result()`` and ``cancel()``."""
+        """Begin a call; return an object with ``result()`` and ``cancel()``."""
 
 
 def results(pool: Pool, calls: Iterable[tuple[Call, Any]]) -> Iterator[tuple[Any, Any]]:
-    """Yield the result of every call with what belongs to it, in order.
+    """Yield the result of every call with the object given beside it, in order.
 
-    Calls are drawn only as results are taken, so that memory stays bounded however many there are.
+    Calls are drawn only as results are taken, so that memory stays bounded.
     """
     waiting: deque[tuple[Any, Any]] = deque()
     try:
-        for number, (call, belongs) in enumerate(calls):
-            waiting.append((pool.submit(number, call), belongs))
+        for number, (call, beside) in enumerate(calls):
+            waiting.append((pool.submit(number, call), beside))
             if len(waiting) >= CALLS_PER_WORKER * pool.width:
-                future, held = waiting.popleft()
-                yield future.result(), held
+                future, beside = waiting.popleft()
+                yield future.result(), beside
         while waiting:
-            future, held = waiting.popleft()
-            yield future.result(), held
+            future, beside = waiting.popleft()
+            yield future.result(), beside
     finally:
         for future, _ in waiting:
             future.cancel()

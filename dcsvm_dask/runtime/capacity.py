@@ -1,4 +1,4 @@
-"""Whether a planned run fits the memory of its workers and the disk of its folder."""
+"""Checks that a planned run fits the memory of its workers and the disk of its folder."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from dcsvm_dask.storage.location import Location
 MORE_MEMORY = "--memory-limit (or give fewer --workers)"
 FEWER_THREADS = "--memory-limit (or lower n_jobs)"
 USABLE = 0.95
-"""Of its memory limit, beyond which Dask ends a worker."""
+"""Share of its memory limit beyond which Dask ends a worker."""
 LEAST_BLOCK_CAP = 1024
-"""A cap of blocks below this is not chosen for want of memory: work would explode."""
+"""Smallest cap of blocks that is chosen for want of memory: below it work would explode."""
 
 
 class Share(int):
-    """Bytes of memory that a task has on a worker, and which worker that is."""
+    """Bytes of memory that a task has on a worker, with the address of that worker."""
 
     worker: str
 
@@ -40,7 +40,7 @@ class Share(int):
 
 
 def memory_of_slots(workers: Mapping[str, Mapping[str, Any]]) -> Share | None:
-    """Return the smallest share of memory that a task has on some workers, None if unlimited."""
+    """Return the smallest memory of a task on some workers; None if it is unlimited."""
     shares = [
         Share.of(int(worker["memory_limit"]) // max(1, int(worker["nthreads"])), address)
         for address, worker in workers.items()
@@ -50,9 +50,9 @@ def memory_of_slots(workers: Mapping[str, Mapping[str, Any]]) -> Share | None:
 
 
 def memory_of_core() -> int:
-    """Return the share of this machine's memory that each of its cores has.
+    """Return the share of this machine's memory for each of its cores, in bytes.
 
-    What is chosen by it does not hang on how many workers are started.
+    It does not depend on the number of workers.
     """
     return memory_of_workers(None, os.cpu_count() or 1)
 
@@ -63,15 +63,19 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     Parameters
     ----------
     limit : str, int or None
-        What the user gave; None: an equal share of the machine's memory, or of what its control
-        group allows.
+        The limit given by the user; None: an equal share of the memory of the machine or of its
+        control group.
     workers : int
-        Number of processes; 0: this process alone.
+        Number of processes; 0: this process only.
+
+    Returns
+    -------
+    int
 
     Raises
     ------
     InputError
-        If the limit is no size above zero.
+        If the limit is not a positive size.
     """
     from dask.utils import parse_bytes
     from distributed.system import MEMORY_LIMIT
@@ -81,7 +85,9 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     try:
         found = int(parse_bytes(limit))
     except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"memory-limit: {limit!r} is no size; write 800MB or 2GiB") from error
+        raise InputError(
+            f"memory-limit must be a size like 800MB or 2GiB, got {limit!r}"
+        ) from error
     if found <= 0:
         raise InputError(f"memory-limit must be a size like 800MB or 2GiB, got {limit!r}")
     return found
@@ -95,18 +101,19 @@ def check_memory(
     *,
     begun: bool = False,
 ) -> None:
-    """Refuse a run whose largest tasks do not fit a worker.
+    """Raise an error if the largest tasks of a run do not fit a worker.
 
     Parameters
     ----------
+    plan : Plan
     available : int
-        Bytes that a worker may use: its tasks and the process around them.
+        Bytes that a worker may use for its tasks and the process around them.
     setting : str
-        What gives a worker more memory.
-    threads : int
+        Name of the setting that gives a worker more memory.
+    threads : int, default 1
         Tasks of a layer that a worker runs at a time.
     begun : bool, default False
-        Whether the run exists already, so that its sizes are what they are.
+        Whether the run has begun, so that its sizes can no longer change.
 
     Raises
     ------
@@ -122,23 +129,36 @@ def check_memory(
     remedy = f"{', or '.join([f'raise {setting}', *remedies])}, or train on fewer rows"
     if begun:
         others = " and ".join(["begin a new run", *remedies])
-        remedy = f"raise {setting}; this run keeps the sizes that it was begun with: or {others}"
+        remedy = f"raise {setting}; the sizes of a begun run cannot change: or {others}"
     whose = f"worker {available.worker}" if isinstance(available, Share) else "a worker"
     raise InputError(
         f"this run may need {_mib(plan.most_bytes(threads) + kept)} of memory in a worker "
-        f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for rows that it "
-        f"keeps and {_mib(largest.need.most)} for {tasks} of {largest.stage.name}), but {whose} "
+        f"({_mib(plan.measured.process_bytes)} for the process, {_mib(kept)} for cached "
+        f"rows and {_mib(largest.need.most)} for {tasks} of {largest.stage.name}), but {whose} "
         f"has {_mib(available)} and ends at {USABLE:.0%} of it; {remedy}"
     )
 
 
 def fits(plan: Plan, available: int, threads: int = 1) -> bool:
-    """Return whether a worker has room for whatever a run may come to need."""
+    """Return whether a worker has room for the largest tasks of a run.
+
+    Parameters
+    ----------
+    plan : Plan
+    available : int
+        Bytes that a worker may use.
+    threads : int, default 1
+        Tasks of a layer that a worker runs at a time.
+
+    Returns
+    -------
+    bool
+    """
     return plan.most_bytes(threads) + kept_bytes(plan, available) <= USABLE * available
 
 
 def kept_bytes(plan: Plan, available: int) -> int:
-    """Return the bytes of the rows that a worker keeps from one task to the next."""
+    """Return the bytes of the rows that a worker caches between tasks."""
     return min(plan.data_bytes, int(CACHE_SHARE * available))
 
 
@@ -150,16 +170,27 @@ def fit_caps(
     *,
     given: Collection[str] = (),
 ) -> Settings:
-    """Return settings whose blocks, working sets and method fit a worker, the largest that do.
+    """Return settings with the largest blocks, working sets and method options that fit a worker.
 
-    These sizes shape the result, so they are functions of data and parameters: memory that is large
-    enough changes nothing. Where it is not, smaller ones are chosen once, before a run begins, and
-    are parameters of the run from then on. Where none fits, the smallest are returned.
+    These sizes shape the result, so they are functions of data and parameters: more memory than
+    needed
+    changes nothing. Where memory is too small, smaller sizes are chosen once, before a run begins,
+    and
+    are then parameters of the run. Where no sizes fit, the smallest are returned.
 
     Parameters
     ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    available : int
+        Bytes that a worker may use.
     given : collection of {"block_cap", "set_cap"}
-        The caps that were given, which stay as they are.
+        Caps that the user gave, which do not change.
+
+    Returns
+    -------
+    Settings
     """
     caps = [settings.block_cap]
     while "block_cap" not in given and caps[-1] > LEAST_BLOCK_CAP:
@@ -177,12 +208,12 @@ def fit_caps(
 
 
 def check_disk(plan: Plan, place: Location) -> None:
-    """Refuse a run that the file system of its folder cannot hold; object stores are not asked.
+    """Raise an error if a run does not fit the local file system of its folder.
 
     Raises
     ------
     InputError
-        With the sizes and what to do.
+        With the sizes and possible remedies.
     """
     if not place.is_local:
         return

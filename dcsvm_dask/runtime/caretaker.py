@@ -1,4 +1,4 @@
-"""What runs leave on a scheduler, taken away when their clients are gone, however they went."""
+"""Removing worker plugins of runs from a scheduler when their clients are gone."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from distributed import SchedulerPlugin
 
 PREPARES = "dcsvm-prepare-"
-"""Begins the names of worker plugins; then comes the client whose run it is for."""
+"""Prefix of the names of worker plugins; the client that carries the run follows."""
 
 
 def plugin_name(client: str) -> str:
-    """Return a name for the worker plugin of a run that a client of the scheduler carries."""
+    """Return a new name for the worker plugin of a client's run."""
     return f"{PREPARES}{client}-{uuid.uuid4().hex[:12]}"
 
 
@@ -30,13 +30,16 @@ def _client(plugin: str) -> str:
 
 
 class Caretaker(SchedulerPlugin):  # type: ignore[misc]
-    """Takes the worker plugins of a client away that was killed, and goes after the last client."""
+    """A scheduler plugin that removes the worker plugins of clients that are gone.
+
+    It removes itself after the last client that carries a run.
+    """
 
     name = "dcsvm-caretaker"
     idempotent = True
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """Take away what a client has left."""
+        """Remove the worker plugins of a client."""
         for name in _plugins(scheduler):
             if _client(name) == client:
                 scheduler.loop.add_callback(

@@ -1,4 +1,4 @@
-"""Carrying a method through: run what is not committed, hand back what is."""
+"""Running a method: stages that are not committed run, committed ones return their records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dcsvm_dask.storage.lock import HEARTBEAT_SECONDS
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 
-# Superseded stages whose records may lie in the stage's folder; then they are moved.
+# Number of superseded stages from which on their records are moved together.
 MOST_SUPERSEDED = 16
 
 
@@ -23,13 +23,27 @@ def carry(
     check: Callable[[], None] = lambda: None,
     learn: Callable[[dict[str, Record]], None] = lambda _: None,
 ) -> Outcome | None:
-    """Drive a method to its end; None where the time budget ended it before.
+    """Run a method to its end.
 
-    Stages that are committed are not run again. `check` is called again and again while stages
-    run, and raises where they must stop: the time budget is used up, or the run is no longer this
-    process's. `begin` gives the method, from
-    its beginning once more where stages are gone that only their chain can make. `learn` is told
-    the records of every graph that is committed.
+    Committed stages are not run again.
+
+    Parameters
+    ----------
+    run : RunFolder
+        Owned by this process.
+    begin : callable
+        Returns the method; called again if a chain of stages has to begin again.
+    executor : Executor
+    check : callable
+        Called often while stages run; raises where they must stop, because the time budget is used
+        up or the run is owned by another process.
+    learn : callable
+        Called with the records of each committed graph.
+
+    Returns
+    -------
+    Outcome or None
+        None if the time budget ended the method.
     """
     method, seen, superseded = begin(), list[Stage](), list[str]()
     run = run.carried()
@@ -50,7 +64,7 @@ def carry(
             if len(missing) > len(absent):
                 run = run.taken_back()
             if missing:
-                executor.tell(announced(run, missing, graph))
+                executor.report(announced(run, missing, graph))
                 executor.run(run, missing, check)
                 run.check_owner(HEARTBEAT_SECONDS)
             for stage in [*(s for s in missing if s not in graph), *graph]:
@@ -65,9 +79,9 @@ def carry(
                 superseded = []
             records = committed(run, graph)
             if missing:
-                executor.tell({"kind": "graph_done", "commits": records})
+                executor.report({"kind": "graph_done", "commits": records})
             else:
-                executor.tell(graph_message(graph, records, {}))
+                executor.report(graph_message(graph, records, {}))
             learn(records)
             graph = method.send(records)
     except StopIteration as end:
@@ -87,7 +101,20 @@ def carry(
 
 
 def announced(run: RunFolder, missing: Graph, graph: Graph) -> Message:
-    """Return the message that says which stages are next, and what of them is committed."""
+    """Return the message that announces a graph, with its committed stages and nodes.
+
+    Parameters
+    ----------
+    run : RunFolder
+    missing : Graph
+        Stages that have to run.
+    graph : Graph
+        Stages that the method asked for.
+
+    Returns
+    -------
+    dict
+    """
     begun = set(run.stages())
     there = {stage.name: run.nodes(stage.name) for stage in missing if stage.name in begun}
     ready = {
@@ -100,7 +127,7 @@ def announced(run: RunFolder, missing: Graph, graph: Graph) -> Message:
 
 
 def tidy(run: RunFolder, stage: Stage) -> None:
-    """Delete what a committed stage leaves behind that nobody needs."""
+    """Delete the objects of a committed stage that are no longer needed."""
     kept = {
         node.name for layer in stage.layers if layer.keep is not Keep.STAGE for node in layer.nodes
     }
@@ -110,13 +137,15 @@ def tidy(run: RunFolder, stage: Stage) -> None:
 
 
 def keeps(stage: Stage, *kept: Keep) -> bool:
-    """Return whether arrays stay for so long, beside those of the commit."""
+    """Return whether a stage has arrays, besides those of the commit, with one of some
+    lifetimes.
+    """
     nodes = (node for layer in stage.layers if layer.keep in kept for node in layer.nodes)
     return any(node.name != COMMIT for node in nodes)
 
 
 def kept_for_the_run(stages: Graph) -> dict[str, list[str]]:
-    """Return the nodes whose arrays stay until the run is complete, by stage."""
+    """Return the nodes whose arrays are kept until the run is complete, by stage."""
     kept: dict[str, list[str]] = {}
     for stage in stages:
         for layer in stage.layers:
@@ -126,11 +155,23 @@ def kept_for_the_run(stages: Graph) -> dict[str, list[str]]:
 
 
 def to_run(run: RunFolder, seen: Graph, missing: Graph) -> Graph:
-    """Return the stages of a graph that are not committed, after those that they need again.
+    """Return the stages of a graph that must run, after earlier ones whose arrays they need again.
 
-    Where all are committed nothing is needed, so a run that was killed while it deleted what it
-    had kept does nothing again. Otherwise what was kept for the run may be gone, because the run
-    was complete once: it gives the same arrays again.
+    Where all are committed none is needed, so a run that was killed while it deleted arrays runs
+    nothing again. Otherwise arrays that were kept for the run may be gone, because the run was
+    complete before: these stages run again and give the same arrays.
+
+    Parameters
+    ----------
+    run : RunFolder
+    seen : Graph
+        All stages so far.
+    missing : Graph
+        Stages of the graph that are not committed.
+
+    Returns
+    -------
+    list of Stage
     """
     if not missing:
         return []
@@ -147,11 +188,22 @@ def to_run(run: RunFolder, seen: Graph, missing: Graph) -> Graph:
 
 
 def lost_chain(run: RunFolder, seen: Graph, absent: Graph) -> list[str]:
-    """Return the stages of a chain to do again, the first one first; empty where none is lost.
+    """Return the stages of a chain that must run again, in order; empty where none is lost.
 
-    Where a commit was taken back (it was damaged, and its stage deleted), those before it have
-    been released. How a chain went on from one to the next may have rested on other goals than
-    there are now, so it begins again.
+    Where a damaged commit was deleted, the stages before it have been released. How the chain
+    continued from one to the next may have depended on other goals, so the whole chain runs again.
+
+    Parameters
+    ----------
+    run : RunFolder
+    seen : Graph
+        All stages so far.
+    absent : Graph
+        Stages of the present graph that are not committed.
+
+    Returns
+    -------
+    list of str
     """
     missing = next(iter(absent), None)
     if missing is None or missing.supersedes is None:
@@ -166,13 +218,25 @@ def lost_chain(run: RunFolder, seen: Graph, absent: Graph) -> list[str]:
 
 
 def released(run: RunFolder, stage: str, node: str, *, absent: bool = False) -> bool:
-    """Return whether a node's arrays were released; `absent`: what one that is not there counts."""
+    """Return whether a node's arrays were released.
+
+    Parameters
+    ----------
+    run : RunFolder
+    stage, node : str
+    absent : bool, default False
+        Result for a node that does not exist.
+
+    Returns
+    -------
+    bool
+    """
     found = run.find(stage, node)
     return absent if found is None else found.released
 
 
 def committed(run: RunFolder, graph: Graph) -> dict[str, Record]:
-    """Return the records of a graph's stages, with ``released``: whether its arrays are gone."""
+    """Return the records of a graph's stages, with ``released``: whether the arrays are deleted."""
     records = {}
     for stage in graph:
         found = run.find(stage.name, COMMIT)

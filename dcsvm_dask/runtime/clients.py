@@ -1,4 +1,4 @@
-"""Clients that a user has opened: which can be used here, and which one Dask would take."""
+"""Checks of the user's Dask clients."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dcsvm_dask.errors import InputError
 
 
 def check_client(client: Any) -> None:
-    """Refuse what is no client, or one on which this thread cannot wait.
+    """Raise an error if a client cannot be used by this thread.
 
-    An asynchronous client answers in its event loop; a thread that is not the loop's waits for it
-    as for any other.
+    An asynchronous client answers in its event loop; other threads can wait for it.
 
     Raises
     ------
@@ -20,20 +19,22 @@ def check_client(client: Any) -> None:
         does not run.
     """
     if not all(hasattr(client, name) for name in ("scheduler", "asynchronous", "status")):
-        raise InputError(f"client is {client!r:.80}; give a distributed.Client.")
+        raise InputError(f"client must be a distributed.Client, got {client!r:.80}")
     if client.asynchronous:
         if client.loop.asyncio_loop.is_running():
             raise InputError(
-                "client: its event loop is the one that this call would block; call in a thread: "
+                "client belongs to the event loop that this call would block; call in a thread: "
                 "await asyncio.to_thread(dcsvm_dask.train, ...)"
             )
-        raise InputError("client: its event loop does not run any more; open another client")
+        raise InputError("client belongs to an event loop that has ended; open another client")
     if client.status != "running":
-        raise InputError(f"client: is {client.status}, not connected; open or await it first")
+        raise InputError(
+            f"client must be connected, but is {client.status}; open or await it first"
+        )
 
 
 def default_client() -> Any:
-    """Return the client that Dask takes where none is named; None: it takes this process."""
+    """Return Dask's default client; None if there is none."""
     from distributed import default_client
 
     try:

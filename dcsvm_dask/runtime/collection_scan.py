@@ -50,20 +50,20 @@ if TYPE_CHECKING:
 
 
 class CollectionScan:
-    """What a pass over the partitions of a collection found, as `Scan` says it of other sources.
+    """The result of a pass over the partitions of a collection; see `Scan` for other sources.
 
-    What is found in each comes back and is put together here; rows do not.
+    The statistics of each partition are merged here; rows stay on the workers.
 
     Parameters
     ----------
     source : CollectionSource
     computing : Computing
     statistics : ScalingStatistics, optional
-        Is told of every row.
+        Updated with every row.
     survey : Survey, optional
-        Is told of every row.
+        Updated with every row.
     report : callable
-        Is told about progress, a line at a time.
+        Called with lines about the progress.
     """
 
     is_raw = False
@@ -93,7 +93,7 @@ class CollectionScan:
 
     @property
     def nnz(self) -> int:
-        """Number of values."""
+        """Number of stored values."""
         return sum(one.nnz for one in self._counts)
 
     def weights(self, order: None) -> None:
@@ -134,7 +134,7 @@ class CollectionScan:
             self._statistics.add_moments(moments)
 
     def _take(self, found: Found, learns: bool) -> None:
-        """Take in what was found in the next partition."""
+        """Merge the statistics of the next partition."""
         self._counts.append(found.counts)
         self.labels.merge(found.labels)
         self._survey.merge(found.survey)
@@ -144,10 +144,11 @@ class CollectionScan:
     def _moments(
         self, sizes: Sequence[int], looks: Sequence[TaskRef | None] = ()
     ) -> tuple[Tasks, list[Key]]:
-        """Return tasks that sum up the rows of blocks, and which of them give the sums.
+        """Return tasks that sum the rows of blocks, and the keys of the sums.
 
-        The blocks are those in which one table in memory would be read, wherever partitions end:
-        sums of other blocks would be rounded otherwise.
+        The blocks are those in which one table in memory is read, independent of the partitions:
+        sums over
+        other blocks would be rounded differently.
         """
         n, source = sum(sizes), self.source
         row = 8 + 8 * int(self.nnz / n) if source.is_sparse else 4 * self.n_features
@@ -177,12 +178,32 @@ class CollectionScan:
         weights: None = None,
         loss: RoundingLoss | None = None,
     ) -> dict[str, Any]:
-        """Have one part written where its rows are; see `dcsvm_dask.data.write`."""
+        """Write one part on the workers that hold its rows; see `dcsvm_dask.data.write`.
+
+        Parameters
+        ----------
+        place : RecordedPlace
+            Folder of the part.
+        order, weights : None
+            Not possible with collections.
+        codes_of : ndarray, shape (n_labels,), int32
+            Class code of each label of the table.
+        form : Form
+        report : callable
+            Called with lines about the progress.
+        loss : RoundingLoss, optional
+            Updated with the errors of rounding to float32.
+
+        Returns
+        -------
+        dict
+            The part's entry of the data set.
+        """
         del order, weights
         code_of = dict(zip(self.labels.labels, codes_of.tolist(), strict=True))
         kept = [k for k, one in enumerate(self._counts) if one.n_rows]
         refs, how = dict(self._partitions()), Storing(form, code_of, loss is not None)
-        shared = tasks_of("form", same, [(how,)])  # one task, so that no other one holds it
+        shared = tasks_of("form", same, [(how,)])  # one task, so that no other task carries it
         (form_ref,) = map(TaskRef, shared)
         stores = tasks_of(
             "store", store, [(*refs[k], k, self.source.reader, form_ref) for k in kept]
@@ -190,7 +211,7 @@ class CollectionScan:
         tasks = {**shared, **stores}
         values = [self._counts[k].values for k in kept]
         if form.is_sparse and form.scaling is not None:
-            # Scaling may take values to 0, which are not stored then.
+            # Scaling may give zeros, which are not stored.
             counts = tasks_of("values", count_values, [(TaskRef(key),) for key in stores])
             with closing(self._results({**tasks, **counts}, list(counts), kept)) as results:
                 values = list(results)
@@ -231,7 +252,7 @@ class CollectionScan:
     def _results(
         self, tasks: Tasks, keys: Sequence[Key], numbers: Sequence[int] | None = None
     ) -> Generator[Any]:
-        """Return results in order; `numbers` are those of their partitions."""
+        """Return results in order; `numbers` are the partitions that messages name."""
         known = range(len(self.source.keys)) if numbers is None else numbers
 
         def named(k: int) -> str:
@@ -243,7 +264,7 @@ class CollectionScan:
 def _writes(
     place: RecordedPlace, arrays: dict[str, Grid], stores: list[Key], values: list[int]
 ) -> tuple[Tasks, list[Key]]:
-    """Return the tasks that write, and which of them say what was written.
+    """Return the tasks that write, and the keys of their results.
 
     Parameters
     ----------
@@ -260,11 +281,13 @@ def _writes(
     before = np.cumsum([0, *values]).tolist()
     cuts, calls = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
     for k, own in enumerate(stores):
-        held = wanted(arrays, k)
-        cuts += [(TaskRef(stores[j]), span, before[j], j == 0) for j, span in held.items()]
-        begun = {name for spans_of in held.values() for name in spans_of}
+        spans_by_partition = wanted(arrays, k)
+        cuts += [
+            (TaskRef(stores[j]), span, before[j], j == 0) for j, span in spans_by_partition.items()
+        ]
+        begun = {name for spans_of in spans_by_partition.values() for name in spans_of}
         starts = {name: arrays[name].begun_in(k)[0] for name in arrays if name in begun}
-        calls.append((part, starts, TaskRef(own), len(held)))
+        calls.append((part, starts, TaskRef(own), len(spans_by_partition)))
     pieces = tasks_of("cut", cut, cuts)
     refs = map(TaskRef, pieces)
     writes = tasks_of("write", write, [(*call, *islice(refs, n)) for *call, n in calls])
@@ -272,7 +295,7 @@ def _writes(
 
 
 def _copy(place: RecordedPlace, n_rows: int, out: Column) -> None:
-    """Copy the hashes of all rows, in order, to a file without a name."""
+    """Copy the hashes of all rows, in order, to an anonymous file."""
     array = open_array(place)
     for start in range(0, n_rows, SMALL_CHUNK):
         out.append(read_rows(array, place, start, min(n_rows, start + SMALL_CHUNK)))

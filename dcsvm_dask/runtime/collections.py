@@ -1,4 +1,4 @@
-"""Dask arrays and data frames as sources of an ingest: their rows stay where they are."""
+"""Dask arrays and data frames as sources of an ingest; their rows stay on the workers."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from dcsvm_dask.storage.location import Location
 
 
 def is_collection(given: Any) -> bool:
-    """Whether rows, or one of rows and labels in a tuple, are a Dask collection."""
+    """Return whether rows, or one of rows and labels in a tuple, are a Dask collection."""
     parts = given if isinstance(given, tuple) else (given,)
     return any(dask.is_dask_collection(part) for part in parts)
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Rows that Dask has, with the labels among them or beside.
+    """Rows in a Dask collection, with the labels in a column or in a second collection.
 
     Parameters
     ----------
     given : Dask data frame, or tuple (X, y) of Dask collections
     place : Location
-        Where the data set goes; this process owns it when a part is scanned.
+        Folder of the data set; this process owns it when a part is scanned.
     computing : Computing
-        Where the partitions are computed.
+        Computes the partitions.
     """
 
     given: Any
@@ -57,7 +57,27 @@ class Collection:
         label: str | int | None = None,
         drop: Sequence[str] = (),
     ) -> CollectionSource:
-        """Return the rows as the source of a part; see `memory_source` for the parameters."""
+        """Return the rows as the source of a part.
+
+        Parameters
+        ----------
+        part : {"train", "test"}
+        expected : Expected or None
+            The columns of the training part.
+        label : str or int, optional
+            Column of the labels.
+        drop : sequence of str
+            Columns to leave out.
+
+        Returns
+        -------
+        CollectionSource
+
+        Raises
+        ------
+        InputError
+            If X or y is no Dask array or data frame, or the labels are not one column.
+        """
         beside = isinstance(self.given, tuple)
         name = f"(X, y) of the {part} part" if beside else f"the data frame of the {part} part"
         X, y = self.given if beside else (self.given, None)
@@ -69,19 +89,21 @@ class Collection:
                     "memory"
                 )
         if y is not None and label is not None:
-            raise InputError(f"{name}: labels are given, and label {label!r} too; give one of them")
+            raise InputError(f"{name}: both y and label {label!r} are given; give one of them")
         if is_frame(X._meta):
             source = _of_frame(X, y, name, label, expected, drop)
         else:
             source = _of_array(X, y, name, label, drop)
         if y is not None and y.ndim != 1:
-            raise InputError(f"{name}: labels of {y.ndim} axes; give one label for each row")
+            raise InputError(
+                f"{name}: y must have 1 axis, got {y.ndim}; give one label for each row"
+            )
         return CollectionSource(self, source, X, y)
 
 
 @dataclass(frozen=True)
 class Described:
-    """What is known of a collection before any of it is computed."""
+    """Properties of a collection that are known before it is computed."""
 
     name: str
     n_features: int
@@ -117,31 +139,29 @@ def _of_array(X: Any, y: Any, name: str, label: str | int | None, drop: Sequence
         )
     check_shape(X.shape, X.dtype, name)
     if math.isnan(X.shape[1]):
-        raise InputError(
-            f"{name}: the number of features is not known; call X.compute_chunk_sizes()"
-        )
+        raise InputError(f"{name}: the number of features is unknown; call X.compute_chunk_sizes()")
     reading = Reading("Dask arrays", label=_name_of(y))
     return Described(name, int(X.shape[1]), None, reading, None)
 
 
 class CollectionSource:
-    """A Dask array or data frame as a source, whose rows are never in this process.
+    """A Dask array or data frame as a source whose rows are never in this process.
 
     Parameters
     ----------
     owner : Collection
     about : Described
     X, y : Dask collections
-        Rows; labels, or None where they are among the columns.
+        Rows; labels, or None where they are a column.
 
     Attributes
     ----------
     collections : tuple
-        X and y, as their partitions are computed.
+        X and y with optimised graphs.
     keys : list of (key, key or None)
-        Of the partitions of X and y.
+        Keys of the partitions of X and y.
     sizes : list of int or None
-        Rows of each partition, where they are known.
+        Rows of each partition; None where they are unknown.
     reader : Reader
     """
 
@@ -174,7 +194,32 @@ class CollectionSource:
         survey: Survey | None = None,
         report: Report,
     ) -> CollectionScan:
-        """Look through all partitions, where they are; see `Scan`."""
+        """Read all partitions on their workers; see `Scan` for the result.
+
+        Parameters
+        ----------
+        rows : tuple (int or None, int or None)
+            Must be (None, None).
+        copy : bool
+            Must be False.
+        statistics : ScalingStatistics or None
+            Updated with every row.
+        weights : None
+        survey : Survey, optional
+            Updated with every row.
+        report : callable
+            Called with lines about the progress.
+
+        Returns
+        -------
+        CollectionScan
+
+        Raises
+        ------
+        InputError
+            If rows, a shuffle or weights are asked for, or a worker does not see the data set's
+            folder.
+        """
         for word, given in (
             ("rows", rows != (None, None)),
             ("test_fraction or shuffle", copy),
@@ -182,8 +227,8 @@ class CollectionSource:
         ):
             if given:
                 raise InputError(
-                    f"{self.name}: {word} is not possible with Dask collections; choose the rows "
-                    "in Dask before, or give them in memory or as a file"
+                    f"{self.name}: {word} cannot be used with Dask collections; select the rows "
+                    "with Dask, or give them in memory or as a file"
                 )
         self._owner.computing.refuse_blind(self._owner.place)
         return CollectionScan(self, self._owner.computing, statistics, survey, report)
@@ -225,19 +270,19 @@ def len_of(part: Any) -> int:
 
 
 def _is_rows(one: Any) -> bool:
-    """Whether something is a Dask array, data frame or series."""
+    """Return whether an object is a Dask array, data frame or series."""
     return dask.is_dask_collection(one) and hasattr(one, "_meta") and hasattr(one, "npartitions")
 
 
 def _name_of(y: Any) -> str | None:
-    """Return the name of labels; that of a Dask array is a token."""
+    """Return the name of labels; None for a Dask array, whose name is a token."""
     return None if hasattr(y, "numblocks") else name_of(y)
 
 
 def _optimized(*collections: Any) -> tuple[Any, ...]:
-    """Return collections whose graphs Dask has made smaller, where that keeps what they are.
+    """Return collections with optimised graphs, where that keeps annotations and partitions.
 
-    Dask loses the annotations of layers of arrays whose tasks it joins, and may join partitions of
+    Dask loses the annotations of layers of arrays whose tasks it fuses, and may fuse partitions of
     a frame, but not those of its labels.
     """
     X = collections[0]

@@ -1,4 +1,4 @@
-"""Compiling the numerics at a known moment, and where the compiled code is kept."""
+"""Compiling the numerics at a known moment, and the cache of compiled code."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ def warm_up(
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
-    What this process has compiled or loaded before costs nothing. See `is_compiled` for what is
-    left in the cache.
+    Functions that this process has compiled or loaded cost nothing. See `is_compiled` for the mark
+    in
+    the cache.
 
     Parameters
     ----------
     compiling : callable, optional
-        Is called once if there is anything to compile, before the first of it.
+        Called once before the first compilation, if there is any.
     linear : bool, default False
-        Whether what only feature maps and linear machines need is among it.
+        Whether to include functions for feature maps and linear SVMs.
     online : bool, default False
-        Whether what only LaSVM needs is among it.
+        Whether to include functions for LaSVM.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -53,7 +54,7 @@ def _once(warm_up_room: Callable[[], None]) -> None:
 
 
 def cache_folder() -> Path | None:
-    """Return a folder of Numba's cache for this package; None where nothing is compiled."""
+    """Return the folder of Numba's cache for this package; None where nothing is compiled."""
     from dcsvm_dask.kernels import far
 
     stats = getattr(far._gaps, "stats", None)  # absent with NUMBA_DISABLE_JIT
@@ -61,13 +62,13 @@ def cache_folder() -> Path | None:
 
 
 def is_compiled() -> bool:
-    """Whether Numba's cache or this process has all but the linear and online parts compiled."""
+    """Return whether all functions, but for linear and online solvers, are compiled or cached."""
     folder = cache_folder()
     return folder is None or is_loaded() or (folder / _mark_name()).exists()
 
 
 def is_loaded() -> bool:
-    """Whether `warm_up` has come to its end in this process."""
+    """Return whether `warm_up` has finished in this process."""
     return bool(_loaded)
 
 
@@ -75,32 +76,34 @@ _loaded: list[bool] = []
 
 
 def _mark() -> None:
-    """Leave word in the cache that it has all."""
+    """Mark the cache as complete."""
     _loaded.append(True)
     folder = cache_folder()
     if folder is not None:
-        with contextlib.suppress(OSError):  # then others look for themselves
+        with contextlib.suppress(OSError):  # then other processes check each function
             (folder / _mark_name()).touch()
 
 
 def _drop_outdated() -> None:
-    """Delete what was compiled beside the sources before one of them changed.
+    """Delete code that was compiled before a source file changed.
 
-    Numba looks at the file of a function alone, not at those of the functions that it calls, so in
-    a checkout it would go on with old code. `use_own_cache` gives other sources another folder.
+    Numba checks the file of a function only, not those of the functions that it calls, so in a
+    checkout it would use old code. `use_own_cache` gives other sources another folder.
     """
     folder = cache_folder()
     if folder is None or ROOT not in folder.parents or (folder / _mark_name()).exists():
         return
     for pattern in ("*.nbi", "*.nbc", "dcsvm-compiled-*"):
         for file in ROOT.rglob(f"__pycache__/{pattern}"):
-            with contextlib.suppress(OSError):  # of another user's: it compiles to memory, then
+            with contextlib.suppress(
+                OSError
+            ):  # a file of another user; code is then compiled to memory
                 file.unlink()
 
 
 @cache
 def _mark_name() -> str:
-    """Return a name that changes with all that makes Numba compile anew."""
+    """Return a name that depends on everything that makes Numba compile again."""
     import numba
     from numba.core.registry import cpu_target
 
@@ -113,32 +116,32 @@ def _mark_name() -> str:
 
 
 @contextmanager
-def first_compiled(tell: Callable[[], None]) -> Iterator[None]:
-    """Have it told, once, that Numba begins to compile inside the block."""
+def first_compiled(report: Callable[[], None]) -> Iterator[None]:
+    """Call a function once if Numba begins to compile inside the block."""
     from numba.core import event
 
     class First(event.Listener):  # type: ignore[misc]
-        told = False
+        reported = False
 
         def on_start(self, event: Any) -> None:
             del event
-            if not self.told:
-                self.told = True
-                tell()
+            if not self.reported:
+                self.reported = True
+                report()
 
         def on_end(self, event: Any) -> None:
-            """Nothing is told of it."""
+            """Do nothing."""
 
-    # What comes from the cache is no such event.
+    # Loading from the cache is no such event.
     with event.install_listener("numba:compile", First()):
         yield
 
 
 def use_own_cache() -> None:
-    """Keep compiled code in a folder of this version of the sources, unless one is set.
+    """Set Numba's cache to a folder for this version of the sources, unless one is set.
 
-    Numba's cache does not see that a function called from another file has changed. Call this
-    before anything imports Numba; child processes inherit it.
+    Numba's cache does not notice that a function called from another file has changed. Call this
+    function before anything imports Numba; child processes inherit the setting.
     """
     if "NUMBA_CACHE_DIR" in os.environ:
         return

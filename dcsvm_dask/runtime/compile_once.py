@@ -1,7 +1,8 @@
-"""Compiling once a node: by a process of its own, while the workers go on answering.
+"""Compiling once for each node in a child process, so that workers keep answering.
 
-Compiling takes half a minute or more and 200 MiB that stay with whoever does it. So one worker of a
-node has a child process do it, the others wait, and all of them load what it left in Numba's cache.
+Compiling takes half a minute or more and 200 MiB that stay with the process. So one worker of a
+node starts a child process for it, the others wait, and all of them load the result from Numba's
+cache.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from dcsvm_dask.runtime.exits import described
 LOCK = "dcsvm-compiling.lock"
 LOOK_SECONDS, BEAT_SECONDS = 0.1, 2.0
 COMMAND = "from dcsvm_dask.runtime.compilation import warm_up; warm_up()"
-"""What the child does."""
+"""Python code of the child."""
 logger = logging.getLogger(__name__)
 
 
 async def compile_once(
-    tell: Callable[[str], object], beat: Callable[[], Awaitable[object]]
+    report: Callable[[str], object], beat: Callable[[], Awaitable[object]]
 ) -> None:
-    """Load compiled code, and before that have it compiled if nobody has on this node.
+    """Load compiled code, after compiling it in a child process if the node's cache has none.
 
     Parameters
     ----------
-    tell : callable
-        Told in a sentence that a child of this process compiles.
+    report : callable
+        Called with a sentence when a child of this process compiles.
     beat : callable
-        Awaited every few seconds meanwhile.
+        Awaited every few seconds while compiling.
 
     Raises
     ------
@@ -50,14 +51,14 @@ async def compile_once(
     """
     if not is_compiled():
         try:
-            await _compile(tell, beat)
-        except OSError as error:  # a folder or a file system without locks, no further process
+            await _compile(report, beat)
+        except OSError as error:  # no folder, no locks, or no further process
             logger.warning("this worker compiles by itself, during which it is silent: %s", error)
     warm_up()
 
 
-async def _compile(tell: Callable[[str], object], beat: Callable[[], Awaitable[object]]) -> None:
-    """Hold the node's lock and compile, or wait until who holds it has compiled."""
+async def _compile(report: Callable[[str], object], beat: Callable[[], Awaitable[object]]) -> None:
+    """Acquire the node's lock and compile, or wait until the owner of the lock has compiled."""
     beaten = time.monotonic()
 
     async def wait() -> None:
@@ -70,22 +71,21 @@ async def _compile(tell: Callable[[str], object], beat: Callable[[], Awaitable[o
     folder = cache_folder()
     if folder is None:  # nothing is compiled
         return
-    # The lock goes with the last process that has the file open: the child, too, where this
-    # process ends before it.
-    with (folder / LOCK).open("wb") as lock, tempfile.TemporaryFile() as said:
+    # The lock is released with the last process that has the file open, which may be the child.
+    with (folder / LOCK).open("wb") as lock, tempfile.TemporaryFile() as output:
         while not _taken(lock):
             await wait()
             if is_compiled():
                 return
         if is_compiled():
             return
-        tell(f"compiling for the workers of {socket.gethostname()} (about half a minute, once)")
+        report(f"compiling for the workers of {socket.gethostname()} (about half a minute, once)")
         child = subprocess.Popen(
             [sys.executable, "-c", COMMAND],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             pass_fds=[lock.fileno()],
         )
         try:
@@ -96,11 +96,11 @@ async def _compile(tell: Callable[[str], object], beat: Callable[[], Awaitable[o
                 child.kill()
             child.wait()
         if child.returncode:
-            raise RunError(_failure(child.returncode, said))
+            raise RunError(_failure(child.returncode, output))
 
 
 def _taken(lock: IO[bytes]) -> bool:
-    """Whether the lock is this process's now."""
+    """Acquire the lock if it is free; return whether this process owns it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -108,10 +108,10 @@ def _taken(lock: IO[bytes]) -> bool:
     return True
 
 
-def _failure(status: int, said: IO[bytes]) -> str:
-    """Return what is wrong and what to do where the child ended with a status."""
-    said.seek(0)
-    last = said.read().decode(errors="replace").strip().rpartition("\n")[2]
+def _failure(status: int, output: IO[bytes]) -> str:
+    """Return a message for a child that failed, with its last line of output."""
+    output.seek(0)
+    last = output.read().decode(errors="replace").strip().rpartition("\n")[2]
     why = f" ({last})" if last and status > 0 else ""
     return (
         f"compiling for the workers of {socket.gethostname()} failed: {described(status, None)}"

@@ -1,4 +1,4 @@
-"""Where tasks on the partitions of a Dask collection run, and how their results come back."""
+"""Running tasks on the partitions of a Dask collection."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Tasks = dict[Key, Task]
 
 
 class Computing(Protocol):
-    """Runs tasks on what collections hold."""
+    """Runs tasks on the partitions of collections."""
 
     def refuse_blind(self, place: Location) -> None:
-        """Raise an `InputError` where a worker does not see a folder that this process owns."""
+        """Raise an `InputError` if a worker does not see a folder that this process owns."""
 
     def results(
         self,
@@ -44,16 +44,16 @@ class Computing(Protocol):
         ----------
         tasks : mapping
         keys : sequence
-            Those whose results are wanted.
+            Keys of the tasks whose results are yielded.
         collections : sequence
-            On which tasks depend.
+            Collections that tasks depend on.
         named : callable
-            Returns what messages call the rows of a result, by its number.
+            Returns the name of a result in messages, by its position.
         """
 
 
 class InThreads:
-    """Runs tasks on threads of this process, as Dask does where there is no client."""
+    """Runs tasks on threads of this process, as Dask does without a client."""
 
     def refuse_blind(self, place: Location) -> None:
         """Do nothing: this process owns the folder."""
@@ -65,7 +65,13 @@ class InThreads:
         collections: Sequence[Any],
         named: Callable[[int], str],
     ) -> Generator[Any]:
-        """Yield results once all are there; see `Computing`."""
+        """Yield results after all tasks; see `Computing` for the parameters.
+
+        Parameters
+        ----------
+        tasks, keys, collections, named
+            See `Computing`.
+        """
         del named  # Dask does not say here which task has failed
         import dask.threaded
 
@@ -84,7 +90,7 @@ class OnWorkers:
         self._client = client
 
     def refuse_blind(self, place: Location) -> None:
-        """Ask every worker that there is now."""
+        """Raise an `InputError` if one of the present workers does not see a folder."""
         own = set(claim_names(place))
         workers = list(workers_of(self._client))
         for worker, seen in sorted(self._client.run(_claims, place.url, workers=workers).items()):
@@ -101,7 +107,13 @@ class OnWorkers:
         collections: Sequence[Any],
         named: Callable[[int], str],
     ) -> Generator[Any]:
-        """Yield results as they come; see `Computing`."""
+        """Yield results as they arrive.
+
+        Parameters
+        ----------
+        tasks, keys, collections, named
+            See `Computing`.
+        """
         import dask
 
         futures = self._client.get(
@@ -129,17 +141,21 @@ class OnWorkers:
 
 @contextmanager
 def computing(where: Any, place: Location, say: Callable[[str], None]) -> Iterator[Computing]:
-    """Open where Dask collections are computed.
+    """Open the executor of tasks on Dask collections.
 
     Parameters
     ----------
     where : distributed.Client, str or None
-        A client or the address of a scheduler; None: the client that Dask takes where none is
-        named, or threads of this process where there is none.
+        A client or the address of a scheduler; None: Dask's default client, or threads of this
+        process where there is none.
     place : Location
-        What is to be written from there.
+        The folder that the tasks write to.
     say : callable
-        Told that workers are waited for.
+        Called with a sentence if workers are waited for.
+
+    Yields
+    ------
+    Computing
 
     Raises
     ------
@@ -161,9 +177,21 @@ def computing(where: Any, place: Location, say: Callable[[str], None]) -> Iterat
 def tasks_of(
     name: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
 ) -> Tasks:
-    """Return a task for each of some calls of a function; the dashboard calls them by the name.
+    """Return a task for each of some calls of a function.
 
     Their keys are new: files that a collection reads may have changed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the tasks in the dashboard.
+    function : callable
+    arguments : sequence of tuple
+        Arguments of each call.
+
+    Returns
+    -------
+    dict of key to Task
     """
     group = f"dcsvm_{name}-{uuid.uuid4().hex[:12]}"
     return {(group, k): Task((group, k), function, *args) for k, args in enumerate(arguments)}

@@ -1,4 +1,4 @@
-"""What happens during a run, as those are told who follow it.
+"""The events of a run that callbacks receive.
 
 Times are seconds since 1970.
 """
@@ -11,38 +11,38 @@ from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
 
 THIS_PROCESS = "this process"
-"""What an event calls the process that carries the run where it has no address."""
+"""Name of the process that carries the run in events, where it has no address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened."""
+    """An event of a run."""
 
     run: str
     """URL of the run."""
     time: float
-    """When."""
+    """Time of the event."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunBegins(Event):
-    """A process begins to carry a run, from nothing or from what is committed."""
+    """A process begins to carry a run, from its start or from its last commit."""
 
     where: str
-    """Who computes: workers and their dashboard, or this process."""
+    """Description of the workers and their dashboard, or of this process."""
     workers: int
-    """Tasks that may run at a time."""
+    """Number of tasks that may run at a time."""
     memory: int | None
     """Bytes that each worker may use; None: no limit."""
     dashboard: str | None
     """Address of Dask's dashboard, if there is one."""
     about: Record
-    """What is trained: ``data``, ``rows``, ``features``, ``kernel``, ``C``, ``tol``, ..."""
+    """The problem: ``data``, ``rows``, ``features``, ``kernel``, ``C``, ``tol``, ..."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned(Event):
-    """It is known what the run is likely to take, anew once the probe has measured."""
+    """The time, memory and work of the run are estimated, and again after the probe."""
 
     plan: Record
     """See `dcsvm_dask.methods.plan.Plan.to_json`; with ``workers``."""
@@ -50,16 +50,16 @@ class Planned(Event):
 
 @dataclass(frozen=True, slots=True)
 class StageBegins(Event):
-    """The tasks of a stage are next; it ends in a `StageDone`."""
+    """The tasks of a stage run next; a `StageDone` follows."""
 
     stage: str
     """``arrange``, ``level-2``, ``conquer-001``, ..."""
     label: str
-    """How Dask names its tasks: ``dcsvm_<label>_<layer>``."""
+    """Part of the names of its tasks in Dask: ``dcsvm_<label>_<layer>``."""
     layers: dict[str, int]
-    """Tasks of each layer, in the order in which the layers run."""
+    """Number of tasks of each layer, in the order in which the layers run."""
     done: dict[str, int]
-    """Those of them that were committed before this process began."""
+    """Number of tasks of each layer that were committed before this process began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class BlocksBegin(Event):
 
 @dataclass(frozen=True, slots=True)
 class BlockSolved(Event):
-    """A block of a level is solved; told about once a second, at the latest with its task."""
+    """A block of a level is solved; reported about once a second, at the latest with its task."""
 
     stage: str
     node: str
@@ -87,37 +87,37 @@ class BlockSolved(Event):
 
 @dataclass(frozen=True, slots=True)
 class SetSolved(Event):
-    """A working set of the whole problem is solved by a task that goes on with the next one.
+    """A working set of the whole problem is solved by a task that continues with the next one.
 
-    Told about once a second.
+    Reported about once a second.
     """
 
     stage: str
     node: str
     worker: str
     number: int
-    """How many sets the task has solved."""
+    """Number of sets that the task has solved."""
     record: Record
     """``rows`` of the set; of the whole problem now ``objective``, ``violation``, ``support``;
-    ``start``, the violation before the first set, and ``tol``, that after the last one."""
+    ``start``, the violation before the first set, and ``tol``, the tolerance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advanced(Event):
-    """A task that is long by itself says how far it is; told about once a second."""
+    """The progress of a long task; reported about once a second."""
 
     stage: str
     node: str
     worker: str
     share: float
-    """Of its work, in [0, 1]; about that of its time."""
+    """Share of its work that is done, in [0, 1]; about that of its time."""
     done: int
     total: int
-    """Of what is counted; 0: nobody knows how many there will be."""
+    """Number of units of the whole work; 0 if it is unknown."""
     unit: str
-    """What is counted: ``rows``, ``basis vectors``, ..."""
+    """The unit: ``rows``, ``basis vectors``, ..."""
     record: Record
-    """Where it stands: ``support``, ``objective``, ``violation``, as far as it knows them."""
+    """``support``, ``objective`` and ``violation``, as far as they are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ class TaskDone(Event):
     node: str
     worker: str
     record: Record
-    """What the step says, with ``began``, ``seconds``, ``cpu_seconds``, ``host``, ``peak_bytes``
-    and ``resident_bytes``."""
+    """The step's result, with ``began``, ``seconds``, ``cpu_seconds``, ``host``, ``peak_bytes`` and
+    ``resident_bytes``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,19 +139,19 @@ class StageDone(Event):
 
     stage: str
     record: Record
-    """What its commit says: objective, gap, violation, support vectors, ..."""
+    """The commit's result: objective, gap, violation, support vectors, ..."""
     resumed: bool
-    """Whether that was before this process began."""
+    """Whether it was committed before this process began."""
 
     @property
     def round(self) -> int | None:
-        """The number of the round of refinement or conquer that it is; None: it is none."""
+        """Number of the round over support vectors or all rows; None if the stage is no round."""
         return StageId(self.stage).round
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFailed(Event):
-    """A step raised; it is tried again unless it has been tried often enough."""
+    """A step raised an error; it runs again unless it has run often enough."""
 
     stage: str
     node: str
@@ -166,12 +166,12 @@ class WorkerLost(Event):
     worker: str
     tasks: list[str] = field(default_factory=list)
     why: str = ""
-    """What is known of the reason: its memory and the limit of it, its exit status."""
+    """The known reason: its memory and the limit of it, or its exit status."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSilent(Event):
-    """A worker has sent no heartbeat for a long time; the scheduler still counts on it."""
+    """A worker has sent no heartbeat for a long time; the scheduler has not removed it."""
 
     worker: str
     seconds: float
@@ -179,15 +179,17 @@ class WorkerSilent(Event):
 
 @dataclass(frozen=True, slots=True)
 class OtherVersions(Event):
-    """A process has other versions than the run was begun with; told once for each set of them."""
+    """A process has other versions than the run was begun with; reported once for each set of
+    versions.
+    """
 
     worker: str
-    """Its address; "this process" for that which carries the run."""
+    """Its address; "this process" for the process that carries the run."""
     differing: dict[str, list[str]]
     """By name, of ``dcsvm_dask``, ``numpy``, ``scipy``, ``numba``, ``blas`` and ``cpu``, or
-    ``result_version``: what the run was begun with, and what was found."""
+    ``result_version``: the version that the run was begun with, and that of the process."""
     refused: bool = False
-    """Whether it takes no part in the run, because its results would be others."""
+    """Whether it is excluded from the run, because its results would differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +200,16 @@ class NoWorkers(Event):
 
 
 Fault = TaskFailed | WorkerLost | WorkerSilent | NoWorkers
-"""What goes wrong, and the run goes on after."""
+"""Faults after which a run continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said(Event):
-    """The runtime has something to say."""
+    """A sentence of the runtime."""
 
     text: str
     doing: bool = False
-    """Whether it is what the process is at until something else is told."""
+    """Whether it describes the present activity of the process, until the next event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,6 @@ class RunEnds(Event):
     state: str
     """complete, interrupted or failed."""
     message: str
-    """Why, where it is not complete."""
+    """The reason, where it is not complete."""
     converged: bool
-    """Whether the exact model is reached, to the tolerance asked for."""
+    """Whether the exact model is reached, to its tolerance."""

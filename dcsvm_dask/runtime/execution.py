@@ -1,4 +1,4 @@
-"""Where and how long to run, as users say it."""
+"""The user's choice of workers and limits for a run."""
 
 from __future__ import annotations
 
@@ -16,39 +16,41 @@ from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile, read_cluster
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Where and how long to run; it changes nothing about the model.
+    """Where and how long to run; it does not change the model.
 
     That holds on one kind of processor with one set of versions, and where the workers have memory
-    for the sizes that the run has; see `block_cap` and `set_cap` of `dcsvm_dask.train`.
+    for the run's sizes; see `block_cap` and `set_cap` of `dcsvm_dask.train`.
     """
 
     workers: int | None = None
-    """Processes of a local cluster; None: the cores; 0: inside this process."""
+    """Processes of a local cluster; None: one for each core; 0: this process only."""
     scheduler: str | None = None
-    """Address of a running Dask scheduler instead."""
+    """Address of a running Dask scheduler to use instead."""
     memory_limit: str | int | None = None
-    """Memory of each local worker; None: an equal share."""
+    """Memory of each local worker, in bytes or as text; None: an equal share."""
     time_budget: float | None = None
     """Seconds after which the best committed level is the model."""
     scheduler_file: str | None = None
-    """The file that a scheduler wrote (``dask scheduler --scheduler-file``), for its address."""
+    """File with the address of a scheduler (``dask scheduler --scheduler-file``)."""
     cluster: str | os.PathLike[str] | ClusterFile | None = None
     """A cluster file (see ``cluster/``) from which to start workers instead."""
     priority: float | None = None
-    """Dask's priority of the tasks; None: that of `dask.annotate`, else 0, as everybody's."""
+    """Dask's priority of the tasks; None: that of `dask.annotate`, else 0, Dask's default."""
     wait: float | None = None
-    """Seconds to wait for a first worker; None: 600 at a scheduler, and for the jobs of a queue as
-    long as it takes, or as `time_budget` allows."""
+    """Seconds to wait for a first worker; None: 600 at a scheduler; for jobs of a queue without
+    limit,
+    or
+    up to `time_budget`."""
     client: Any = None
-    """A `distributed.Client` whose workers are used instead; it is used as it is and stays open.
+    """A `distributed.Client` whose workers are used instead; it stays open.
 
-    Of an asynchronous one call in a thread: ``await asyncio.to_thread(dcsvm_dask.train, ...)``.
-    """
+    With an asynchronous client call in a thread: ``await asyncio.to_thread(dcsvm_dask.train,
+    ...)``."""
 
     def __post_init__(self) -> None:
         if self.client is not None:
             if not hasattr(self.client, "scheduler"):
-                raise InputError(f"client is {self.client!r:.80}; give a distributed.Client.")
+                raise InputError(f"client must be a distributed.Client, got {self.client!r:.80}")
             for name in ("workers", "scheduler", "scheduler_file", "memory_limit", "cluster"):
                 if getattr(self, name) is not None:
                     raise InputError(f"give either a client or {name}, not both")
@@ -67,20 +69,24 @@ class Execution:
         if self.workers is not None and self.scheduler is not None:
             raise InputError("give either workers or a scheduler's address, not both")
         if self.memory_limit is not None and self.scheduler is not None:
-            raise InputError("memory-limit: is for local workers; a scheduler's have their own")
+            raise InputError(
+                "memory-limit is for local workers; workers of a scheduler have their own"
+            )
         if self.time_budget is not None and not self.time_budget > 0:
-            raise InputError(f"time-budget must be seconds above 0, got {self.time_budget}")
+            raise InputError(
+                f"time-budget must be a positive number of seconds, got {self.time_budget}"
+            )
         if self.wait is not None and not self.wait > 0:
-            raise InputError(f"wait must be seconds above 0, got {self.wait}")
+            raise InputError(f"wait must be a positive number of seconds, got {self.wait}")
 
     @property
     def patience(self) -> float:
-        """The seconds to wait for a scheduler's first worker."""
+        """Seconds to wait for a scheduler's first worker."""
         return WAIT_SECONDS if self.wait is None else self.wait
 
     @property
     def remote(self) -> Any:
-        """The client or the address of the scheduler that is attached to; None: there is none."""
+        """The client or the address of a running scheduler; None without one."""
         return self.scheduler if self.client is None else self.client
 
     @property
@@ -91,32 +97,32 @@ class Execution:
 
     @property
     def file(self) -> ClusterFile | None:
-        """What the cluster file says."""
+        """The cluster file; None without one."""
         return self.cluster if isinstance(self.cluster, ClusterFile) else None
 
     @property
     def is_local(self) -> bool:
-        """Whether this process starts the workers beside itself, or is the only one."""
+        """Whether the tasks run on this machine, in this process or in workers that it starts."""
         return self.remote is None and (self.file is None or self.file.kind == LOCAL)
 
     def n_workers(self) -> int:
         """Return the number of local workers."""
-        said = self.workers if self.file is None else self.file.workers
-        return (os.cpu_count() or 1) if said is None else said
+        given = self.workers if self.file is None else self.file.workers
+        return (os.cpu_count() or 1) if given is None else given
 
     def side_by_side(self) -> int:
-        """Return how many tasks a process runs at a time: one, but where it has no workers."""
+        """Return the number of tasks that a process runs at a time: one in a worker."""
         return resources.side_by_side() if self.is_local and not self.n_workers() else 1
 
     def memory(self) -> int:
-        """Return the bytes of memory of each worker that this process starts."""
+        """Return the memory of each worker that this process starts, in bytes."""
         if self.file is not None and self.file.memory is not None:
             return self.file.memory
         return memory_of_workers(self.memory_limit, self.n_workers())
 
 
 def on_client(execution: Execution | None, client: Any) -> Execution:
-    """Return where to run, on a client's workers where one is given.
+    """Return an execution that uses the workers of a client, if one is given.
 
     Raises
     ------

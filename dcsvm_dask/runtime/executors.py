@@ -1,4 +1,4 @@
-"""Who runs a graph: this process, or the workers of a Dask cluster."""
+"""Executors of graphs: this process, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dcsvm_dask.storage.run import RunFolder
 
 WAIT_SECONDS = 0.2
 LOOK_SECONDS = 5.0
-"""How often it is looked whether there are workers, and which of them are silent."""
+"""Seconds between two checks for lost and silent workers."""
 
 
 class Executor(Protocol):
@@ -41,31 +41,41 @@ class Executor(Protocol):
     """Address of Dask's dashboard, if there is one."""
 
     def side_by_side(self) -> int:
-        """Return how many tasks may run at a time."""
+        """Return the number of tasks that may run at a time."""
 
-    def tell(self, message: Message) -> None:
-        """Tell a message to all who follow the run, here and on the scheduler."""
+    def report(self, message: Message) -> None:
+        """Report a message to the callbacks and on the scheduler."""
 
     def log(self, message: Message) -> None:
-        """Tell a message on the scheduler alone, where there is one."""
+        """Log a message on the scheduler, if there is one."""
 
     def refuse_blind(self, run_url: str, data_url: str) -> None:
-        """Raise an `InputError` where a worker does not see a run or its data."""
+        """Raise an `InputError` if a worker does not see a run or its data."""
 
     def expect(self, check_room: Callable[[Share], None]) -> None:
-        """Set what raises where a worker that comes later has too little memory for the run."""
+        """Set the check of the memory of workers that come later; it raises if they have too
+        little.
+        """
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
-        """Run what is not committed of a graph, until `check`, which is asked often, raises."""
+        """Run the stages of a graph that are not committed.
+
+        Parameters
+        ----------
+        run : RunFolder
+        graph : Graph
+        check : callable
+            Called often; an exception that it raises stops the run.
+        """
 
     def calls(self, name: str) -> AbstractContextManager[Pool]:
-        """Open a pool, where nodes run, for calls that are none; `name` begins their tasks'."""
+        """Open a pool for other calls, whose tasks are named ``dcsvm_<name>``."""
 
 
 class InProcess:
     """Runs nodes in this process, without distributed: those of a layer on several threads.
 
-    Threads are as many as `resources.side_by_side` says.
+    The number of threads is that of `resources.side_by_side`.
     """
 
     description = "this process"
@@ -80,30 +90,38 @@ class InProcess:
         """Return the number of threads."""
         return self._threads
 
-    def tell(self, message: Message) -> None:
-        """Tell a message here."""
+    def report(self, message: Message) -> None:
+        """Report a message to the callbacks."""
         self._announcer.send(message)
         self._announcer.drain()
 
     def log(self, message: Message) -> None:
-        """Tell nobody."""
+        """Do nothing: there is no scheduler."""
 
     def refuse_blind(self, run_url: str, data_url: str) -> None:
-        """Do nothing: this process has opened both."""
+        """Do nothing: this process has opened the run and its data."""
 
     def expect(self, check_room: Callable[[Share], None]) -> None:
-        """Do nothing: this process stays alone."""
+        """Do nothing: no other process will join."""
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
-        """Run the layers one after the other."""
+        """Run the layers one after the other.
+
+        Parameters
+        ----------
+        run : RunFolder
+        graph : Graph
+        check : callable
+            Called at each message; an exception that it raises stops the run.
+        """
         url, owner = run.place.url, run.owner
 
-        def send(message: Message) -> None:  # a node that reports stops where it must
+        def send(message: Message) -> None:  # `check` may stop the node
             self._announcer.send(message)
             check()
 
-        def hear(message: Message) -> None:
-            self._hear(message)
+        def receive(message: Message) -> None:
+            self._receive(message)
             check()
 
         try:
@@ -116,9 +134,9 @@ class InProcess:
                     width = min(self._threads, len(calls))
                     if width > 1:
                         listen(send, check)
-                        self._beside_each_other(calls, width)
+                        self._run_in_parallel(calls, width)
                         continue
-                    listen(hear, check)
+                    listen(receive, check)
                     for call in calls:
                         perform(*call)
         finally:
@@ -133,8 +151,8 @@ class InProcess:
             finally:
                 threads.shutdown(wait=True, cancel_futures=True)
 
-    def _beside_each_other(self, calls: list[tuple[Any, ...]], width: int) -> None:
-        """Run nodes on threads, in their order; callbacks are called here meanwhile."""
+    def _run_in_parallel(self, calls: list[tuple[Any, ...]], width: int) -> None:
+        """Start nodes on threads in their order; callbacks are called in this thread meanwhile."""
 
         def one(call: tuple[Any, ...]) -> None:
             resources.share(width)
@@ -149,13 +167,13 @@ class InProcess:
                         node.result()
                     self._announcer.drain()
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # those that run are waited for
+                pool.shutdown(wait=False, cancel_futures=True)  # running nodes are waited for
                 raise
 
-    def _hear(self, message: Message) -> None:
-        """Take a message of the only node; callbacks are called between nodes, not inside."""
+    def _receive(self, message: Message) -> None:
+        """Process a message of the only running node; callbacks are called between nodes."""
         if message["kind"] == "task":
-            self.tell(message)
+            self.report(message)
         else:
             self._announcer.send(message)
 
@@ -181,44 +199,46 @@ class OnCluster:
         self.dashboard: str | None = client.dashboard_link
 
     def side_by_side(self) -> int:
-        """Return the threads of the workers that there are now."""
+        """Return the number of threads of the present workers."""
         return max(1, sum(int(about["nthreads"]) for about in workers_of(self._client).values()))
 
-    def tell(self, message: Message) -> None:
-        """Tell a message here and on the scheduler, whose dashboard may show it."""
+    def report(self, message: Message) -> None:
+        """Report a message to the callbacks and on the scheduler, whose dashboard may show it."""
         self.log(message)
         self._announcer.send(message)
         self._announcer.drain()
 
     def log(self, message: Message) -> None:
-        """Tell a message on the scheduler alone; one that is gone is not waited for."""
+        """Log a message on the scheduler, unless it is gone."""
         if self._client.status != "running":
             return
         message = {"run": self._announcer.run, "time": time.time(), **message}
         log_event(self._client, message)
 
     def refuse_blind(self, run_url: str, data_url: str) -> None:
-        """Ask every worker that there is now, or the next one that comes."""
+        """Raise an `InputError` if one of the present workers, or else the next one, does not see
+        both.
+        """
         workers = list(workers_of(self._client))
         if workers:
             found = self._client.run(complaint, run_url, data_url, workers=workers)
         else:
-            asked = self._client.submit(named_complaint, run_url, data_url, pure=False)
-            error = self._wait(asked, lambda: None)
+            future = self._client.submit(named_complaint, run_url, data_url, pure=False)
+            error = self._wait(future, lambda: None)
             if error is not None:
                 raise tasks_failed(error) from error
-            found = asked.result()
-        for worker, said in sorted(found.items()):
-            if said:
+            found = future.result()
+        for worker, problem in sorted(found.items()):
+            if problem:
                 what_to_do = "put the run and its data where every worker sees them"
-                raise InputError(f"worker {worker}: {said}; {what_to_do}")
+                raise InputError(f"worker {worker}: {problem}; {what_to_do}")
 
     def expect(self, check_room: Callable[[Share], None]) -> None:
-        """Tell of workers that come later and have too little memory; those there are checked."""
+        """Set the check of workers that come later; the present ones are not checked."""
         self._check_room, self._known = check_room, set(workers_of(self._client))
 
     def _look_at_new(self, workers: dict[str, dict[str, Any]]) -> None:
-        """Tell of workers that have come since the last look and are too small."""
+        """Report new workers whose memory is too small."""
         for address in workers.keys() - self._known:
             self._known.add(address)
             share = memory_of_slots({address: workers[address]})
@@ -226,10 +246,23 @@ class OnCluster:
                 if share is not None and self._check_room is not None:
                     self._check_room(share)
             except InputError as error:
-                self.tell({"kind": "said", "text": f"warning: {error}", "doing": False})
+                self.report({"kind": "said", "text": f"warning: {error}", "doing": False})
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
-        """Submit a graph and wait for its last commit."""
+        """Submit a graph and wait for its last commit.
+
+        Parameters
+        ----------
+        run : RunFolder
+        graph : Graph
+        check : callable
+            Called often; an exception that it raises cancels the graph.
+
+        Raises
+        ------
+        DcsvmError
+            If a step fails, or the scheduler is gone.
+        """
         dask_graph, last = to_dask(run.place.url, run.digest, graph, run.owner)
         future = submit(self._client, dask_graph, last)
         try:
@@ -240,11 +273,10 @@ class OnCluster:
                 "what was committed stays: resume the run"
             ) from lost
         finally:
-            # Also when it is done: what Dask does again because a lost worker had its result is not
-            # needed any more.
+            # Also after success: Dask would run tasks again whose results were on a lost worker.
             self._client.cancel([future], force=True)
         self._announcer.drain()
-        if isinstance(error, InputError):  # of a worker, perhaps, that has come since the start
+        if isinstance(error, InputError):  # perhaps of a worker that came after the check
             self.refuse_blind(run.place.url, run.header["data"]["url"])
         if isinstance(error, DcsvmError):
             raise error
@@ -259,7 +291,7 @@ class OnCluster:
         yield ClusterCalls(self._client, f"dcsvm_{name}")
 
     def _wait(self, future: Any, check: Callable[[], None]) -> BaseException | None:
-        """Wait for a future; return the exception that it ended with."""
+        """Wait for a future; return its exception, or None."""
         look, waiting = time.monotonic() + LOOK_SECONDS, False
         while True:
             try:
@@ -275,23 +307,23 @@ class OnCluster:
                 look = time.monotonic() + LOOK_SECONDS
                 workers = workers_of(self._client)
                 for message in self._watch.look(workers):
-                    self.tell(message)
+                    self.report(message)
                 self._look_at_new(workers)
-                alone = not workers
-                if alone and not waiting:
-                    self.tell({"kind": "alone", "where": self.description})
-                waiting = alone
+                none_left = not workers
+                if none_left and not waiting:
+                    self.report({"kind": "no_workers", "where": self.description})
+                waiting = none_left
 
 
 @contextmanager
 def in_process(announcer: Announcer) -> Iterator[Executor]:
-    """Open an executor inside this process; BLAS gets one thread, as on workers."""
+    """Open an executor in this process, with one BLAS thread as on workers."""
     with threadpool_limits(1):
         yield InProcess(announcer)
 
 
 def complaint(run_url: str, data_url: str) -> str:
-    """Return why this process cannot open a run or its data; empty if it can."""
+    """Return the reason why this process cannot open a run or its data; empty if it can."""
     try:
         RunFolder.open(run_url)
         DataSet.open(data_url)
@@ -301,7 +333,7 @@ def complaint(run_url: str, data_url: str) -> str:
 
 
 def named_complaint(run_url: str, data_url: str) -> dict[str, str]:
-    """Return what `complaint` says on the worker that this task runs on, by its address."""
+    """Return the result of `complaint` by the address of this worker."""
     from distributed import get_worker
 
     return {get_worker().address: complaint(run_url, data_url)}

@@ -1,4 +1,4 @@
-"""Nannies that say how their worker processes end."""
+"""Reporting how the worker processes of a nanny end."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import signal
 from typing import Any
 
 TOPIC = "dcsvm-exit"
-"""The topic of Dask's events in which a nanny says it."""
+"""Topic of the events of Dask in which nannies report it."""
 
 
 def report_exits(nanny: Any) -> None:
-    """Let a nanny log the exit status of its processes, those that nobody ended on purpose."""
+    """Let a nanny log the exit status of processes that end unexpectedly."""
     from distributed.core import Status
 
     before = nanny._on_worker_exit_sync
@@ -33,7 +33,15 @@ def report_exits(nanny: Any) -> None:
 
 
 def described(status: int, limit: int | None) -> str:
-    """Return how a process has ended, in words."""
+    """Return a description of the end of a process.
+
+    Parameters
+    ----------
+    status : int
+        Exit status; negative for a signal.
+    limit : int or None
+        Memory limit of the process in bytes.
+    """
     if status >= 0:
         return f"its process ended with status {status}"
     try:
@@ -42,5 +50,5 @@ def described(status: int, limit: int | None) -> str:
         name = f"signal {-status}"
     if -status != signal.SIGKILL:
         return f"its process was ended by {name}"
-    has = f", of which it may have {limit / 2**20:,.0f} MiB" if limit else ""
+    has = f"; its limit was {limit / 2**20:,.0f} MiB" if limit else ""
     return f"its process was ended by {name}, as the system does where memory runs out{has}"

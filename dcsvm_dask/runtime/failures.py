@@ -1,4 +1,4 @@
-"""How a run ends whose steps cannot be done: a sentence that says where, why and what to do."""
+"""The errors that end a run: where, why and what to do."""
 
 from __future__ import annotations
 
@@ -12,26 +12,37 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def step_failed(run_url: str, stage: str, node: str, error: Exception) -> RunError:
-    """Return what is told of a step that raised; others are tried before it is told."""
+    """Return the error of a step that failed in all tries.
+
+    Parameters
+    ----------
+    run_url, stage, node : str
+    error : Exception
+        The exception of the last try.
+
+    Returns
+    -------
+    RunError
+    """
     if is_full(error):
         return disk_full(run_url, f"stage {stage}, {node}")
-    to_do = MORE_MEMORY if isinstance(error, MemoryError) else "mend the cause"
+    to_do = MORE_MEMORY if isinstance(error, MemoryError) else "remove the cause"
     return RunError(
         f"{run_url}: stage {stage}: {node} failed: {type(error).__name__}: {error}; what was "
-        f"committed stays: {to_do}, then go on by `dcsvm resume {run_url}`"
+        f"committed stays: {to_do}, then continue with `dcsvm resume {run_url}`"
     )
 
 
 def disk_full(run_url: str, where: str) -> RunError:
-    """Return what is told of storage without room."""
+    """Return the error of a full disk."""
     return RunError(
         f"{run_url}: no space is left ({where}); what was committed stays: free some, "
-        f"then go on by `dcsvm resume {run_url}`"
+        f"then continue with `dcsvm resume {run_url}`"
     )
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Return whether storage without room is behind an error."""
+    """Return whether an error was caused by a full disk or an exhausted quota."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in FULL:
             return True
@@ -40,12 +51,18 @@ def is_full(error: BaseException | None) -> bool:
 
 
 def tasks_failed(error: BaseException, why: str = "") -> RunError:
-    """Return how a run ends for a reason that no step told, with what to do where that is known.
+    """Return the error of tasks that failed without an error of a step.
 
     Parameters
     ----------
+    error : BaseException
+        The exception that Dask raised.
     why : str, optional
-        What is known of the end of the worker that ran it last.
+        The known reason for the end of the last worker.
+
+    Returns
+    -------
+    RunError
     """
     if type(error).__name__ == "KilledWorker":
         task = named(getattr(error, "task", "a task"))

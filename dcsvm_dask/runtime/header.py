@@ -1,4 +1,4 @@
-"""What a run was begun with, as its folder says it."""
+"""The parameters in the header of a run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,23 @@ from dcsvm_dask.storage.run import RunFolder
 
 
 def begin_message(run: RunFolder, executor: Executor, workers: int, memory: int | None) -> Message:
-    """Return the message that a process begins to carry a run."""
+    """Return the message that a process begins to carry a run.
+
+    Parameters
+    ----------
+    run : RunFolder
+    executor : Executor
+    workers : int
+        Tasks that may run at a time.
+    memory : int or None
+        Bytes that each worker may use; None: no limit.
+
+    Returns
+    -------
+    dict
+    """
     settings, goals, shape = (run.header[key] for key in ("settings", "goals", "shape"))
-    # Of a search kernel and C are those of a candidate in the middle.
+    # A search has the kernel and C of a middle candidate here.
     shown = ("C", "fit_intercept", "clusters", "block_cap", "seed")
     return {
         "kind": "begin",
@@ -35,18 +49,18 @@ def begin_message(run: RunFolder, executor: Executor, workers: int, memory: int 
 
 
 def _candidates(run: RunFolder) -> int:
-    """Return how many candidates a search has."""
+    """Return the number of candidates of a search."""
     settings = run.header["settings"]
     return len(Search(**settings["options"]).candidates(settings["kernel"]["name"]))
 
 
 def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:
-    """Return what a run was begun with.
+    """Return the settings, goals and shape of a run.
 
     Raises
     ------
     InputError
-        If its run.json lacks any of it.
+        If its run.json is damaged.
     """
     try:
         goals, shape = Goals(**run.header["goals"]), Shape.of(run.header["shape"])
@@ -59,5 +73,5 @@ def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:
     ):
         raise InputError(f"{run.place}: run.json is damaged: {goals}, {shape}")
     settings = Settings.from_json(run.header["settings"])
-    options_of(run.header["settings"])  # refuses what it cannot read
+    options_of(run.header["settings"])  # raises if they cannot be read
     return settings, goals, shape

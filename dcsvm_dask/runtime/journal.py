@@ -1,9 +1,9 @@
-"""What a run's folder keeps of how it went, beside what its commits say.
+"""The journal of a run: events that commits do not record.
 
-Commits say when every task ran, where, and how much memory it took. The journal says what no
-commit does: which process carried the run on how many workers, when stages began, what went wrong.
-It lies in ``journal/OWNER.json``, one sealed object for each process that carried the run, under
-the name of the claim by which that process owned the run.
+Commits record when and where every task ran, and its memory. The journal records which process
+carried the run on how many workers, when stages began, and faults. It is one sealed object
+``journal/OWNER.json`` for each process that carried the run, named after the claim by which the
+process owned the run.
 """
 
 from __future__ import annotations
@@ -35,48 +35,53 @@ class Journal(Callback):
         self._entries: list[dict[str, Any]] = []
 
     def on_begin(self, event: RunBegins) -> None:
-        """Begin."""
+        """Write the begin of the run."""
         self._write(event)
 
     def on_stage(self, event: StageBegins) -> None:
-        """Keep it."""
+        """Write the begin of a stage."""
         self._write(event)
 
     def on_fault(self, event: Fault) -> None:
-        """Keep it."""
+        """Write a fault."""
         self._write(event)
 
     def on_versions(self, event: OtherVersions) -> None:
-        """Keep it."""
+        """Write differing versions."""
         self._write(event)
 
     def on_end(self, event: RunEnds) -> None:
-        """Keep it."""
+        """Write the end of the run."""
         self._write(event)
 
     def _write(self, event: Event) -> None:
         entry = {key: value for key, value in asdict(event).items() if key != "run"}
         self._entries.append({"event": type(event).__name__, **entry})
-        # Nothing that is computed rests on it: where it cannot be written, the run goes on.
+        # No result depends on it, so the run continues if it cannot be written.
         with contextlib.suppress(OSError, DcsvmError):
             self._run.write(f"{JOURNAL}/{self._run.writer}.json", {"entries": self._entries})
 
 
 def read_journal(run: RunFolder, first: int = 0) -> list[list[dict[str, Any]]]:
-    """Return what each process that carried a run has told, the first one first.
+    """Return the events of each process that carried a run, in the order of the processes.
 
-    Each entry is what an event of `dcsvm_dask.runtime.events` holds, with its name as ``event``.
+    Each entry has the fields of an event of `dcsvm_dask.runtime.events`, and its class as
+    ``event``.
 
     Parameters
     ----------
     run : RunFolder
     first : int, default 0
-        How many processes are left out.
+        Number of processes to skip.
+
+    Returns
+    -------
+    list of list of dict
 
     Raises
     ------
     InputError
-        If what is there is damaged.
+        If a journal is damaged.
     """
     folder, found = run.place / JOURNAL, []
     names = [name for name in folder.list() if name.endswith(".json")]
@@ -84,5 +89,5 @@ def read_journal(run: RunFolder, first: int = 0) -> list[list[dict[str, Any]]]:
         try:
             found.append(list((folder / name).read_json(sealed=True)["entries"]))
         except InputError as error:
-            raise InputError(f"{error}; delete it, the run goes on without it") from error
+            raise InputError(f"{error}; delete it, the run continues without it") from error
     return found

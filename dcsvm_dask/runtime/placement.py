@@ -1,4 +1,4 @@
-"""Which workers a run's tasks may use: what `dask.annotate` around it, or a command, says."""
+"""The workers that a run's tasks may use, by `dask.annotate` or by options."""
 
 from __future__ import annotations
 
@@ -13,29 +13,41 @@ from typing import Any
 class Placement:
     """A restriction of tasks to some workers; by default there is none.
 
-    Dask applies it to the tasks themselves; this is for what is looked at beside them: memory,
-    versions and folders are those of the workers that the tasks may use.
+    Dask applies it to the tasks; here it selects the workers whose memory, versions and folders are
+    checked.
     """
 
     workers: tuple[str, ...] = ()
-    """Names, addresses or hosts of workers; empty: all."""
+    """Names, addresses or hosts of workers; empty for all."""
     resources: Mapping[str, float] = field(default_factory=dict)
-    """What a worker must have of each of Dask's resources."""
+    """Amount of each of Dask's resources that a worker must have."""
 
     @classmethod
     def here(cls) -> Placement:
-        """Return the restriction that Dask's annotations make at this moment."""
+        """Return the restriction of Dask's present annotations."""
         import dask
 
         found = dask.get_annotations()
         workers, resources = found.get("workers", ()), found.get("resources", {})
-        # A function says it task by task, and such a wish binds no task.
+        # A function decides for each task, and allow_other_workers makes it a preference only.
         if callable(workers) or found.get("allow_other_workers"):
             workers = ()
         return cls(tuple(map(str, workers)), {} if callable(resources) else dict(resources))
 
     def allows(self, address: str, name: Any, resources: Mapping[str, float]) -> bool:
-        """Whether tasks may run on a worker."""
+        """Return whether tasks may run on a worker.
+
+        Parameters
+        ----------
+        address : str
+        name : str or int
+        resources : mapping of str to float
+            The worker's resources.
+
+        Returns
+        -------
+        bool
+        """
         enough = all(resources.get(what, 0) >= n for what, n in self.resources.items())
         if not self.workers or not enough:
             return enough
@@ -44,7 +56,7 @@ class Placement:
         return any(one in known or _address_of(one) == host for one in self.workers)
 
     def among(self, workers: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return those workers, of what a scheduler says of its own, that tasks may use."""
+        """Return the workers that tasks may use, given the scheduler's description of all."""
         return {
             address: about
             for address, about in workers.items()
@@ -59,5 +71,5 @@ def _address_of(host: str) -> str | None:
 
 
 def workers_of(client: Any) -> dict[str, dict[str, Any]]:
-    """Return what the scheduler says of the workers that tasks submitted here may use."""
+    """Return the scheduler's description of the workers that tasks submitted here may use."""
     return Placement.here().among(client.scheduler_info(n_workers=-1)["workers"])

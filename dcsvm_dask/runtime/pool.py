@@ -1,4 +1,4 @@
-"""A pool of workers or threads for calls that belong to no run's graph."""
+"""A pool of workers or threads for calls outside a run's graph."""
 
 from __future__ import annotations
 
@@ -17,15 +17,21 @@ from dcsvm_dask.runtime.session import open_executor
 
 @contextmanager
 def open_pool(execution: Execution, announcer: Announcer, name: str) -> Iterator[Pool]:
-    """Open a pool where the execution says.
+    """Open a pool for an execution.
 
-    None workers mean this process with a thread for every core (compiled numerics do not hold
-    Python's lock), 0 this thread alone, a number that many processes.
+    With ``workers=None`` it is a thread for each core of this process (compiled numerics release
+    Python's lock), with 0 one thread, with a number that many processes.
 
     Parameters
     ----------
+    execution : Execution
+    announcer : Announcer
     name : str
-        Begins the names of tasks: ``dcsvm_<name>``.
+        Part of the names of tasks: ``dcsvm_<name>``.
+
+    Yields
+    ------
+    Pool
     """
     in_threads = execution.remote is None and execution.cluster is None
     if in_threads and not execution.workers:

@@ -1,7 +1,7 @@
-"""What a nanny does for its worker processes: their environment, and a word on how they end.
+"""A preload module of nannies: the environment of worker processes, and reports of their exits.
 
-Only what is there at a process's start counts for its allocator, and for Numba's cache what is
-there before Numba is imported. ``dask worker ... --preload-nanny dcsvm_dask.runtime.preload``.
+The allocator reads its environment when a process starts, and Numba that of its cache when it is
+imported. Use it as ``dask worker ... --preload-nanny dcsvm_dask.runtime.preload``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ MODULE = "dcsvm_dask.runtime.preload"
 
 
 def dask_setup(nanny: Any) -> None:
-    """Give a nanny's processes their environment, and let it say how they end; Dask calls it."""
+    """Set the environment of a nanny's processes and report their exits; Dask calls this
+    function.
+    """
     limit = nanny.memory_manager.memory_limit
     found = allocation(int(limit)) if limit else {}
     if "NUMBA_CACHE_DIR" not in os.environ:
@@ -29,10 +31,10 @@ def dask_setup(nanny: Any) -> None:
 
 
 def allocation(memory_limit: int) -> dict[str, str]:
-    """Return the environment in which glibc keeps freed memory for the next task.
+    """Return environment variables with which glibc keeps freed memory for the next task.
 
-    Matrices come and go with every block, and pages that the system has to clear for each of them
-    took a quarter of the processors' time. What lies unused beyond an eighth goes back.
+    Matrices are allocated and freed with every block, and clearing new pages took a quarter of the
+    processors' time. Free memory beyond an eighth of the limit is returned to the system.
     """
     return {
         "MALLOC_ARENA_MAX": "1",
@@ -43,10 +45,10 @@ def allocation(memory_limit: int) -> dict[str, str]:
 
 
 def own_cache(folder: Path) -> Path:
-    """Return a folder for compiled code below one on the node's own disk.
+    """Return a folder for compiled code below a folder on the node's disk.
 
-    Workers on one node share it, those of other sources of the package do not. Compiled code is
-    run, so what somebody else has put there is not used.
+    Workers on one node with the same sources share it. Since compiled code is executed, a folder of
+    another user is not used.
     """
     found = folder / f"dcsvm-numba-{sources_digest()}"
     try:

@@ -1,4 +1,4 @@
-"""One process carrying one run: lock, cluster, method, and the state that it leaves."""
+"""One process carrying one run: lock, cluster, method, and the state at the end."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ from dcsvm_dask.runtime.events import THIS_PROCESS
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, in_process
 from dcsvm_dask.runtime.failures import disk_full, is_full
-from dcsvm_dask.runtime.foretelling import Foretelling
 from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
+from dcsvm_dask.runtime.plan_file import PlanFile
 from dcsvm_dask.runtime.worker import BegunBy
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
@@ -58,18 +58,26 @@ from dcsvm_dask.versions import differing, versions
 def available_memory(
     execution: Execution, *places: str, say: Callable[[str], None] = lambda _: None
 ) -> int | None:
-    """Return the bytes that a task and the process around it may use; None: no limit.
+    """Return the bytes that a task and the process around it may use.
 
     Parameters
     ----------
+    execution : Execution
+    places : str
+        Places that workers must see.
     say : callable, optional
-        Told that workers are waited for.
+        Called with a sentence if workers are waited for.
+
+    Returns
+    -------
+    int or None
+        None: no limit.
 
     Raises
     ------
     InputError
-        If workers cannot see one of the places, the limit is no size, no scheduler with workers
-        answers, or nothing can be started from a cluster file.
+        If workers cannot see one of the places, the limit is not a size, no scheduler with workers
+        answers, or a cluster cannot be started from its file.
     """
     if execution.is_local and execution.n_workers():
         refuse_in_child()
@@ -90,16 +98,19 @@ def check_room(
     *,
     begun: bool = False,
 ) -> None:
-    """Refuse what the disk or the workers' memory cannot hold, before anything is written.
+    """Raise an error if a run does not fit the disk or the workers' memory, before anything is
+    written.
 
     Parameters
     ----------
+    execution : Execution
+    plan : Plan
     place : Location or None
-        Where the run is to live; None: nowhere yet.
+        Folder of the run; None if there is none yet.
     memory : int or None
-        What `available_memory` returned.
+        The result of `available_memory`.
     begun : bool, default False
-        Whether the run exists already, so that its sizes are what they are.
+        Whether the run has begun, so that its sizes can no longer change.
 
     Raises
     ------
@@ -125,14 +136,23 @@ def carry_run(
     *,
     checked: Callable[[Executor], RunFolder] | None = None,
 ) -> None:
-    """Carry a run whose lock is held to its end, and leave its state.
+    """Run a run whose lock is owned by this process, and write its state at the end.
 
     Parameters
     ----------
+    run : RunFolder
+    lock : FolderLock
+    execution : Execution
     callbacks : sequence of Callback
-        Who follows it.
     checked : callable, optional
-        Called before anything is run, with who runs it; returns the run that is carried.
+        Called with the executor before any stage runs; returns the run to carry.
+
+    Raises
+    ------
+    DcsvmError
+        If the run fails.
+    KeyboardInterrupt
+        At Ctrl-C or SIGTERM; the state is written.
     """
     begin = time.time()
     run = run.owned(lock.ownership)
@@ -145,25 +165,25 @@ def carry_run(
             try:
                 run = run if checked is None else checked(executor)
                 outcome = _carry(run, lock, execution, executor, begin)
-                ending = how_it_ends(run, outcome, "the time budget was used up")
+                ending = ending_of_outcome(run, outcome, "the time budget was used up")
             except BaseException as error:
-                _log_end(executor, how_it_breaks_off(run, error))
+                _log_end(executor, ending_of_error(run, error))
                 raise
             done = time.time()
             _log_end(executor, ending)
     except StopRun as stop:
-        outcome, ending = None, how_it_breaks_off(run, stop)
+        outcome, ending = None, ending_of_error(run, stop)
     except KeyboardInterrupt as error:
-        ending = how_it_breaks_off(run, error)
+        ending = ending_of_error(run, error)
         _leave(run, ending)
         announcer.end(**ending)
         kind = Terminated if isinstance(error, Terminated) else KeyboardInterrupt
-        raise kind(f"{run.place}: interrupted; go on by `dcsvm resume {run.place}`") from error
+        raise kind(f"{run.place}: interrupted; continue with `dcsvm resume {run.place}`") from error
     except (Exception, SystemExit) as error:
-        ending = how_it_breaks_off(run, error)
+        ending = ending_of_error(run, error)
         _leave(run, ending)
         announcer.end(**ending)
-        if is_full(error) and not isinstance(error, DcsvmError):  # which has told it already
+        if is_full(error) and not isinstance(error, DcsvmError):  # whose message says so already
             raise disk_full(run.place.url, str(error)) from error
         raise
     try:
@@ -179,7 +199,7 @@ def carry_run(
                 run_seconds=done - ready,
             )
     except OSError as error:
-        ending = how_it_breaks_off(run, error)
+        ending = ending_of_error(run, error)
         if is_full(error):
             raise disk_full(run.place.url, str(error)) from error
         raise
@@ -188,8 +208,8 @@ def carry_run(
 
 
 def _leave(run: RunFolder, ending: dict[str, Any]) -> None:
-    """Write how a process leaves a run that it does not bring to its end, if it can."""
-    # A full disk or a store that is away takes nothing; a run that was lost is not to be written.
+    """Write the state of an unfinished run, if possible."""
+    # Writing fails on a full disk, and must fail for a run that another process owns.
     with contextlib.suppress(OSError, DcsvmError):
         write_state(run, ending["state"], ending["message"])
 
@@ -197,7 +217,7 @@ def _leave(run: RunFolder, ending: dict[str, Any]) -> None:
 def _carry(
     run: RunFolder, lock: FolderLock, execution: Execution, executor: Executor, begin: float
 ) -> Outcome | None:
-    """Carry a run on an executor; None where the time budget ended it before its end."""
+    """Run a run on an executor; return None if the time budget ended it."""
     settings, goals, shape = read_header(run)
     deadline = None if execution.time_budget is None else begin + execution.time_budget
     planned, begun = make_plan(settings, goals, shape), bool(run.stages())
@@ -213,10 +233,10 @@ def _carry(
     if memory is None and execution.remote is None:
         memory = execution.memory() // execution.side_by_side()
     workers = executor.side_by_side()
-    executor.tell(begin_message(run, executor, workers, memory))
+    executor.report(begin_message(run, executor, workers, memory))
     other = differing(run.header["versions"], versions()) if execution.is_local else {}
     if other:
-        executor.tell({"kind": "versions", "worker": THIS_PROCESS, "differing": other})
+        executor.report({"kind": "versions", "worker": THIS_PROCESS, "differing": other})
 
     def check() -> None:
         lock.check_heartbeat()
@@ -229,12 +249,12 @@ def _carry(
         lambda: begin_method(settings, replace(goals, early=deadline is not None), shape),
         executor,
         check,
-        Foretelling(
+        PlanFile(
             run,
             (settings, goals, shape),
             workers,
             memory,
-            executor.tell,
+            executor.report,
             threads=workers if execution.is_local else 1,
         ),
     )
@@ -246,34 +266,48 @@ def method_of(run: RunFolder) -> str:
 
 
 def _log_end(executor: Executor, ending: dict[str, Any]) -> None:
-    """Tell the scheduler's dashboard how the run ends; this process is told when it is written."""
+    """Log the end of the run for the scheduler's dashboard; callbacks are called later."""
     with contextlib.suppress(Exception):  # the scheduler may be gone; the run is not
         executor.log({"kind": "end", **ending})
 
 
-def how_it_ends(run: RunFolder, outcome: Outcome | None, why: str) -> dict[str, Any]:
-    """Return state, message and whether the exact model is reached; no outcome: `why`."""
+def ending_of_outcome(run: RunFolder, outcome: Outcome | None, why: str) -> dict[str, Any]:
+    """Return the state of a run that ended without an error.
+
+    Parameters
+    ----------
+    run : RunFolder
+    outcome : Outcome or None
+        None if the run was stopped.
+    why : str
+        The reason for stopping.
+
+    Returns
+    -------
+    dict
+        ``state``, ``message`` and ``converged``.
+    """
     if outcome is not None:
         return {"state": "complete", "message": "", "converged": outcome.converged}
     reached = reached_model(run)
     if method_of(run) == SEARCH:
-        left = "what was scored stays"
+        kept = "scores so far are kept"
     else:
-        left = f"{reached} is the model" if reached else "no level is committed yet"
-    return {"state": "interrupted", "message": f"{why}; {left}", "converged": False}
+        kept = f"{reached} is the model" if reached else "no level is committed yet"
+    return {"state": "interrupted", "message": f"{why}; {kept}", "converged": False}
 
 
-def how_it_breaks_off(run: RunFolder, error: BaseException) -> dict[str, Any]:
-    """Return state, message and whether the exact model is reached, of a run that was left."""
+def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
+    """Return ``state``, ``message`` and ``converged`` of a run that ended by an exception."""
     if isinstance(error, StopRun):
-        return how_it_ends(run, None, " ".join(f"stopped: {error}".split()))
+        return ending_of_outcome(run, None, " ".join(f"stopped: {error}".split()))
     if isinstance(error, KeyboardInterrupt):
         how = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
         return {"state": "interrupted", "message": how, "converged": False}
-    told = str(error)
+    text = str(error)
     if is_full(error) and not isinstance(error, DcsvmError):
-        told = str(disk_full(run.place.url, str(error)))
-    return {"state": "failed", "message": masked(told) or type(error).__name__, "converged": False}
+        text = str(disk_full(run.place.url, str(error)))
+    return {"state": "failed", "message": masked(text) or type(error).__name__, "converged": False}
 
 
 @contextmanager
@@ -284,12 +318,20 @@ def open_executor(
     method: str = DEFAULT_METHOD,
     run: BegunBy | None = None,
 ) -> Iterator[Executor]:
-    """Open what the execution asks for; what `method` needs is compiled first.
+    """Open the executor of an execution; functions that the method needs are compiled first.
 
     Parameters
     ----------
+    execution : Execution
+    announcer : Announcer
+    method : str
+        Name of the method.
     run : BegunBy, optional
-        The run that it is for, whose versions are compared with those of workers.
+        The run to carry, whose versions are compared with those of workers.
+
+    Yields
+    ------
+    Executor
     """
     with contextlib.ExitStack() as stack:
         if execution.priority is not None:
@@ -330,12 +372,12 @@ def _opened(
 
 
 def check_reach(execution: Execution, *places: str) -> None:
-    """Refuse places that workers cannot see.
+    """Raise an error for places that workers cannot see.
 
     Raises
     ------
     InputError
-        If one lives in this process's memory and other processes would use it.
+        If a place is in this process's memory and other processes would use it.
     """
     if execution.is_local and execution.n_workers() == 0:
         return

@@ -1,4 +1,4 @@
-"""Stages as a Dask graph: one task a node, arrays stay in storage."""
+"""Stages as a Dask graph: one task for each node; arrays stay in storage."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from dcsvm_dask.storage.node import Record
 
 HERE = "in-process"
 RETRIES = 2
-"""How often a step that failed is done again."""
+"""Number of times a failed step is run again."""
 Send = Callable[[dict[str, Any]], None]
-"""Takes a message; see `dcsvm_dask.runtime.announcer`."""
+"""Function that sends a message; see `dcsvm_dask.runtime.announcer`."""
 
 
 def perform(
@@ -38,23 +38,46 @@ def perform(
     arguments: Record,
     *after: str,
 ) -> str:
-    """Run one node on whatever process this is, for the owner of the run, and report on it."""
+    """Run one node in this process and report on it.
+
+    Parameters
+    ----------
+    run_url : str
+    owner : Ownership or None
+        The owner of the run, for whom the node is committed.
+    stage, layer, node : str
+    step : Step
+        The function of the node.
+    arguments : dict
+    after : str
+        Results of earlier tasks, which are not used.
+
+    Returns
+    -------
+    str
+        The name of the node.
+
+    Raises
+    ------
+    DcsvmError
+        If the step fails.
+    """
     about = {"run": run_url, "stage": stage, "node": node}
 
-    def tell(facts: Record) -> None:
+    def report(facts: Record) -> None:
         _send({**about, **facts})
 
-    del after  # only their order matters
+    del after  # they only order the tasks
     here = _here.get()
     if here is not None and here.before is not None:
         here.before()
     begin = time.time()
     for left in reversed(range(1 if here is None else 1 + RETRIES)):
         try:
-            with telling(tell):
+            with telling(report):
                 record = run_node(run_url, stage, node, step, arguments, owner)
             break
-        except (OwnershipLostError, OutOfTimeError):  # which no other try would mend
+        except (OwnershipLostError, OutOfTimeError):  # retrying would not help
             raise
         except DcsvmError as error:
             _send({**about, "kind": "failed", "error": str(error)})
@@ -64,7 +87,7 @@ def perform(
             _send({**about, "kind": "failed", "error": f"{type(error).__name__}: {error}"})
             if not left:
                 raise step_failed(run_url, stage, node, error) from error
-    if record["began"] < begin:  # it was committed before: nothing has happened that is new
+    if record["began"] < begin:  # it was committed before
         return node
     _send({**about, "kind": "task", "layer": layer, "record": record})
     return node
@@ -73,9 +96,24 @@ def perform(
 def to_dask(
     run_url: str, digest: str, graph: Graph, owner: Ownership | None = None
 ) -> tuple[HighLevelGraph, Hashable]:
-    """Return a Dask graph of stages that run one after the other, and the key of its last task."""
-    # Two runs of equal data and settings may be under way on one scheduler, and tasks of an owner
-    # that has lost the run beside those of the next one.
+    """Return a Dask graph of stages that run one after the other, and the key of its last task.
+
+    Parameters
+    ----------
+    run_url : str
+    digest : str
+        Hash of the run's header, which makes keys of tasks unique.
+    graph : Graph
+    owner : Ownership, optional
+        The owner of the run.
+
+    Returns
+    -------
+    graph : HighLevelGraph
+    last : Hashable
+    """
+    # Two runs of equal data and settings may share a scheduler, and tasks of a former owner of the
+    # run may still run beside those of the present one.
     token = tokenize(run_url, digest, None if owner is None else owner.name)[:12]
     layers: dict[str, MaterializedLayer] = {}
     dependencies: dict[str, set[str]] = {}
@@ -87,8 +125,8 @@ def to_dask(
             keys = [_key(name, node) for node in layer.nodes]
             if before_layer is not None and len(before) > 1 and len(keys) > 1:
                 # Wide layers meet in one task: edges are as many as nodes, not as their product.
-                group, _, rest = name.partition("-")
-                meeting = f"{group}_after-{rest}"
+                group, _, suffix = name.partition("-")
+                meeting = f"{group}_after-{suffix}"
                 key = (meeting, "all")
                 layers[meeting] = MaterializedLayer(
                     {key: Task(key, nothing, *map(TaskRef, before))}
@@ -110,8 +148,8 @@ def to_dask(
                 )
                 for key, node in zip(keys, layer.nodes, strict=True)
             }
-            # No wish for a worker (``workers`` with ``allow_other_workers``) is added: a task whose
-            # worker dies when no other is there is never run again, even by a new one.
+            # No preferred worker (``workers`` with ``allow_other_workers``) is set: a task whose
+            # worker dies while there is no other is never run again, even by a new one.
             layers[name] = MaterializedLayer(tasks)
             dependencies[name] = set() if before_layer is None else {before_layer}
             before, before_layer = keys, name
@@ -119,16 +157,28 @@ def to_dask(
 
 
 def nothing(*after: str) -> None:
-    """Do nothing, after others."""
+    """Do nothing; the task waits for others."""
 
 
 def submit(client: Any, graph: HighLevelGraph, last: Hashable) -> Any:
     """Submit a graph and return the future of its last task.
 
-    What the caller of this process annotates (`dask.annotate`: priority, workers, resources,
-    retries, a span) is applied to all of its tasks. On a shared scheduler they rank with everybody
-    else's: Dask begins the tasks of one priority in the order of their graphs, and those of a graph
-    by `in_turn`. As priorities, the same would put them before or behind all others.
+    The caller's annotations (`dask.annotate`: priority, workers, resources, retries, a span) are
+    applied to all tasks. On a shared scheduler, tasks of one priority begin in the order of their
+    graphs, and those of a graph in the order of `in_turn`. Given as priorities, that order would
+    put
+    them before or behind the tasks of all others.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    graph : HighLevelGraph
+    last : Hashable
+        Key of the last task.
+
+    Returns
+    -------
+    distributed.Future
     """
     import dask
     from dask._expr import HLGExpr
@@ -147,34 +197,34 @@ def submit(client: Any, graph: HighLevelGraph, last: Hashable) -> Any:
 def in_turn(graph: HighLevelGraph) -> dict[Hashable, int]:
     """Return the order in which tasks begin: earlier stages first, then the order of the nodes.
 
-    By itself Dask begins with any task of a layer; the nodes of a layer come largest first.
+    Without it Dask begins with any task of a layer; the nodes of a layer are sorted by size.
     """
     keys = (key for layer in graph.layers.values() for key in layer)
     return {key: place for place, key in enumerate(keys)}
 
 
 def _key(layer: str, node: Node) -> tuple[str, str]:
-    # The pair makes a group of the scheduler of each layer, as spans and its pages have them; with
-    # names that are text the layers of all runs would be one.
+    # Keys that are pairs make each layer a group on the scheduler, in spans and on its pages; with
+    # keys that are text the layers of all runs would be one group.
     return layer, node.name
 
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """Who listens to nodes that run inside this process."""
+    """The receiver of messages of nodes that run in this process."""
 
     send: Send
     before: Callable[[], None] | None
 
 
-# Threads may train at a time, each a run of its own.
+# Several threads may train, each its own run.
 _here: ContextVar[_Here | None] = ContextVar("here", default=None)
 
 
 def listen(send: Send | None, before: Callable[[], None] | None = None) -> None:
-    """Set who is told of nodes that run in this thread, and what is called before each.
+    """Set the receiver of messages of nodes in this thread, and a function called before each node.
 
-    While somebody listens there is no scheduler that does again what failed, so that is done here.
+    With a receiver there is no scheduler that runs failed steps again, so `perform` does.
     """
     _here.set(None if send is None else _Here(send, before))
 

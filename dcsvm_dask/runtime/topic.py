@@ -17,61 +17,69 @@ _subscribing = Lock()
 
 
 def log_event(sender: Any, message: dict[str, Any]) -> None:
-    """Send a message to all who follow the topic; one that cannot be sent is logged, not raised.
+    """Log a message under the topic; one that cannot be sent is a warning, not an error.
 
     Parameters
     ----------
     sender : distributed.Worker or distributed.Client
     message : dict
-        NumPy scalars and arrays in it, which Dask refuses, are sent as numbers and lists.
+        NumPy scalars and arrays in it are sent as numbers and lists.
     """
     try:
         sender.log_event(TOPIC, json.loads(json.dumps(message, default=plain)))
     except Exception as error:  # noqa: BLE001
-        # Without a traceback: most often the scheduler is gone, which ends the run with a sentence.
+        # Without a traceback: most often the scheduler is gone, which ends the run with a message.
         logger.warning("a message of kind %s was not sent: %s", message.get("kind"), error)
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON takes for a value that it does not take."""
+    """Return NumPy scalars and arrays as values that JSON can express."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a number, text, list or dict")
 
 
-class _Hearers:
-    """Who hears a topic by one client, which itself knows one handler of it."""
+class _Handlers:
+    """The handlers of a topic of one client, which itself accepts one handler."""
 
     def __init__(self, before: Any) -> None:
         self.before = before
-        self.hear: list[Callable[[Any], None]] = []
+        self.functions: list[Callable[[Any], None]] = []
 
     def __call__(self, event: Any) -> Any:
-        for hear in list(self.hear):
-            hear(event[1])
+        for function in list(self.functions):
+            function(event[1])
         return None if self.before is None else self.before(event)
 
 
 @contextmanager
-def subscribed(client: Any, topic: str, hear: Callable[[Any], None]) -> Iterator[None]:
-    """Hear a topic, beside the client's own handler of it and other runs of the same client."""
+def subscribed(client: Any, topic: str, function: Callable[[Any], None]) -> Iterator[None]:
+    """Call a function for each event of a topic, beside the client's other handlers of it.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    topic : str
+    function : callable
+        Called with the event's message, in the client's event loop.
+    """
     handlers = client._event_handlers
     with _subscribing:
-        hearers = handlers.get(topic)
-        if not isinstance(hearers, _Hearers):
-            hearers = _Hearers(hearers)
-            client.subscribe_topic(topic, hearers)
-        hearers.hear.append(hear)
+        handlers_of_topic = handlers.get(topic)
+        if not isinstance(handlers_of_topic, _Handlers):
+            handlers_of_topic = _Handlers(handlers_of_topic)
+            client.subscribe_topic(topic, handlers_of_topic)
+        handlers_of_topic.functions.append(function)
     try:
         yield
     finally:
         with _subscribing:
-            hearers.hear.remove(hear)
+            handlers_of_topic.functions.remove(function)
             with suppress(Exception):  # the scheduler may be gone
-                if hearers.hear or handlers.get(topic) is not hearers:
+                if handlers_of_topic.functions or handlers.get(topic) is not handlers_of_topic:
                     pass
-                elif hearers.before is not None:
-                    client.subscribe_topic(topic, hearers.before)
+                elif handlers_of_topic.before is not None:
+                    client.subscribe_topic(topic, handlers_of_topic.before)
                 else:
                     client.unsubscribe_topic(topic)
                     del handlers[topic]

@@ -1,4 +1,4 @@
-"""Workers that are silent or gone, and why, as far as it is known."""
+"""Detecting silent and lost workers, with the reason where it is known."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dcsvm_dask.runtime.announcer import Announcer, Message, loss_message
 from dcsvm_dask.runtime.exits import TOPIC, described
 
 MEMORY_TOPIC = "worker-restart-memory"
-"""In which Dask's nannies say that they end a process for its memory."""
+"""Topic in which Dask's nannies report that they end a process for its memory."""
 TOPICS = ("all", MEMORY_TOPIC, TOPIC)
 SILENT_SECONDS = 30.0
 BEATS = 3
-"""Heartbeats that a silent worker has missed at least, in a cluster so large that they are rare."""
+"""Least number of heartbeats that a silent worker has missed; in large clusters they are rare."""
 REASON_SECONDS = 1.5
-"""How long the reason of a loss is waited for: it comes by another way than the loss."""
+"""Seconds to wait for the reason of a loss, which is sent separately."""
 
 
 class WorkerWatch:
-    """Tells of workers that are gone, with the reason, and finds those that are silent."""
+    """Reports lost workers with the reason, and finds silent ones."""
 
     def __init__(self, announcer: Announcer) -> None:
         self._announcer = announcer
@@ -28,10 +28,12 @@ class WorkerWatch:
         self._limits: dict[str, int] = {}
         self._beats: dict[str, tuple[float, float]] = {}
         self._silent: set[str] = set()
-        self._held: list[Message] = []
+        self._pending: list[Message] = []
 
     def take(self, topic: str, event: Any) -> None:
-        """Take what is logged on the scheduler under one of `TOPICS`; in the client's loop."""
+        """Process an event that is logged under one of `TOPICS`; called in the client's event
+        loop.
+        """
         if topic != "all":
             self._learn(topic, event)
             return
@@ -39,11 +41,11 @@ class WorkerWatch:
         if message is not None:
             from tornado.ioloop import IOLoop
 
-            self._held.append(message)
+            self._pending.append(message)
             IOLoop.current().call_later(REASON_SECONDS, self.flush)
 
     def _learn(self, topic: str, event: Mapping[str, Any]) -> None:
-        """Keep why a worker ends; that its memory did it comes first and says most."""
+        """Store the reason for the end of a worker; exceeding its memory takes precedence."""
         worker = str(event["worker"])
         if topic == MEMORY_TOPIC:
             limit = self._limits.get(worker)
@@ -56,13 +58,13 @@ class WorkerWatch:
             self._reasons.setdefault(worker, why)
 
     def flush(self) -> None:
-        """Tell of the losses so far."""
-        held, self._held = self._held, []
-        for message in held:
+        """Report the losses so far."""
+        pending, self._pending = self._pending, []
+        for message in pending:
             self._announcer.send({**message, "why": self.why(message["worker"])})
 
     def why(self, worker: str) -> str:
-        """Return why a worker is gone; empty where nobody knows."""
+        """Return the reason why a worker is gone; empty where it is unknown."""
         reason = self._reasons.get(worker, "")
         if worker in self._silent:
             return "; ".join(["it had been silent", *([reason] if reason else [])])
@@ -74,8 +76,9 @@ class WorkerWatch:
         Parameters
         ----------
         workers : mapping
-            What the scheduler says of each. The same heartbeat for a long time, by the clock here,
-            is silence: clocks of two hosts differ.
+            The scheduler's description of each worker. A worker is silent if its last heartbeat is
+            the
+            same for a long time on the clock of this host, since clocks of hosts differ.
         """
         now = time.monotonic()
         patience = max(SILENT_SECONDS, BEATS * (len(workers) / 200 + 1))

@@ -1,4 +1,4 @@
-"""What a worker process needs before its first task, and who is no worker of a run."""
+"""Preparing worker processes before their first task, and excluding workers with other versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAVE_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class BegunBy:
-    """A run and the versions that it was begun with."""
+    """The URL of a run and the versions that it was begun with."""
 
     url: str
     versions: dict[str, str]
@@ -38,7 +38,7 @@ def installed() -> tuple[str, int]:
 
 
 def refusal(wanted: tuple[str, int]) -> dict[str, list[str]]:
-    """Return which of the two differs here, as an `OtherVersions` event has it."""
+    """Return which of the two versions differs in this process, in the form of `OtherVersions`."""
     names = ("dcsvm_dask", "result_version")
     return {
         name: [str(one), str(mine)]
@@ -48,33 +48,35 @@ def refusal(wanted: tuple[str, int]) -> dict[str, list[str]]:
 
 
 def send_away(worker: Any) -> None:
-    """Close a worker and its nanny, without that it begins any task."""
+    """Close a worker and its nanny before it begins a task."""
     from distributed.core import Status
 
-    worker.status = Status.closing_gracefully  # it may have been given tasks already
+    worker.status = Status.closing_gracefully  # it may have tasks already
     # A worker that is about to join cannot be closed before it has joined.
     worker.loop.call_later(LEAVE_SECONDS, lambda: worker.close(reason="dcsvm-other-results"))
 
 
 class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
-    """One BLAS thread, compiled numerics, and no death by the Ctrl-C meant for the client.
+    """Worker plugin that sets one BLAS thread and compiles the numerics; local workers ignore
+    Ctrl-C.
+
+    Only workers that the run's tasks may use are prepared; see `Placement`.
 
     Parameters
     ----------
     shield : bool
-        Whether they are those of a local cluster: they share the terminal of the client, so they
-        ignore SIGINT, and its Numba cache, into which it has compiled before.
+        Whether the workers belong to a local cluster: these share the terminal of the client, so
+        they
+        ignore SIGINT, and its Numba cache, which the client has filled before.
     threads : int, default 0
         Threads of a task that runs while no other does; 0: those of the worker.
     run : BegunBy, optional
-        The run that the workers are for, which is told which of its versions they have not.
-
-    Only the workers that the run's tasks may use are touched; see `Placement`.
+        The run that the workers are for; differing versions are reported to it.
     """
 
     def __init__(self, *, shield: bool, threads: int = 0, run: BegunBy | None = None) -> None:
         self._placement = Placement.here()
-        # Runs that share a scheduler come and go, each with its own; see `Caretaker`.
+        # Each run on a scheduler has its own plugin; see `Caretaker`.
         self.name = plugin_name("")
         self._shield = shield
         self._threads = threads
@@ -83,15 +85,15 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         self._limited: set[str] = set()  # workers that this plugin prepared
 
     async def setup(self, worker: Any) -> None:
-        """Prepare the process that has just started, or send it away before its first task."""
+        """Prepare a process that has just started, or exclude it before its first task."""
         if not self._placement.allows(worker.address, worker.name, worker.state.total_resources):
             return
         if self._package != installed():
-            self._tell(worker, refusal(self._package), refused=True)
+            self._report(worker, refusal(self._package), refused=True)
             send_away(worker)
             return
         if self._run is not None:
-            self._tell(worker, differing(self._run.versions, versions()))
+            self._report(worker, differing(self._run.versions, versions()))
         resources.use(
             worker.memory_manager.memory_limit or None, self._threads or worker.state.nthreads
         )
@@ -104,7 +106,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
             return
         try:
             await compile_once(lambda text: self._say(worker, text), partial(_beat, worker))
-        except RunError as error:  # Dask raises it where the run begins, and logs it later on
+        except RunError as error:  # Dask raises it at the run's begin, and logs it later
             self._say(worker, f"warning: {error}")
             raise
 
@@ -113,7 +115,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
             about = {"kind": "said", "run": self._run.url, "worker": worker.address}
             log_event(worker, {**about, "time": time.time(), "text": text, "doing": False})
 
-    def _tell(self, worker: Any, found: dict[str, list[str]], *, refused: bool = False) -> None:
+    def _report(self, worker: Any, found: dict[str, list[str]], *, refused: bool = False) -> None:
         if found and self._run is not None:
             message = {
                 "kind": "versions",
@@ -126,20 +128,20 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
             log_event(worker, message)
 
     def teardown(self, worker: Any) -> None:
-        """Give a worker of somebody's cluster back as it was."""
+        """Restore the BLAS threads of a worker."""
         if worker.address in self._limited:
             self._limited.discard(worker.address)
             _one_blas_thread.give_back()
 
 
 async def _beat(worker: Any) -> None:
-    """Let the scheduler know that a worker lives whose own heartbeat begins when it has joined."""
+    """Send a heartbeat of a worker that has not joined yet; its own heartbeats begin later."""
     if not worker.periodic_callbacks["heartbeat"].is_running():
         await worker.heartbeat()
 
 
 class _OneBlasThread:
-    """A limit on BLAS threads that holds as long as any run of this process wants it."""
+    """A limit of one BLAS thread, for as long as any run of this process needs it."""
 
     def __init__(self) -> None:
         self._users = 0

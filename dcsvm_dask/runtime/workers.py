@@ -1,4 +1,4 @@
-"""The workers that a plan is for: those that there are, or that would be started."""
+"""The workers that a plan is for: running ones, or those that would be started."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dcsvm_dask.runtime.execution import Execution
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """How many tasks run at a time, and what each of them may use.
+    """The number of parallel tasks and the resources of each.
 
     Parameters
     ----------
     count : int
         Tasks that run at a time.
     threads : int
-        Threads of a task that runs alone.
+        Threads of a task that runs while no other does.
     memory : int or None
         Bytes of a task and the process around it; None: no limit.
     """
@@ -32,9 +32,17 @@ class Workers:
 
 
 def planned_workers(execution: Execution, say: Callable[[str], None] = lambda _: None) -> Workers:
-    """Return the workers that an execution has now, or would start; nothing is started.
+    """Return the workers that an execution has or would start; nothing is started.
 
-    A scheduler without workers is waited for, of which `say` is told.
+    Parameters
+    ----------
+    execution : Execution
+    say : callable, optional
+        Called with a sentence if the first worker of a scheduler is waited for.
+
+    Returns
+    -------
+    Workers
 
     Raises
     ------

@@ -1,4 +1,4 @@
 """Zarr arrays and JSON objects: data sets, runs, commits, locks, saved models.
 
-Nothing else in the package knows a path.
+No other room of the package knows paths.
 """

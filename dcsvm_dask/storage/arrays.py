@@ -1,10 +1,10 @@
-"""Zarr arrays, one a place: created, written and read with checks.
+"""Zarr arrays: creating, writing and reading them with checks.
 
-Every array carries a checksum a chunk (Crc32c), stores chunks that hold nothing but the fill
-value, and refuses to take a chunk that is missing for one that is full of fill values.
+Every array has a checksum for each chunk (Crc32c) and stores chunks that are all fill value; a
+missing chunk is an error when it is read.
 
-Memory: a chunk takes a third of the memory bound at most, and rows are read only where as many
-chunks are stored as they need, so that no size that metadata state is made up of nothing.
+Memory: a chunk takes a third of the memory bound at most, and rows are read only if all their
+chunks are stored, so that false sizes in metadata allocate no memory.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.object_store import read_intact
 
 CHUNK_BYTES = 4 << 20
-"""Size that chunks aim at, uncompressed."""
+"""Target size of chunks, uncompressed."""
 
 SMALL_BYTES = 64 << 10
-"""Arrays up to this size are stored as they are: packing would cost more than it saves."""
+"""Arrays up to this size are not compressed, which would cost more than it saves."""
 
 CHECKED_BYTES = 64 << 20
-"""Before more is read at once, chunks are looked for."""
+"""Reads of more bytes check first that all chunks exist."""
 
 Form: TypeAlias = tuple[tuple[int, ...], DTypeLike]
-"""Shape and type of an array."""
+"""Shape and dtype of an array."""
 
 _CONFIG: Any = {"write_empty_chunks": True}
 
@@ -51,18 +51,22 @@ def create_array(
     *,
     packed: bool = True,
 ) -> zarr.Array[Any]:
-    """Create an empty array at a place and return it, ready for writing.
+    """Create an empty array and return it for writing.
 
     Parameters
     ----------
     place : Location
-        Where the array's metadata and chunks go.
+        Folder of the array's metadata and chunks.
     shape, chunks : tuple of int
         Sizes of the array and of its chunks; chunks are at least 1 along each axis.
     dtype : dtype
-        A type of numbers.
+        A numeric type.
     packed : bool, default True
         Whether chunks are compressed.
+
+    Returns
+    -------
+    zarr.Array
 
     Raises
     ------
@@ -89,27 +93,31 @@ def create_array(
 def open_array(
     place: Location, form: Form | None = None, checksums: Checksums | None = None
 ) -> zarr.Array[Any]:
-    """Return the array at a place, for reading or for writing into its chunks.
+    """Return an array for reading, or for writing into its chunks.
 
     Parameters
     ----------
     place : Location
     form : tuple (shape, dtype), optional
-        What it must be, where that is known.
+        The expected shape and dtype.
     checksums : Checksums, optional
-        Of the place: the array is opened for reading, and each object compared.
+        Those of the place; the array is opened for reading, and each object is verified.
+
+    Returns
+    -------
+    zarr.Array
 
     Raises
     ------
     InputError
-        If there is none, or its metadata is not what `create_array` writes.
+        If there is none, or its metadata is not that of `create_array` or of `form`.
     """
     try:
         store, mode = (place.store(), "r+") if checksums is None else (checksums.store(), "r")
         array = zarr.open_array(store, mode=cast(Any, mode), zarr_format=3, config=_CONFIG)
     except (FileNotFoundError, NodeNotFoundError) as error:
         raise InputError(f"{place}: no array there") from error
-    except InputError:  # which names the object already
+    except InputError:  # its message names the object
         raise
     except METADATA_ERRORS as error:
         raise InputError(f"{place}: damaged array metadata ({error!s:.200})") from error
@@ -126,7 +134,7 @@ def open_array(
 
 
 def _is_own(array: zarr.Array[Any]) -> bool:
-    """Whether nothing but the checked chunks of `create_array` is read through an array."""
+    """Return whether an array has the codecs and the layout of `create_array`."""
     about: Any = array.metadata
     kind, codecs = array.dtype, about.codecs
     if kind.kind not in "biuf" or math.prod(array.shape) * kind.itemsize >= 1 << 63:
@@ -146,16 +154,15 @@ def write_array(
     values: NDArray[Any],
     chunk: int | tuple[int, ...] | None = None,
 ) -> None:
-    """Write a whole array to a place where none is.
+    """Write a whole array to an empty place.
 
     Parameters
     ----------
     place : Location
-        Where to write.
     values : ndarray
-        Of numbers.
+        Of a numeric type.
     chunk : int or tuple of int, optional
-        Rows a chunk, or the chunks' whole shape; by default chunks of about 4 MB.
+        Rows of a chunk, or the whole shape of chunks; by default chunks of about 4 MB.
     """
     values = np.asarray(values)
     if isinstance(chunk, tuple):
@@ -164,7 +171,7 @@ def write_array(
         row = values.dtype.itemsize * math.prod(values.shape[1:])
         rows = chunk if chunk is not None else max(1, CHUNK_BYTES // max(1, row))
         chunks = (min(rows, max(1, values.shape[0])), *values.shape[1:]) if values.ndim else ()
-        if rows == 1 and row > CHUNK_BYTES:  # alpha, one long row for each machine
+        if rows == 1 and row > CHUNK_BYTES:  # alpha, one long row for each binary SVM
             chunks = (*chunks[:-1], max(1, CHUNK_BYTES * values.shape[-1] // row))
     packed = values.nbytes > SMALL_BYTES
     form = values.shape, values.dtype, chunks
@@ -179,7 +186,21 @@ def read_array(
     form: Form | None = None,
     checksums: Checksums | None = None,
 ) -> NDArray[Any]:
-    """Return an array, or its rows start:stop; see `open_array` for its form and checksums.
+    """Return an array, or some of its rows.
+
+    Parameters
+    ----------
+    place : Location
+    rows : slice, optional
+        The rows start:stop; by default all.
+    form : tuple (shape, dtype), optional
+        The expected shape and dtype.
+    checksums : Checksums, optional
+        Those of the place, against which each object is verified.
+
+    Returns
+    -------
+    ndarray
 
     Raises
     ------
@@ -201,7 +222,24 @@ def _read(
 
 
 def read_rows(array: zarr.Array[Any], place: Location, start: int, stop: int) -> NDArray[Any]:
-    """Return array[start:stop] of an open array after checks; see `read_array`."""
+    """Return array[start:stop] of an open array with checks.
+
+    Parameters
+    ----------
+    array : zarr.Array
+    place : Location
+        The place of the array, for messages and checks.
+    start, stop : int
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    InputError
+        If a chunk is missing, or a checksum does not match.
+    """
     return _intact(place, lambda: _read_rows(array, place, start, stop))
 
 
@@ -229,7 +267,7 @@ def _read_rows(array: zarr.Array[Any], place: Location, start: int, stop: int) -
 def _check_chunks(
     array: zarr.Array[Any], place: Location, values: NDArray[Any], start: int
 ) -> None:
-    """Refuse rows of which a chunk is missing: Zarr reads such a chunk as fill values."""
+    """Raise an error if a chunk of some rows is missing: Zarr reads such a chunk as fill values."""
     if not array.ndim:
         return
     chunks = array.chunks
@@ -250,7 +288,7 @@ def _check_chunks(
 
 
 def _check_stored(array: zarr.Array[Any], place: Location, start: int, stop: int) -> None:
-    """Refuse rows of which a chunk is missing, before memory is taken for all of them."""
+    """Raise an error if a chunk of some rows is missing, before memory is allocated for them."""
     low = start // array.chunks[0]
     stops = (stop, *array.shape[1:])
     counts = [-(-size // c) for size, c in zip(stops, array.chunks, strict=True)]
@@ -263,7 +301,7 @@ def _check_stored(array: zarr.Array[Any], place: Location, start: int, stop: int
 
 
 def _fill_value(kind: np.dtype[Any]) -> Any:
-    """Return a value that real data hardly holds, so that missing chunks are suspected."""
+    """Return a value that is rare in real data, so that only suspicious chunks are checked."""
     if kind.kind == "f":
         return kind.type(np.nan)
     if kind.kind == "i":

@@ -1,9 +1,9 @@
-"""Every object of a commit with its size and checksum, compared when it is read.
+"""Size and checksum of every object of a commit, verified when it is read.
 
-Zarr's own checksum of a chunk lies inside the chunk: it tells a flipped bit, but not a chunk that
-was copied over another one, nor one of another array. So a commit lists each object below its
-folder by key, with size and CRC-32, and arrays are read through a store that compares them. An
-object is compared at its first use in a process; later reads of it compare its size.
+Zarr's own checksum of a chunk is inside the chunk: it detects a flipped bit, but not a chunk that
+was copied over another one or comes from another array. So a commit lists each object below its
+folder by key, with size and CRC-32, and arrays are read through a store that verifies them. An
+object is verified at its first use in a process; later reads compare its size.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ Keys = Mapping[str, tuple[int, int]]
 """Size in bytes and CRC-32 of each object, by its key below a folder."""
 
 SMALL_BYTES = 64 << 10
-"""Objects up to this size are compared where they are read."""
+"""Objects up to this size are verified in the reading thread."""
 MOST_COMPARED = 1 << 20
-"""Objects that a process remembers to have compared."""
+"""Number of verified objects that a process remembers."""
 _compared: set[int] = set()
-KEPT_BYTES = 16 << 10
-"""Objects of a store behind a network up to this size are kept: nobody writes them again."""
-MOST_KEPT = 256
-_kept: dict[tuple[str, int, int], bytes] = {}
+CACHED_BYTES = 16 << 10
+"""Largest size of objects of a remote store that are cached; they never change."""
+MOST_CACHED = 256
+_cached: dict[tuple[str, int, int], bytes] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Checksums:
-    """What the objects below a folder have to be.
+    """The expected sizes and checksums of the objects below a folder.
 
     Parameters
     ----------
     place : Location
         The folder.
     keys : mapping
-        Of the folder, or of one above it.
+        Sizes and checksums by key, of the folder or of a folder above.
     prefix : str, default ""
-        What comes before the keys of the folder then.
+        Prefix of the folder's keys in `keys`.
     """
 
     place: Location
@@ -65,7 +65,7 @@ class Checksums:
         return Checksums(self.place / name, self.keys, f"{self.prefix}{name}/")
 
     def store(self) -> Store:
-        """Return a Zarr store of the folder that reads only what was committed."""
+        """Return a Zarr store of the folder that reads only committed objects."""
         return _CheckedStore(self.place.store(), self)
 
     def read(self, key: str) -> bytes:
@@ -74,13 +74,13 @@ class Checksums:
         Raises
         ------
         InputError
-            If it is not there any more, or not what was committed.
+            If it is missing or differs from the committed one.
         """
         if self.prefix + key not in self.keys:
             raise FileNotFoundError(f"{self.place}/{key}")
-        kept = self.kept(key)
-        if kept is not None:
-            return kept
+        cached = self.cached(key)
+        if cached is not None:
+            return cached
         try:
             data = (self.place / key).read_bytes()
         except FileNotFoundError as error:
@@ -90,31 +90,33 @@ class Checksums:
         return data
 
     def read_json(self, key: str = "zarr.json") -> dict[str, Any]:
-        """Return a JSON object, of the folder's Zarr group or array by default; see `read`."""
+        """Return a JSON object; by default that of the folder's Zarr group or array."""
         read = partial(self.read, key)
         text = read_intact(read) if self.place.is_remote else read()
         return parse_object(text, f"{self.place}/{key}")
 
-    def kept(self, key: str) -> bytes | None:
-        """Return what `keep` has kept of an object, None: nothing."""
-        return _kept.get((f"{self.place}/{key}", *self.keys[self.prefix + key]))
+    def cached(self, key: str) -> bytes | None:
+        """Return the cached bytes of an object; None if it is not cached."""
+        return _cached.get((f"{self.place}/{key}", *self.keys[self.prefix + key]))
 
     def keep(self, key: str, data: Any) -> None:
-        """Keep the content of a small object that was compared, if it came over a network."""
+        """Cache a verified small object of a remote store."""
         size, crc = self.keys[self.prefix + key]
-        if self.place.is_remote and size <= KEPT_BYTES:
-            while len(_kept) >= MOST_KEPT:
-                with contextlib.suppress(StopIteration, RuntimeError):  # other threads do so, too
-                    _kept.pop(next(iter(_kept)), None)
-            _kept[f"{self.place}/{key}", size, crc] = bytes(data)
+        if self.place.is_remote and size <= CACHED_BYTES:
+            while len(_cached) >= MOST_CACHED:
+                with contextlib.suppress(
+                    StopIteration, RuntimeError
+                ):  # other threads delete entries, too
+                    _cached.pop(next(iter(_cached)), None)
+            _cached[f"{self.place}/{key}", size, crc] = bytes(data)
 
     def compare(self, key: str, data: Any, *, anew: bool = False) -> None:
-        """Compare the bytes of an object, `anew` also where this process has done so before.
+        """Verify the bytes of an object; with `anew` also if this process has verified it before.
 
         Raises
         ------
         InputError
-            If they are not those that were committed by this key.
+            If they differ from the committed object.
         """
         size, crc = self.keys[self.prefix + key]
         mark = hash((f"{self.place}/{key}", size, crc))
@@ -124,11 +126,13 @@ class Checksums:
                 _compared.clear()
             _compared.add(mark)
             return
-        raise InputError(f"{self.place}/{key}: damaged: its checksum is not the committed one")
+        raise InputError(
+            f"{self.place}/{key}: damaged: its checksum differs from the committed one"
+        )
 
 
 class _CheckedStore(WrapperStore[Store]):
-    """Reads objects that were committed, and compares them."""
+    """A store that reads committed objects only, and verifies them."""
 
     def __init__(self, store: Store, checksums: Checksums) -> None:
         super().__init__(store)
@@ -138,20 +142,20 @@ class _CheckedStore(WrapperStore[Store]):
         return _CheckedStore(store, self._checksums)
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        """Return a whole object, None if none was committed by this key."""
+        """Return a whole object; None if none was committed by this key."""
         assert byte_range is None, "arrays of commits have no shards"
         if self._checksums.prefix + key not in self._checksums.keys:
             if key.rsplit("/", 1)[-1] == "zarr.json":
                 return None
             raise InputError(f"{self._checksums.place}/{key}: damaged: it was not committed")
-        kept = self._checksums.kept(key)
-        if kept is not None:
-            return prototype.buffer.from_bytes(kept)
+        cached = self._checksums.cached(key)
+        if cached is not None:
+            return prototype.buffer.from_bytes(cached)
         data = await self._store.get(key, prototype)
         if data is None:
             raise InputError(f"{self._checksums.place}/{key}: damaged: it is missing")
         content = data.as_buffer_like()
-        if len(content) <= SMALL_BYTES:  # a change of threads would take longer
+        if len(content) <= SMALL_BYTES:  # changing threads would take longer
             self._checksums.compare(key, content)
         else:
             await asyncio.to_thread(self._checksums.compare, key, content)
@@ -160,19 +164,34 @@ class _CheckedStore(WrapperStore[Store]):
 
 
 def write_checksums(place: Location, name: str, keys: Keys) -> list[int]:
-    """Write the checksums of a folder as one object in it; return its own size and CRC-32."""
+    """Write the checksums of a folder as an object in it; return the size and CRC-32 of the
+    object.
+    """
     data = json.dumps(dict(sorted(keys.items()))).encode()
     (place / name).write_bytes(data)
     return [len(data), zlib.crc32(data)]
 
 
 def read_checksums(place: Location, name: str, size: int, crc: int) -> Checksums:
-    """Return what `write_checksums` wrote at a place, given what that returned.
+    """Return the checksums that `write_checksums` wrote.
+
+    Parameters
+    ----------
+    place : Location
+        The folder.
+    name : str
+        Name of the object.
+    size, crc : int
+        The result of `write_checksums`.
+
+    Returns
+    -------
+    Checksums
 
     Raises
     ------
     InputError
-        If it is missing or not what was written.
+        If the object is missing or differs.
     """
     return Checksums(place, _read_keys((place / name).url, size, crc))
 
@@ -184,7 +203,7 @@ def _read_keys(url: str, size: int, crc: int) -> Keys:
     except FileNotFoundError as error:
         raise InputError(f"{url}: damaged: it is missing") from error
     if (len(data), zlib.crc32(data)) != (size, crc):
-        raise InputError(f"{url}: damaged: its checksum is not the committed one")
+        raise InputError(f"{url}: damaged: its checksum differs from the committed one")
     try:
         return {key: (int(size), int(crc)) for key, (size, crc) in json.loads(data).items()}
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:

@@ -2,17 +2,17 @@
 
 Layout below ``DATA.zarr``::
 
-    dataset.json                     written last: what has none is no data set
+    dataset.json                     written last; without it there is no data set
     parts-ATTEMPT/checksums.json     of every object of the attempt; its own is in dataset.json
-    parts-ATTEMPT/train/rows/...     rows, see rows_read.py
+    parts-ATTEMPT/train/rows/...     rows, see rows/read.py
     parts-ATTEMPT/train/codes        int32 (n,): index into the classes
     parts-ATTEMPT/train/hashes       uint64 (n, 2): see hashing.py
-    parts-ATTEMPT/train/weights      float64 (n,): factors of C above 0, where rows have weights
+    parts-ATTEMPT/train/weights      float64 (n,): positive factors of C, where rows have weights
     parts-ATTEMPT/test/...           the same, where there is a test part
     parts-ATTEMPT/scaling/...        float64 (d,): offset, factor
 
-Arrays lie under the name of the attempt that wrote them, so that an overwritten data set stays
-whole until the new one is.
+Arrays are below the name of the attempt that wrote them, so that a data set stays complete until
+its replacement is.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CHECKSUMS = "checksums.json"
 COMMIT = "dataset.json"
 PARTS = ("train", "test")
 ATTEMPT = r"parts-[0-9a-f]{12}"
-"""Attempts to write a data set are named so."""
+"""Pattern of the names of attempts to write a data set."""
 
 CODES_ROWS = 1 << 20
 """Rows whose codes or weights are read at a time."""
@@ -51,7 +51,7 @@ CODES_ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class DataSet:
-    """One part of a data set, opened by `DataSet.open`.
+    """A part of a data set, opened by `DataSet.open`.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class DataSet:
     part : str
         "train" or "test".
     parts : list of str
-        Parts that the data set has.
+        Parts of the data set.
     rows : RowArray
         Scaled rows.
     n_rows, n_features, chunk_rows : int
@@ -72,13 +72,13 @@ class DataSet:
     n_distinct : int
         Rows that differ in x or in y.
     weights : dict or None
-        Of rows that have weights: the ``least``, the ``most`` and their ``sum``.
+        ``least``, ``most`` and ``sum`` of the weights; None if rows have none.
     fingerprint : str
         Hash over rows, codes, weights, classes and number of features; not of the chunks.
     scaling : Scaling or None
-        What was done to the rows, and has to be done to rows that come later.
+        Scaling of the rows, to be applied to new rows.
     source : str
-        Where the part came from.
+        Source of the part.
     positive : list or None
         Labels of the source that were joined into the class +1.
     feature_names : list of str or None
@@ -86,13 +86,13 @@ class DataSet:
         How the source was read, for raw files of the same kind: the fields of `Reading`, header
         as it was given, first_feature.
     ranges : list of [float, float]
-        The least and the greatest value of the first features, as they were read.
+        The least and the greatest unscaled value of the first features.
     dropped : dict
         Rows that were read and are in no part: ``weight_0`` and ``train_rows``.
     warnings : list of str
-        What its ingest warned of.
+        Warnings of its ingest.
     made_with : dict
-        What shaped its rows; see `made_with`.
+        Parameters of its ingest; see `made_with`.
     """
 
     place: Location
@@ -126,15 +126,19 @@ class DataSet:
             ``DATA.zarr`` (its training part), ``DATA.zarr/train`` or ``DATA.zarr/test``; local
             or an fsspec URL.
 
+        Returns
+        -------
+        DataSet
+
         Raises
         ------
         InputError
-            If there is no such data set or part, or it is damaged or foreign.
+            If there is no such data set or part, or it is damaged or no data set.
         """
         if not isinstance(place, str | os.PathLike | Location):
             raise InputError(
-                f"{type(place).__module__}.{type(place).__name__}: is no path of a data set; make "
-                "one of rows by `dcsvm_dask.ingest`"
+                f"a data set must be given by its path, got {type(place).__module__}."
+                f"{type(place).__name__}; make one of rows by `dcsvm_dask.ingest`"
             )
         root, part, meta = _find(Location.of(place))
         try:
@@ -147,9 +151,9 @@ class DataSet:
                 raise InputError(f"{root}: this data set has no part {part!r}")
             if not re.fullmatch(ATTEMPT, meta["attempt"]):
                 raise InputError(f"{root}: damaged: {COMMIT}: attempt {meta['attempt']!r:.80}")
-            held = root / meta["attempt"]
+            base = root / meta["attempt"]
             size, crc = map(int, meta["checksums"])
-            checksums = read_checksums(held, CHECKSUMS, size, crc)
+            checksums = read_checksums(base, CHECKSUMS, size, crc)
             about = meta["parts"][part]
             scaling = None
             if meta["scaling"] is not None:
@@ -160,7 +164,7 @@ class DataSet:
                     raise InputError(f"{root}: damaged: {COMMIT}: scaling is impossible")
                 arrays = {
                     name: read_array(
-                        held / "scaling" / name, None, form, checksums.below(f"scaling/{name}")
+                        base / "scaling" / name, None, form, checksums.below(f"scaling/{name}")
                     )
                     for name in names
                 }
@@ -169,7 +173,7 @@ class DataSet:
                 place=root,
                 part=part,
                 parts=[p for p in PARTS if p in meta["parts"]],
-                rows=open_rows(held / part / "rows", checksums.below(f"{part}/rows")),
+                rows=open_rows(base / part / "rows", checksums.below(f"{part}/rows")),
                 classes=list(meta["classes"]),
                 counts=[int(c) for c in about["counts"]],
                 n_distinct=int(about["n_distinct"]),
@@ -183,7 +187,7 @@ class DataSet:
                 made_with=dict(meta.get("made_with", {})),
                 ranges=[[float(low), float(high)] for low, high in meta.get("ranges", [])],
                 dropped={str(k): int(v) for k, v in meta.get("dropped", {}).items()},
-                warnings=[str(said) for said in meta.get("warnings", [])],
+                warnings=[str(text) for text in meta.get("warnings", [])],
                 attempt=str(meta["attempt"]),
                 checksums=checksums.below(part),
             )
@@ -191,15 +195,15 @@ class DataSet:
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(
-                f"{root}: damaged: {COMMIT} lacks what it needs ({error!r:.200})"
-            ) from error
+            raise InputError(f"{root}: damaged: {COMMIT} lacks values ({error!r:.200})") from error
         if wrong is not None:
             raise InputError(f"{root}: damaged: {COMMIT}: {wrong}")
         return found
 
     def _contradiction(self, meta: dict[str, Any]) -> str | None:
-        """Return what of the commit object is no value of its kind, or contradicts the rows."""
+        """Return the first invalid or contradictory value of the commit object; None if all are
+        valid.
+        """
         names = self.feature_names
         checks = {
             "n_features": meta["n_features"] == self.n_features,
@@ -230,7 +234,7 @@ class DataSet:
 
     @property
     def url(self) -> str:
-        """Address of this part, which `open` takes."""
+        """Address of this part, for `open`."""
         return f"{self.place}/{self.part}"
 
     @property
@@ -250,7 +254,7 @@ class DataSet:
 
     @property
     def chunk_rows(self) -> int:
-        """Rows a chunk."""
+        """Rows of a chunk."""
         return self.rows.chunk_rows
 
     def read_codes(self, start: int, stop: int) -> NDArray[np.int32]:
@@ -261,17 +265,17 @@ class DataSet:
         return self._read("codes", start, stop, ((self.n_rows,), np.int32))
 
     def take_codes(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the codes of some rows, without holding those of all."""
+        """Return the codes of some rows without reading all into memory."""
         return self._taken(index, self.read_codes, np.int32)
 
     def read_weights(self, start: int, stop: int) -> NDArray[np.float64] | None:
-        """Return the weights of the rows start:stop, float64; None: no row has one."""
+        """Return the weights of the rows start:stop, float64; None if rows have no weights."""
         if self.weights is None:
             return None
         return self._read("weights", start, stop, ((self.n_rows,), np.float64))
 
     def take_weights(self, index: NDArray[np.int64]) -> NDArray[np.float64] | None:
-        """Return the weights of some rows, without holding those of all."""
+        """Return the weights of some rows without reading all into memory."""
         return None if self.weights is None else self._taken(index, self.read_weights, np.float64)
 
     def _taken(
@@ -292,7 +296,7 @@ class DataSet:
         return self._read("hashes", start, stop, ((self.n_rows, 2), np.uint64))
 
     def _read(self, name: str, start: int, stop: int, form: Form) -> NDArray[Any]:
-        place, checksums = self._held / name, self.checksums.below(name)
+        place, checksums = self._base / name, self.checksums.below(name)
         return read_array(place, slice(start, stop), form, checksums)
 
     def open_part(self, part: str) -> DataSet:
@@ -300,19 +304,19 @@ class DataSet:
         return DataSet.open(self.place / part)
 
     @property
-    def _held(self) -> Location:
+    def _base(self) -> Location:
         return self.place / self.attempt / self.part
 
 
 def are_labels(values: Any) -> bool:
-    """Whether a value that JSON had is a list of labels."""
+    """Return whether a JSON value is a list of labels."""
     return isinstance(values, list) and all(
         isinstance(v, str) or (isinstance(v, int | float) and math.isfinite(v)) for v in values
     )
 
 
 def read_commit(root: Location) -> dict[str, Any] | None:
-    """Return the JSON object that makes a place a data set, None if there is none."""
+    """Return the commit object of a data set at a place; None if there is none."""
     try:
         meta = (root / COMMIT).read_json()
     except (FileNotFoundError, NotADirectoryError):
@@ -320,7 +324,7 @@ def read_commit(root: Location) -> dict[str, Any] | None:
     except AccessError:
         raise
     except InputError:
-        if is_web(root.url):  # some servers answer every address by a page
+        if is_web(root.url):  # some servers return a page for every address
             return None
         raise
     if meta.get("format") != FORMAT:
@@ -331,7 +335,7 @@ def read_commit(root: Location) -> dict[str, Any] | None:
 def find_data_set(
     place: str | os.PathLike[str] | Location,
 ) -> tuple[Location, str, dict[str, Any]] | None:
-    """Return the data set that a place is or is a part of, the part, and the commit object.
+    """Return the data set at a place, the part, and the commit object; None if there is none.
 
     Raises
     ------
@@ -347,10 +351,10 @@ def find_data_set(
 
 
 def is_data_set(place: str | os.PathLike[str] | Location) -> bool:
-    """Whether a place is a data set or a part of one, and no other file or archive.
+    """Return whether a place is a data set or a part of one.
 
-    A signed URL names one file. Where ``FILE/dataset.json`` may not be read there is none: so do
-    stores answer for objects that are absent to those who may not list them.
+    A signed URL names one file. A place whose ``dataset.json`` may not be read is none: stores deny
+    access to absent objects to users who may not list them.
     """
     text = place.url if isinstance(place, Location) else os.fspath(place)
     if is_url(text) and has_credentials(text):

@@ -1,4 +1,4 @@
-"""Some rows of a data set, as a data set by themselves."""
+"""A sample of the rows of a data set."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from dcsvm_dask.storage.rows.selected import SelectedRows
 
 
 class SampledDataSet:
-    """The rows of an index, numbered by their place in it.
+    """Some rows of a data set, numbered by their position in an index.
 
     Parameters
     ----------
     data : DataSet
     index : ndarray of int64, shape (m,)
-        Ascending.
+        Ascending row numbers.
 
     Attributes
     ----------
     n_distinct : int
-        Rows that differ in x or in y, at most.
+        Upper bound on the rows that differ in x or in y.
     counts : list of int
-        Empty: nobody has counted the rows of each class.
+        Empty: the rows of each class are not counted.
     """
 
     def __init__(self, data: DataSet, index: NDArray[np.int64]) -> None:
@@ -38,7 +38,7 @@ class SampledDataSet:
 
     @property
     def rows(self) -> SelectedRows:
-        """The rows, of which none are kept in memory."""
+        """The rows, without a cache."""
         return SelectedRows(CachedRows(self.data.rows, 0), self.index)
 
     def read_codes(self, start: int, stop: int) -> NDArray[np.int32]:
@@ -66,11 +66,23 @@ Data = DataSet | SampledDataSet
 
 
 def sampled(data: DataSet, fraction: float, seed: int) -> SampledDataSet:
-    """Return a random share of a data set's rows."""
+    """Return a random sample of a data set's rows.
+
+    Parameters
+    ----------
+    data : DataSet
+    fraction : float
+        Share of the rows, in (0, 1].
+    seed : int
+
+    Returns
+    -------
+    SampledDataSet
+    """
     order = np.random.default_rng([seed, 6500]).permutation(data.n_rows)
     return SampledDataSet(data, np.sort(order[: sample_rows(data.n_rows, fraction)]))
 
 
 def sample_rows(n_rows: int, fraction: float) -> int:
-    """Return how many rows a share has."""
+    """Return the number of rows of a sample."""
     return max(1, round(fraction * n_rows))

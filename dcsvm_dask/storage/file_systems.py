@@ -1,4 +1,4 @@
-"""What kind of file system a folder lies on."""
+"""The type of the file system of a folder."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ OF_ONE_HOST = {
     *("ntfs", "ntfs3", "overlay", "ramfs", "reiserfs", "rootfs", "squashfs", "tmpfs", "vfat"),
     *("xfs", "zfs"),
 }
-"""Types of file systems that one host alone mounts; of all others, such as NFS, SMB, Lustre or
-FUSE, several may, each with a memory of its own for what folders hold."""
+"""File systems that only one host mounts. Others, such as NFS, SMB, Lustre or FUSE, may be mounted
+by
+several, each with its own cache of folders."""
 
 
 def is_shared(folder: str) -> bool:
-    """Return whether other hosts may have the same folder mounted; True where nobody knows."""
+    """Return whether other hosts may mount the same folder; True if it is unknown."""
     path = Path(folder).resolve()
     above = {str(path), *map(str, path.parents)}
     try:

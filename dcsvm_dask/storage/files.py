@@ -1,8 +1,8 @@
-"""Local files that are written whole and durable: create, replace, sync.
+"""Writing local files whole and durably: create, replace, sync.
 
-The order is always the same: the content into a temporary file beside the target, synced; then its
-name, in one operation of the file system; then the folder, synced. A kill or a loss of power leaves
-the old state or the new one, and at most a temporary file.
+The content is written to a temporary file beside the target and synced; the file is renamed in one
+operation of the file system; the folder is synced. A kill or a loss of power leaves the old state
+or the new one, and at most a temporary file.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pathlib import Path
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 _RESERVED_SECONDS = 1.0
-"""How long a name without content may be that of a writer that is still at work."""
+"""Seconds during which the writer of an empty file is assumed to be active."""
 
 
 def replace_file(target: Path, data: bytes) -> None:
-    """Write a file whole or not at all, over one that is there."""
+    """Write a file whole or not at all, replacing an existing one."""
     temporary = _write_beside(target, data)
     try:
         temporary.replace(target)
@@ -36,9 +36,10 @@ def replace_file(target: Path, data: bytes) -> None:
 def create_file(target: Path, data: bytes) -> bool:
     """Write a file whole or not at all, if there is none; return whether this call wrote it.
 
-    Of several calls at once, in any processes, one returns True where the file system has hard
-    links or renames that do not replace. Where it has neither, the name is reserved by an empty
-    file first; one that stays empty is taken for that of a writer that died.
+    Of several concurrent calls, in any processes, one returns True where the file system has hard
+    links or renames that do not replace. Where it has neither, an empty file reserves the name
+    first;
+    if it stays empty, its writer is assumed to have died.
     """
     temporary = _write_beside(target, data)
     try:
@@ -50,7 +51,7 @@ def create_file(target: Path, data: bytes) -> bool:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, durable."""
+    """Make a folder and its parents durably."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for one in reversed(missing):
@@ -73,7 +74,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _write_beside(target: Path, data: bytes) -> Path:
-    """Write a temporary file in the folder of a target, durable, and return its path."""
+    """Write a durable temporary file in the folder of a target, and return its path."""
     make_folder(target.parent)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
@@ -88,7 +89,7 @@ def _write_beside(target: Path, data: bytes) -> Path:
 
 
 def _name_new(temporary: Path, target: Path) -> bool:
-    """Give a file a name that no file has, by the first way that the file system knows."""
+    """Give a file a new name by the first method that the file system supports."""
     for way in (os.link, _rename_new):
         try:
             way(temporary, target)
@@ -103,7 +104,7 @@ def _name_new(temporary: Path, target: Path) -> bool:
 
 
 def _reserve(temporary: Path, target: Path) -> bool:
-    """Give a file a name after an empty file has reserved it."""
+    """Give a file a name that is reserved by an empty file."""
     try:
         target.touch(exist_ok=False)
     except FileExistsError:
@@ -117,7 +118,7 @@ def _reserve(temporary: Path, target: Path) -> bool:
 
 
 def _is_reserved(target: Path) -> bool:
-    """Return whether a file is there without content: its writer is at work, or has died."""
+    """Return whether an empty file exists: its writer is active or has died."""
     return target.exists() and target.stat().st_size == 0
 
 
@@ -131,7 +132,7 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 def _rename_new(source: Path, target: Path) -> None:
-    """Rename a file, but never over another one."""
+    """Rename a file without replacing another one."""
     rename = _renameat2()
     if rename is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

@@ -3,7 +3,7 @@
 A row's hash is the sum over its non-zero features of a mix of (feature, value), mixed with its
 code: two independent sums of 64 bits. So it is the same for dense and sparse rows and for any
 chunking. The mixing function is the 64-bit finaliser of MurmurHash3 (A. Appleby, public domain).
-It finds repeats and accidents; it is no protection against forgery.
+It finds repeats and accidental changes; it does not protect against forgery.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def fingerprint(hashes: Iterable[NDArray[np.uint64]], heading: str) -> str:
     Parameters
     ----------
     hashes : iterable of uint64 (m, 2)
-        In pieces of any size.
+        Pieces of any size.
     heading : str
-        What else the data are, such as the number of features and the classes.
+        Other properties of the data, such as the number of features and the classes.
     """
     digest = hashlib.sha256(heading.encode())
     for piece in hashes:

@@ -31,21 +31,21 @@ from dcsvm_dask.storage.files import create_file, replace_file, sync_file, sync_
 from dcsvm_dask.storage.object_store import PatientStore, client_settings, on_store, read_intact
 
 SEAL = "checksum"
-"""The key of a sealed JSON object that holds the checksum of all others."""
+"""Key of the checksum in a sealed JSON object."""
 SMALL_JSON = 1 << 20
-"""Bytes of text that fit into any memory."""
+"""Bytes of text that are parsed without comparing them with the memory bound."""
 JSON_VALUE = 80
-"""Bytes that a value of a JSON object takes in memory beside its text, at most."""
+"""Largest number of bytes of a JSON value in memory, besides its text."""
 _LONGEST_NAME = 255
 UPLOADS = 10
-"""Parts of a large file that are uploaded at a time, where a client has such a setting."""
+"""Concurrent parts of the upload of a large file, where the client has such a setting."""
 DELETERS = 8
-"""Files of a local disk that are deleted at a time."""
+"""Concurrent deletions of files of a local disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """One folder or key prefix.
+    """A folder or key prefix.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class Location:
         Raises
         ------
         InputError
-            If no file can be called so, the URL is of a protocol that is not opened, or it is
-            to be `writable` and a web server's.
+            If the path is not valid, the protocol of the URL is not supported, or the place must be
+            `writable` and is a web server's.
         """
         found = place if isinstance(place, Location) else cls._of(place)
         if writable:
@@ -85,34 +85,34 @@ class Location:
             path = Path(text).expanduser().resolve()
             longest = max(len(os.fsencode(name)) for name in path.parts)
         except (ValueError, RuntimeError) as error:  # NUL; not of this file system; ~nobody
-            raise InputError(f"{text!r}: is no path ({error})") from error
+            raise InputError(f"{text!r}: is not a valid path ({error})") from error
         if longest > _LONGEST_NAME:
-            raise InputError(f"{text!r}: is no path (a name in it is too long)")
+            raise InputError(f"{text!r}: is not a valid path (a name in it is too long)")
         return cls(str(path))
 
     @property
     def is_local(self) -> bool:
-        """Whether this is a folder of the local file system."""
+        """Whether it is a folder of the local file system."""
         return not is_url(self.url)
 
     @property
     def is_process_local(self) -> bool:
-        """Whether only this process can see what is stored (memory://)."""
+        """Whether only this process can see it (memory://)."""
         return self.url.startswith("memory://")
 
     @property
     def is_remote(self) -> bool:
-        """Whether what is stored comes over a network."""
+        """Whether it is accessed over a network."""
         return not (self.is_local or self.is_process_local)
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Last part of the path."""
         return self.url.rsplit("/", 1)[-1]
 
     @property
     def parent(self) -> Location:
-        """The folder that holds this one."""
+        """The folder that contains this one."""
         return Location(self.url.rsplit("/", 1)[0])
 
     def __truediv__(self, part: str) -> Location:
@@ -135,7 +135,7 @@ class Location:
         return on_store(self.url, lambda *_: PatientStore(FsspecStore.from_url(self.url, settings)))
 
     def exists(self) -> bool:
-        """Whether a key or a folder with this name exists."""
+        """Return whether a key or a folder with this name exists."""
         if self.is_local:
             return Path(self.url).exists()
         return on_store(self.url, lambda fs, path: bool(_fresh(fs, path).exists(path)))
@@ -157,7 +157,7 @@ class Location:
         )
 
     def write_bytes(self, data: bytes) -> None:
-        """Write the object whole or not at all, durable when this returns."""
+        """Write the object whole or not at all; it is durable when this returns."""
         check_writable(self.url)
         if not self.is_local:
             on_store(self.url, lambda fs, path: fs.pipe_file(path, data))
@@ -180,7 +180,7 @@ class Location:
     def _create(self, fs: Any, path: str, data: bytes) -> bool:
         try:
             fs.pipe_file(path, data, mode="create")
-        except OSError:  # stores name a lost race in different ways
+        except OSError:  # stores report a lost race by different errors
             if not self.exists():
                 raise
             return False
@@ -192,13 +192,14 @@ class Location:
         Parameters
         ----------
         sealed : bool, default False
-            Whether it has to carry the checksum that `seal` adds. One that is there is compared
-            in any case, and left out of what is returned.
+            Whether it must have the checksum that `seal` adds. A checksum is verified in any case
+            and
+            left out of the result.
 
         Raises
         ------
         InputError
-            If what is stored is not a JSON object, or not the one that was sealed.
+            If it is not a JSON object, or its checksum does not match.
         """
         if self.is_remote and not is_web(self.url):
             return read_intact(lambda: self._read_json(sealed))
@@ -208,7 +209,7 @@ class Location:
         return unsealed(self.json_text(), self.url, needed=sealed)
 
     def json_text(self) -> bytes:
-        """Return the text of a JSON object; `InputError` above the memory bound."""
+        """Return the text of a JSON object; `InputError` if it exceeds the memory bound."""
         what = "an object of {}"
         if self.is_local and (size := Path(self.url).stat().st_size) > SMALL_JSON:
             check_bound(2 * size, self.url, what.format(show_size(size)))
@@ -262,7 +263,7 @@ class Location:
         }
 
     def delete(self) -> None:
-        """Delete this object or everything below this folder; nothing happens if it is absent."""
+        """Delete this object or everything below this folder, if it exists."""
         if self.is_local:
             target = Path(self.url)
             if target.is_dir():
@@ -278,12 +279,12 @@ class Location:
         on_store(self.url, remove)
 
     def delete_objects(self, keys: Iterable[str]) -> None:
-        """Delete objects below this folder, by many a request, and folders that are empty then."""
+        """Delete objects below this folder, many in a request, and folders that become empty."""
         keys = list(keys)
         if not keys:
             return
         if not self.is_local:
-            # What was deleted by a call whose answer was lost is not there any more.
+            # A retried call may find its objects deleted.
             with contextlib.suppress(FileNotFoundError):
                 on_store(self.url, lambda fs, path: fs.rm([f"{path}/{key}" for key in keys]))
             return
@@ -296,7 +297,7 @@ class Location:
                 (root / folder).rmdir()
 
     def delete_if_empty(self) -> None:
-        """Delete this folder if nothing is in it; object stores have no empty folders."""
+        """Delete this folder if it is empty; object stores have no empty folders."""
         if self.is_local:
             with contextlib.suppress(OSError):
                 Path(self.url).rmdir()
@@ -304,16 +305,16 @@ class Location:
             self.delete()
 
     def sync_names(self) -> None:
-        """Make durable which names this local folder holds; object stores already do."""
+        """Make the names in this local folder durable; object stores need no sync."""
         if self.is_local and Path(self.url).is_dir():
             sync_folder(Path(self.url))
 
     def sync(self) -> None:
-        """Make every file below this local folder durable; object stores already are."""
+        """Make every file below this local folder durable; object stores need no sync."""
         root = Path(self.url)
         if not self.is_local or not root.is_dir():
             return
-        # A disk takes several at a time in little more time than one.
+        # A disk syncs several files in little more time than one.
         with ThreadPoolExecutor(8) as pool:
             for folder, _, files in os.walk(root):
                 list(pool.map(sync_file, [Path(folder) / name for name in files]))
@@ -322,34 +323,41 @@ class Location:
 
 
 def _fresh(fs: Any, path: str) -> Any:
-    """Let a client forget what it remembers: Zarr writes through one of its own."""
+    """Invalidate a client's cache: Zarr writes through another client."""
     fs.invalidate_cache(path)
     return fs
 
 
 def seal(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON object with a checksum of itself, which `Location.read_json` compares."""
+    """Return a JSON object with its checksum, which `Location.read_json` verifies."""
     return {**value, SEAL: _checksum(value)}
 
 
 def unsealed(text: bytes, url: str, *, needed: bool = True) -> dict[str, Any]:
-    """Return the JSON object that a text read from a URL holds, without its checksum.
+    """Return the JSON object of a text without its checksum.
 
     Parameters
     ----------
+    text : bytes
+    url : str
+        The origin of the text, for messages.
     needed : bool, default True
-        Whether it has to have one; one that is there is compared in any case.
+        Whether a checksum is required; one that is there is verified in any case.
+
+    Returns
+    -------
+    dict
 
     Raises
     ------
     InputError
-        If it is not a JSON object, or not the one that was sealed.
+        If it is not a JSON object, or its checksum does not match.
     """
     value = parse_object(text, url)
     if needed or SEAL in value:
         found = value.pop(SEAL, None)
         if found != _checksum(value):
-            raise InputError(f"{url}: damaged: it is not what was written")
+            raise InputError(f"{url}: damaged: its checksum does not match")
     return value
 
 
@@ -358,7 +366,7 @@ def _checksum(value: dict[str, Any]) -> int:
 
 
 def parse_object(text: bytes, url: str) -> dict[str, Any]:
-    """Return the JSON object that a text read from a URL holds; `InputError` if it holds none."""
+    """Return the JSON object of a text; `InputError` if it is none."""
     try:
         value = json.loads(text)
     # ValueError: no UTF-8, no JSON, or a number of thousands of digits.

@@ -1,28 +1,26 @@
-"""One process owns a folder at a time: claims, heartbeats, and how an owner notices its loss.
+"""Ownership of a folder by one process at a time: claims, heartbeats, and detecting a loss.
 
 The lock of a folder are the *claims* in its sub-folder ``lock``: one small object for each process
-that asked for the folder, ``NUMBER-TOKEN.json``, with who that is and a heartbeat. What holds:
+that asked for the folder, ``NUMBER-TOKEN.json``, with the identity of the process and a heartbeat:
 
-1. A claim is written by one process only, under a name that nobody else uses. So no process can
-   overwrite what another has written, whatever the file system or object store.
-2. A process owns the folder when it has written its claim, looked at all claims afterwards, and
-   found no other one that lives or has its own number or a higher one. Otherwise it takes its
-   claim back. Of two that ask at the same time at least one sees the other, however long either
-   pauses between any two operations: both wrote before they looked. This needs a store whose
-   listings show what was written before; it needs no file locks, no links and no conditional
-   writes.
+1. A claim is written by one process only, under a unique name. So no process can overwrite the
+   claim of another, whatever the file system or object store.
+2. A process owns the folder when it has written its claim, read all claims afterwards, and
+   found no other one that is alive or has its own number or a higher one. Otherwise it withdraws
+   its claim. Of two that ask at the same time at least one sees the other, however long either
+   pauses between any two operations: both wrote before they read. This needs a store whose
+   listings show all earlier writes; it needs no file locks, no links and no conditional writes.
 3. Numbers only grow, because the claim of an owner that ended stays, marked as released. A process
    that slept while another owned the folder finds a higher number and knows that it has lost it.
 4. An owner that has lost the folder writes nothing more: it checks before each commit and each
-   deletion (`check_claim`), and its heartbeat sets `FolderLock.lost` when it has looked in vain
-   twice in a row, ten seconds apart.
-   Its journal, with the state that it leaves, lies under the name of its own claim, where nothing
-   that it writes can change what a later owner left.
+   deletion (`check_claim`), and its heartbeat sets `FolderLock.lost` after two failed checks in a
+   row, ten seconds apart. Its journal and its state are stored under the name of its own claim, so
+   that it can change nothing of a later owner.
 
-A claim lives unless it was released, its process is seen to be gone, or its heartbeat stands still.
-A process is looked up by number only where boot, namespace and start tell that it is the one that
-wrote the claim. All others are judged by their heartbeat: one that looks older than a minute by
-this host's clock, or newer than its clock, is watched, because clocks of two hosts differ.
+A claim is alive unless it was released, its process has ended, or its heartbeat has stopped.
+A process is looked up by number only where boot, namespace and start time identify it as the writer
+of the claim. All others are judged by their heartbeat: one that seems older than a minute by this
+host's clock, or newer than its clock, is watched, because clocks of two hosts differ.
 """
 
 from __future__ import annotations
@@ -51,37 +49,37 @@ from dcsvm_dask.storage.processes import is_running, this_process
 
 LOCK = "lock"
 NAMED_BY_CLAIM = ("state", "journal", "superseded")
-"""Folders in which each owner keeps an object under the name of its claim; later ones count."""
+"""Folders in which each owner has an object under the name of its claim; the latest one counts."""
 HEARTBEAT_SECONDS = 10.0
 STALE_SECONDS = 60.0
 WATCH_SECONDS = 2 * HEARTBEAT_SECONDS
-"""How long a heartbeat that looks old has to stand still."""
+"""Seconds without a change after which a heartbeat has stopped."""
 SETTLE_SECONDS = 2.0
-"""Between writing a claim and looking at the others, where listings may be some seconds old."""
+"""Seconds between writing a claim and reading the others, where listings may be delayed."""
 LOOK_AGAIN_SECONDS = 0.2
 DECIDE_SECONDS = SETTLE_SECONDS + 5.0
-"""How long a process that asks for a folder may take to get it or to take its claim back."""
+"""Largest number of seconds in which a process gets a folder or withdraws its claim."""
 TRIES = 8
-"""How often a process asks again that has met another one asking."""
+"""Number of times a process asks again after meeting another one."""
 PAUSE_SECONDS = (0.05, 0.5)
-"""Least and most that it waits before, at random so that one of them is first."""
+"""Least and greatest pause before asking again; it is random, so that one process is first."""
 
 _NAME = re.compile(r"(\d{6,18})-([0-9a-f]{12})\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one process wrote into a folder's lock.
+    """The claim of a process in a folder's lock.
 
     Attributes
     ----------
     number : int
-        Higher than that of every claim before it.
+        Higher than that of every earlier claim.
     token : str
-        12 hexadecimal digits that no other claim has.
+        12 unique hexadecimal digits.
     owner : dict
-        ``user``, ``host``, what `this_process` returns, ``since`` and ``heartbeat`` (Unix times),
-        ``beat`` (how often the heart has beaten) and ``released``.
+        ``user``, ``host``, the result of `this_process`, ``since`` and ``heartbeat`` (Unix times),
+        ``beat`` (number of heartbeats) and ``released``.
     """
 
     number: int
@@ -90,11 +88,11 @@ class Claim:
 
     @property
     def name(self) -> str:
-        """Names the claim among all of its folder; sorts by number."""
+        """Unique name of the claim in its folder; names sort by number."""
         return f"{self.number:06d}-{self.token}"
 
     def runs(self) -> bool | None:
-        """Return whether the claim holds the folder; None: only its heartbeat can tell."""
+        """Return whether the claim's process runs; None if only its heartbeat can tell."""
         return False if self.owner["released"] else is_running(self.owner)
 
     def is_fresh(self) -> bool:
@@ -115,18 +113,18 @@ class FolderLock:
     place : Location
         The folder, which need not exist.
     what : str, default "run"
-        What lives there, for messages.
+        The kind of folder, for messages.
 
     Attributes
     ----------
     lost : threading.Event
-        Set, at most two heartbeats later, when another process has taken the folder over.
+        Set, at most two heartbeats later, when another process owns the folder.
 
     Raises
     ------
     InputError
-        On entering, if a living process owns the folder (the message names it), a claim there is
-        none that this program wrote, or nothing can be written there.
+        On entering, if a running process owns the folder (the message names it), a claim is not
+        valid, or the folder cannot be written.
     """
 
     def __init__(self, place: Location, what: str = "run") -> None:
@@ -138,13 +136,13 @@ class FolderLock:
 
     @property
     def name(self) -> str:
-        """The name of the claim by which this process owns the folder."""
+        """Name of the claim by which this process owns the folder."""
         assert self._claim is not None, "the lock was not entered"
         return self._claim.name
 
     @property
     def ownership(self) -> Ownership:
-        """What other threads and processes check before they write for the owner."""
+        """Object with which other threads and processes check the ownership before they write."""
         return Ownership(self._place, self.name)
 
     def __enter__(self) -> FolderLock:
@@ -178,32 +176,32 @@ class FolderLock:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        # Where storage is out of reach the heartbeat stands still, which says the same later.
+        # If the storage is unreachable, the stopped heartbeat ends the claim.
         with contextlib.suppress(OSError, InputError):
-            if self._is_lost() or set(self._place.list()) <= {LOCK}:  # nothing left to be owned
-                self._take_back()
+            if self._is_lost() or set(self._place.list()) <= {LOCK}:  # an empty folder
+                self._withdraw()
                 return
             try:
                 self._write(released=True)
             except OSError:  # a full disk
-                self._take_back()
+                self._withdraw()
 
     def check(self) -> None:
-        """Make sure that this process still owns the folder.
+        """Check that this process still owns the folder.
 
         Raises
         ------
         OwnershipLostError
-            If another process has taken it over, or its claim was deleted.
+            If another process owns it, or the claim was deleted.
         """
         if self.lost.is_set():
             raise _loss(self._place, self._what, None)
         check_claim(self._place, self.name, self._what)
 
     def _is_lost(self) -> bool:
-        """Return whether another process owns the folder, once it does not only ask for it.
+        """Return whether another process owns the folder, rather than only asking for it.
 
-        Were the claim taken back for one that only asks, numbers could begin anew.
+        If the claim were withdrawn for a process that only asks, numbers could start again.
         """
         try:
             self.check()
@@ -212,7 +210,7 @@ class FolderLock:
         return False
 
     def check_heartbeat(self) -> None:
-        """Make sure that the last heartbeat still owned the folder; reads nothing.
+        """Check that this process owned the folder at its last heartbeat; reads nothing.
 
         Raises
         ------
@@ -223,7 +221,9 @@ class FolderLock:
             raise _loss(self._place, self._what, None)
 
     def _ask(self) -> bool:
-        """Write a claim and return whether it owns the folder; refuse where another one lives."""
+        """Write a claim and return whether it owns the folder; raise an error if a running process
+        does.
+        """
         before = {claim.name: claim for claim in read_claims(self._place)}
         if (living := self._living(list(before.values()))) is not None:
             raise InputError(
@@ -246,27 +246,27 @@ class FolderLock:
             if self._place.is_remote or (self._place.is_local and is_shared(self._place.url)):
                 time.sleep(SETTLE_SECONDS)
             others = read_claims(self._place, but=self.name)
-            alone = all(
+            only = all(
                 claim.number < number
                 and claim.name in before
                 and claim.owner["beat"] == before[claim.name].owner["beat"]
                 for claim in others
             )
-            if alone:
+            if only:
                 for claim in others:
-                    # One that may not be deleted is that of a dead process, with a lower number.
+                    # One that cannot be deleted is harmless: its process is dead.
                     with contextlib.suppress(PermissionError):
                         _object(self._place, claim.name).delete()
                 return True
         except BaseException:
             with contextlib.suppress(OSError, InputError):
-                self._take_back()
+                self._withdraw()
             raise
-        self._take_back()
+        self._withdraw()
         return False
 
     def _living(self, claims: list[Claim]) -> Claim | None:
-        """Return a claim that holds the folder, after watching those whose hearts look still."""
+        """Return the claim of a running process, after watching claims with old heartbeats."""
         seen = {claim.name: claim.runs() for claim in claims}
         for claim in claims:
             if seen[claim.name] or (seen[claim.name] is None and claim.is_fresh()):
@@ -288,7 +288,7 @@ class FolderLock:
         owner.update(heartbeat=time.time(), beat=owner["beat"] + 1, released=released)
         _object(self._place, self.name).write_json(owner)
 
-    def _take_back(self) -> None:
+    def _withdraw(self) -> None:
         _object(self._place, self.name).delete()
         (self._place / LOCK).delete_if_empty()
 
@@ -302,30 +302,31 @@ class FolderLock:
                 elif doubtful:
                     self.lost.set()
                     return
-                else:  # a claim that is taken back again, or a listing that was cut short
+                else:  # a claim that is being withdrawn, or a truncated listing
                     doubtful = True
             except Exception:  # noqa: BLE001
-                # Storage is away for a moment, whatever its client calls that; a heart that
-                # stops would give the folder away. The next beat may reach it.
+                # The storage may be unreachable for a moment, with any error of its client. A
+                # stopped heartbeat would end the ownership; the next one may succeed.
                 continue
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """A folder and the name of the claim by which a process owns it; travels with tasks."""
+    """A folder and the name of the claim by which a process owns it; sent with tasks."""
 
     place: Location
     name: str
     turn: int = 0
-    """How often its process has taken back what was committed."""
+    """Number of times its process has deleted commits, so that caches of earlier commits are
+    invalid."""
 
     def check(self, seen: float = 0.0) -> None:
-        """Make sure that the claim still owns the folder; see `check_claim`.
+        """Check that the claim still owns the folder; see `check_claim`.
 
         Parameters
         ----------
         seen : float, default 0
-            Seconds for which it is enough that this process has seen so before.
+            Seconds for which an earlier check of this process is valid.
         """
         key = self.place.url, self.name
         if seen and time.monotonic() - _seen.get(key, -math.inf) < seen:
@@ -335,24 +336,33 @@ class Ownership:
 
 
 _seen: dict[tuple[str, str], float] = {}
-"""When this process has last seen that a claim owned its folder."""
+"""Time of this process's last successful check of each claim."""
 
 
 def check_claim(place: Location, name: str, what: str = "run") -> None:
-    """Make sure that a claim still owns its folder; any process may ask, on any host.
+    """Check that a claim still owns its folder; any process on any host may call this.
 
-    While another process asks for the folder this waits: that one takes its claim back, or deletes
+    While another process asks for the folder this waits: that process withdraws its claim, or
+    deletes
     this one.
+
+    Parameters
+    ----------
+    place : Location
+    name : str
+        Name of the claim.
+    what : str, default "run"
+        The kind of folder, for messages.
 
     Raises
     ------
     OwnershipLostError
-        If another process has taken the folder over, or the claim was deleted.
+        If another process owns the folder, or the claim was deleted.
     """
     end, missing = time.monotonic() + DECIDE_SECONDS, 0
     while not _owns(names := claim_names(place), name):
         missing += name not in names
-        # A listing that was cut short once says nothing yet.
+        # One listing may be truncated.
         if missing > 1 or time.monotonic() > end:
             raise _loss(place, what, _successor(place, name))
         time.sleep(LOOK_AGAIN_SECONDS)
@@ -365,12 +375,12 @@ def claim_names(place: Location) -> list[str]:
 
 
 def read_claims(place: Location, *, but: str = "") -> list[Claim]:
-    """Return the claims of a folder, by number, without the one that is named.
+    """Return the claims of a folder, by number, except the one named `but`.
 
     Raises
     ------
     InputError
-        If one is none that this program wrote.
+        If a claim is not valid.
     """
     found = []
     for name in claim_names(place):
@@ -378,15 +388,17 @@ def read_claims(place: Location, *, but: str = "") -> list[Claim]:
             continue
         try:
             owner = _read_owner(place, name)
-        except FileNotFoundError:  # taken back in between
+        except FileNotFoundError:  # withdrawn in the meantime
             continue
         number, token = name.split("-")
         found.append(Claim(int(number), token, owner))
     return found
 
 
-def read_holder(place: Location) -> dict[str, Any] | None:
-    """Return the living owner of a folder, or None; a heartbeat that looks old is not watched."""
+def read_owner(place: Location) -> dict[str, Any] | None:
+    """Return the running owner of a folder; None if there is none. Old heartbeats are not
+    watched.
+    """
     with contextlib.suppress(InputError, NotADirectoryError):
         for claim in reversed(read_claims(place)):
             runs = claim.runs()
@@ -396,13 +408,13 @@ def read_holder(place: Location) -> dict[str, Any] | None:
 
 
 def _read_owner(place: Location, name: str) -> dict[str, Any]:
-    for _ in range(3):  # a read that was cut short says nothing yet
+    for _ in range(3):  # one read may be truncated
         try:
             return _parse_owner(_object(place, name).read_bytes())
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             time.sleep(LOOK_AGAIN_SECONDS)
     raise InputError(
-        f"{_object(place, name)}: is no lock that dcsvm wrote; delete it, or name another folder"
+        f"{_object(place, name)}: is not a lock written by dcsvm; delete it, or name another folder"
     )
 
 
@@ -423,7 +435,7 @@ def _parse_owner(content: bytes) -> dict[str, Any]:
 
 
 def _time(value: Any) -> float:
-    """Return a time in seconds, or raise for one that no calendar has."""
+    """Return a time in seconds; raise an error if it is not a valid date."""
     seconds = float(value)
     try:
         time.localtime(seconds)
@@ -441,13 +453,13 @@ def _owns(names: list[str], name: str) -> bool:
 
 
 def _last_number(place: Location) -> int:
-    """Return the highest number of a claim, also of those whose owners left something else."""
+    """Return the highest number of a claim, including claims in names of other objects."""
     names = [name for folder in (LOCK, *NAMED_BY_CLAIM) for name in (place / folder).list()]
     return max((int(found[1]) for name in names if (found := _NAME.fullmatch(name))), default=0)
 
 
 def _higher(names: list[str], name: str) -> list[str]:
-    """Return the other claims whose number is that of a claim, or higher."""
+    """Return the other claims whose number is that of a claim or higher."""
     number = int(name.split("-")[0])
     return [other for other in names if other != name and int(other.split("-")[0]) >= number]
 

@@ -47,7 +47,37 @@ def write_model(
     committee: Committee | None = None,
     features: FeatureMap | None = None,
 ) -> Record:
-    """Write a model among a node's arrays; return what belongs into the node's record."""
+    """Write a model as arrays of a node.
+
+    Parameters
+    ----------
+    attempt : Attempt
+        The node's output.
+    support : iterable of ndarray or csr_array
+        Blocks of support vectors, (m, n_features) float32 each.
+    coef : ndarray, shape (n_support,), float64
+        beta of each support vector.
+    offsets : ndarray, shape (n_blocks + 1,), int64
+        First support vector of each block, and their number.
+    bias : ndarray, shape (n_blocks,), float64
+    n_features : int
+    sparse : bool
+        Whether support vectors are stored as CSR.
+    partition : Partition, optional
+        The rule that assigns rows to blocks, with `block_of_label`.
+    block_of_label : ndarray, shape (n_labels,), int64, optional
+        Block of each label of the partition.
+    vote : str, optional
+        How blocks vote; see `Model`.
+    committee : Committee, optional
+    features : FeatureMap, optional
+        Map of the rows, where the SVM is linear in its outputs.
+
+    Returns
+    -------
+    dict
+        The model's entry of the node's record.
+    """
     place = attempt.place / MODEL
     write_rows(place / "support", support, n_features=n_features, sparse=sparse, chunk_rows=4096)
     write_array(place / "coef", coef)
@@ -80,10 +110,39 @@ def write_classes(
     partition: Partition | None = None,
     block_of_label: NDArray[np.int64] | None = None,
 ) -> Record:
-    """Write a model of many classes, as `write_model` writes one of two.
+    """Write a model of many classes as arrays of a node.
 
-    Of a level `of_class` and `bias` have a row for each block, whose support vectors follow one
-    another, and the last three are given; see `BlocksModel`.
+    For a level `of_class` and `bias` have a row for each block, the support vectors of a block are
+    consecutive, and the last three parameters are given; see `BlocksModel`.
+
+    Parameters
+    ----------
+    attempt : Attempt
+        The node's output.
+    support : iterable of ndarray or csr_array
+        Blocks of support vectors, (m, n_features) float32 each.
+    dual_coef : ndarray, shape (n_coefficients, n_support), float64
+        y_i alpha_i; see `ManyModel`.
+    of_class : ndarray of int64, shape (n_classes,) or (n_blocks, n_classes)
+        Number of support vectors of each class.
+    bias : ndarray of float64, shape (n_svms,) or (n_blocks, n_svms)
+        One for each binary SVM.
+    scheme : {"ovo", "ovr"}
+        The multiclass scheme.
+    n_features : int
+    sparse : bool
+        Whether support vectors are stored as CSR.
+    class_rows : ndarray of int64, shape (n_blocks, n_classes), optional
+        Training rows of each class in each block.
+    partition : Partition, optional
+        The rule that assigns rows to blocks.
+    block_of_label : ndarray, shape (n_labels,), int64, optional
+        Block of each label of the partition.
+
+    Returns
+    -------
+    dict
+        The model's entry of the node's record.
     """
     place = attempt.place / MODEL
     write_rows(place / "support", support, n_features=n_features, sparse=sparse, chunk_rows=4096)
@@ -102,7 +161,7 @@ def write_classes(
 
 
 def write_whole(attempt: Attempt, model: Model) -> Record:
-    """Write a model that is in memory; see `write_model`."""
+    """Write a model that is in memory; return its entry of the node's record."""
     return write_model(
         attempt,
         [model.support],
@@ -117,11 +176,12 @@ def write_whole(attempt: Attempt, model: Model) -> Record:
 
 
 def check_model(node: Committed) -> None:
-    """Refuse the model that a node wrote if its arrays take more than the memory bound.
+    """Raise an error if the arrays of a node's model exceed the memory bound.
 
     Raises
     ------
     InputError
+        With the size of the model and the bound.
     """
     described = [key for key in node.keys if re.fullmatch(rf"{MODEL}/.*zarr\.json", key)]
     total = node.keys.get(SMALL, (0, 0))[0]
@@ -132,7 +192,7 @@ def check_model(node: Committed) -> None:
 
 
 def read_any(node: Committed, kernel: Kernel) -> AnyModel:
-    """Read the model that a node wrote, of two classes or of many."""
+    """Read the model of a node, of two classes or of many."""
     record = node.record["model"]
     if "classes" not in record:
         return read_model(node, kernel)
@@ -158,7 +218,7 @@ def read_any(node: Committed, kernel: Kernel) -> AnyModel:
 
 
 def read_model(node: Committed, kernel: Kernel) -> Model:
-    """Read the model of two classes that a node wrote.
+    """Read the model of two classes of a node.
 
     Raises
     ------
@@ -166,7 +226,9 @@ def read_model(node: Committed, kernel: Kernel) -> Model:
         If it is one of many classes.
     """
     if "classes" in node.record["model"]:
-        raise InputError(f"{node.place}: has a model of many classes; only those of two fit here")
+        raise InputError(
+            f"{node.place}: has a model of many classes; a model of two classes is needed"
+        )
     rule, features, prior = (node.record["model"].get(key) for key in ("rule", "features", "prior"))
     rows = node.open_rows(f"{MODEL}/support")
     return Model(
@@ -184,13 +246,26 @@ def read_model(node: Committed, kernel: Kernel) -> Model:
 
 
 def read_committee(node: Committed, folder: str, prior: float) -> Committee:
-    """Read what calibrates machines from a folder of a node's arrays."""
+    """Read the calibration of a committee.
+
+    Parameters
+    ----------
+    node : Committed
+    folder : str
+        Prefix of the arrays' names.
+    prior : float
+        Log odds of the positive class.
+
+    Returns
+    -------
+    Committee
+    """
     slope, intercept = (node.read(f"{folder}{name}") for name in ("slope", "intercept"))
     return Committee(slope, intercept, float(prior))
 
 
 def write_rule(place: Location, rule: Partition | FeatureMap) -> Record:
-    """Write a rule's arrays below a place; return what belongs into the record."""
+    """Write the arrays of a partition or feature map; return its entry of the node's record."""
     arrays, meta = rule.to_arrays()
     for name, array in arrays.items():
         write_array(place / name, array)
@@ -198,12 +273,38 @@ def write_rule(place: Location, rule: Partition | FeatureMap) -> Record:
 
 
 def read_partition(node: Committed, folder: str, record: Record) -> Partition:
-    """Read a partition that a node wrote below a folder of its arrays."""
+    """Read a partition of a node.
+
+    Parameters
+    ----------
+    node : Committed
+    folder : str
+        Folder of its arrays.
+    record : dict
+        The result of `write_rule`.
+
+    Returns
+    -------
+    Partition
+    """
     arrays = {name: node.read(f"{folder}/{name}") for name in record["arrays"]}
     return Partition.from_arrays(arrays, record["meta"])
 
 
 def read_map(node: Committed, folder: str, record: Record) -> FeatureMap:
-    """Read a feature map that a node wrote below a folder of its arrays."""
+    """Read a feature map of a node.
+
+    Parameters
+    ----------
+    node : Committed
+    folder : str
+        Folder of its arrays.
+    record : dict
+        The result of `write_rule`.
+
+    Returns
+    -------
+    FeatureMap
+    """
     arrays = {name: node.read(f"{folder}/{name}") for name in record["arrays"]}
     return FeatureMap.from_arrays(arrays, record["meta"])

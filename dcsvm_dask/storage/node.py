@@ -1,6 +1,6 @@
-"""A node of a run: what it is writing, and what it committed.
+"""A node of a run: the attempt that is being written, and the committed result.
 
-See `run` for where they lie and which of several attempts is the node.
+The layout, and the choice between several attempts, are described in `run`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The outcome of a node: arrays below ``place`` and a small record."""
+    """The committed result of a node: arrays below ``place`` and a small record."""
 
     place: Location
     record: Record
     attempt: str
     keys: dict[str, tuple[int, int]] = field(repr=False)
     released: bool = False
-    """Whether the arrays were deleted because nobody needs them any more."""
+    """Whether the arrays were deleted because they are no longer needed."""
     small: tuple[str, ...] = ()
-    """The names of the arrays that lie in one object."""
+    """Names of the arrays that are stored in one object."""
 
     def has(self, name: str) -> bool:
         """Return whether an array was committed."""
@@ -50,7 +50,7 @@ class Committed:
         return read_array(self.place / name, rows, checksums=self.checksums.below(name))
 
     def open_array(self, name: str) -> zarr.Array[Any]:
-        """Return one array that is not small, for reading."""
+        """Return an array that is not small, for reading."""
         return open_array(self.place / name, checksums=self.checksums.below(name))
 
     def open_rows(self, name: str) -> RowArray:
@@ -59,17 +59,17 @@ class Committed:
 
     @property
     def checksums(self) -> Checksums:
-        """What every object of the node has to be."""
+        """Expected checksums of the node's objects."""
         return Checksums(self.place, self.keys)
 
     def verify(self) -> bool:
-        """Whether every object is there with the checksum that was committed."""
+        """Return whether every object exists with its committed checksum."""
         return self.released or _checksums(self.place) == self.keys
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The arrays that a node is writing; invisible until committed."""
+    """The output of a node that is being written; invisible until it is committed."""
 
     place: RecordedPlace
     commit_object: Location
@@ -79,7 +79,16 @@ class Attempt:
     _small: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def write(self, name: str, array: np.ndarray, chunk: int | None = None) -> None:
-        """Write one array, in chunks of so many rows or of about 4 MB; a small one at the end."""
+        """Write an array; small ones are written at the commit.
+
+        Parameters
+        ----------
+        name : str
+        array : ndarray
+            Of a numeric type.
+        chunk : int, optional
+            Rows of a chunk; by default chunks of about 4 MB.
+        """
         values = np.asarray(array)
         before = sum(one.nbytes for one in self._small.values())
         if values.nbytes <= min(ARRAY_BYTES, NODE_BYTES - before):
@@ -89,13 +98,14 @@ class Attempt:
         self._written.append(name)
 
     def commit(self, record: Record) -> bool:
-        """Make the node exist, unless another attempt has; return whether this attempt is the node.
+        """Commit the node, unless another attempt has; return whether this attempt is the committed
+        one.
 
         Raises
         ------
         RunError
-            If arrays that were written are not there any more, or the process that this attempt
-            works for does not own the run any more.
+            If arrays were deleted, or the process that this attempt works for no longer owns the
+            run.
         """
         value = {
             "attempt": self.place.name,
@@ -108,19 +118,19 @@ class Attempt:
             self.owner.check()
         if self.commit_object.write_new_json(seal(value)):
             return True
-        # A client that tries again after an answer was lost finds what it wrote itself.
+        # A client that retries after a lost answer finds its own object.
         return self.commit_object.read_json(sealed=True).get("attempt") == self.place.name
 
     def _keys(self) -> dict[str, tuple[int, int]]:
-        """Return what is stored, durable, with checksums."""
+        """Return the stored keys, durable, with sizes and checksums."""
         if self._small:
             (self.place / SMALL).write_bytes(to_bytes(self._small))
         if self.place.is_remote and set(self.place.written) <= {SMALL}:
-            return dict(self.place.written)  # written just now, durable
+            return dict(self.place.written)  # just written, durable
         try:
             self.place.sync()
             keys = _checksums(self.place)
-            # An array's metadata is written first, so what was deleted since lacks it.
+            # An array's metadata is written first, so a deleted array lacks it.
             gone = [name for name in self._written if f"{name}/zarr.json" not in keys]
             gone += [key for key in self.place.written if key not in keys]
         except FileNotFoundError as error:
@@ -128,19 +138,19 @@ class Attempt:
         if gone:
             raise RunError(
                 f"{self.place}: {gone[0]} was deleted while the step ran; "
-                "another process seems to carry this run, too"
+                "another process seems to run it, too; stop one of them and resume"
             )
         return keys
 
 
 @lru_cache(maxsize=4096)
 def checksum_of(url: str) -> int:
-    """Return an object's checksum; kept, since attempts are never written again."""
+    """Return an object's checksum; it is cached, since attempts never change."""
     return zlib.crc32(Location(url).read_bytes())
 
 
 def _checksums(place: Location) -> dict[str, tuple[int, int]]:
-    """Return what is stored below a place; what this process has written there is not read."""
+    """Return the stored keys below a place; objects written by this process are not read."""
     known = place.written if isinstance(place, RecordedPlace) else {}
 
     def checksum(key: str, size: int) -> tuple[int, int]:

@@ -1,6 +1,6 @@
-"""The committed nodes of a run: finding and reading them, deleting what nobody needs.
+"""The committed nodes of a run: finding, reading and deleting them.
 
-`RunFolder` in `run` is all of a run; the layout stands there.
+`RunFolder` in `run` extends it and describes the layout.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from dcsvm_dask.storage.superseded import (
 )
 
 RELEASED = "released"
-"""Names the object with the records of released nodes; no node is called so."""
+"""Name of the object with the records of released nodes; no node has it."""
 MOST_KNOWN = 512
-"""Commit objects that a process knows at a time."""
+"""Number of commit objects that a process caches."""
 READERS = 16
-"""Objects that are read at a time from an object store."""
+"""Concurrent reads of objects from an object store."""
 NOBODY = "000000-000000000000"
-"""The name under which a folder is written that was opened without its lock."""
+"""Name of the writer of a folder that was opened without its lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +48,23 @@ class RunNodes:
     header: dict[str, Any]
     owner: Ownership | None = None
     known: dict[tuple[str, str], Committed] | None = field(default=None, repr=False, compare=False)
-    """What `find` has found, where it may be given again: to steps, which take nothing back."""
+    """Results of `find`, where they can be cached: in steps, which delete no commits."""
     superseded: Packed | None = field(default=None, repr=False, compare=False)
-    """What `read_superseded` found, where nobody else changes it; see `carried`."""
+    """Result of `read_superseded`, where no other process changes it; see `carried`."""
 
     @property
     def writer(self) -> str:
-        """The name of the claim for which the folder is written."""
+        """Name of the claim for which the folder is written."""
         return NOBODY if self.owner is None else self.owner.name
 
     def check_owner(self, seen: float = 0.0) -> None:
-        """Make sure that the folder may be changed; see `write` and `Ownership.check`."""
+        """Check that the folder may be changed; see `Ownership.check`."""
         if self.owner is not None:
             self.owner.check(seen)
 
     @property
     def digest(self) -> str:
-        """A short hash of what shapes committed stages."""
+        """Short hash of the parameters that shape committed stages."""
         return digest_of(self.header)
 
     def stage(self, stage: str) -> Location:
@@ -72,27 +72,31 @@ class RunNodes:
         return self.place / "stages" / stage
 
     def attempt(self, stage: str, node: str) -> Attempt:
-        """Begin a node's output under a fresh name."""
+        """Begin a node's output under a new name."""
         home = self.stage(stage)
-        if home.is_local:  # durable, which it would not be when arrays make it on their way
+        if home.is_local:  # durable, unlike folders made with an array
             make_folder(Path(home.url))
         name = f"{node}.{uuid.uuid4().hex[:12]}"
         place = RecordedPlace.at(home / name)
         return Attempt(place, home / f"{node}.json", self.digest, self.owner)
 
     def find(self, stage: str, node: str, *, released: bool = True) -> Committed | None:
-        """Return a node's outcome, or None if it has not been committed.
+        """Return the committed result of a node; None if it has not been committed.
 
         Parameters
         ----------
+        stage, node : str
         released : bool, default True
-            Whether it is also looked for among those that were released, which no node of a stage
-            is that has no commit.
+            Whether to look among released nodes, too; a stage without a commit has none.
+
+        Returns
+        -------
+        Committed or None
 
         Raises
         ------
         InputError
-            If the commit object is damaged or belongs to other parameters or data.
+            If the commit object is damaged or has other parameters or data.
         """
         known = None if self.known is None else self.known.get((stage, node))
         if known is not None and (released or not known.released):
@@ -115,7 +119,7 @@ class RunNodes:
         try:
             digest, attempt, record = value["parameters"], value["attempt"], value["record"]
             keys = {key: (int(size), int(crc)) for key, (size, crc) in value["keys"].items()}
-            # Arrays are deleted by this name, so it must not lead out of the stage.
+            # Arrays are deleted by this name, so it must be inside the stage.
             if "/" in attempt or not attempt.startswith(f"{node}.") or not isinstance(record, dict):
                 raise ValueError(attempt)
             small = tuple(map(str, value["small"]))
@@ -123,7 +127,7 @@ class RunNodes:
                 raise ValueError(small)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(
-                f"{place}: damaged commit object; delete it to do that step again"
+                f"{place}: damaged commit object; delete it to run that step again"
             ) from error
         if digest != self.digest:
             raise InputError(f"{place}: was committed with other parameters or other data")
@@ -136,18 +140,24 @@ class RunNodes:
         except FileNotFoundError:
             return None
         except InputError as error:
-            if not place.read_bytes():  # a name that was reserved by a process that died
+            if not place.read_bytes():  # a name reserved by a process that died
                 return None
-            raise InputError(f"{error}; delete it to do that step again") from error
+            raise InputError(f"{error}; delete it to run that step again") from error
 
     def node(self, stage: str, node: str) -> Committed:
-        """Return a node's outcome, which must exist and have all of its objects."""
+        """Return the committed result of a node, all of whose objects exist.
+
+        Raises
+        ------
+        RunError
+            If it is not committed or released, or an object is missing or damaged.
+        """
         found = self.find(stage, node)
         if found is None:
             raise RunError(f"{self.place}: stage {stage}: {node} has not been committed")
         if found.released:
             raise RunError(f"{self.place}: stage {stage}: the arrays of {node} were released")
-        if not self.place.is_remote:  # where each object is compared when it is read
+        if not self.place.is_remote:  # remote objects are verified when they are read
             self._check_stored(stage, node, found)
         return found
 
@@ -156,7 +166,7 @@ class RunNodes:
         for key, (size, _) in found.keys.items():
             if sizes.get(key) != size:
                 self._refuse(found, key, "is missing or cut short", stage, node)
-        # Chunks are checked when they are read; what tells their shape and type is checked here.
+        # Chunks are verified when they are read, metadata here.
         for key, (_, crc) in found.keys.items():
             if key.endswith("zarr.json") and checksum_of(f"{found.place}/{key}") != crc:
                 checksum_of.cache_clear()
@@ -167,13 +177,15 @@ class RunNodes:
         raise RunError(f"{found.place}/{key}: {why}; delete {again} and resume")
 
     def what_makes_again(self, stage: str, node: str) -> Location:
-        """Return what to delete so that a node is made again: a committed stage as a whole."""
+        """Return the object or folder to delete to make a node again: a committed stage as a
+        whole.
+        """
         home = self.stage(stage)
         whole = (home / "commit.json").exists() or "commit" in self._released_here(stage)
         return home if whole else home / f"{node}.json"
 
     def stages(self) -> list[str]:
-        """Return the names of the stages that have begun, sorted; others' folders are left out."""
+        """Return the sorted names of the stages that have begun."""
         begun = self._begun()
         return sorted({*begun, *self._packed()})
 
@@ -186,8 +198,8 @@ class RunNodes:
         return {node for node, value in self._released(stage).items() if value["released"]}
 
     def _released(self, stage: str) -> CommitObjects:
-        """Return the commit objects of nodes that have none of their own any more."""
-        here = self._released_here(stage)  # first: what is not here any more has been moved there
+        """Return the commit objects of released nodes."""
+        here = self._released_here(stage)  # first, since objects move from here to there
         return {**self._superseded(stage), **here}
 
     def _released_here(self, stage: str) -> CommitObjects:
@@ -213,7 +225,7 @@ class RunNodes:
                 del self.superseded[stage]
 
     def release(self, stage: str, *nodes: str) -> None:
-        """Delete arrays that nobody needs any more; the records of nodes become one object."""
+        """Delete the arrays of nodes; their records are moved into one object."""
         found = self._commit_objects(stage, nodes)
         if found:
             self.check_owner()
@@ -222,8 +234,9 @@ class RunNodes:
     def _release(self, stage: str, found: dict[str, dict[str, Any]]) -> None:
         """Release nodes, given their commit objects.
 
-        First the records, then the commit objects that name arrays, then these: a kill in between
-        leaves nodes that are whole, or arrays to sweep.
+        The records are written first, then the commit objects are deleted, then the arrays: after a
+        kill
+        in between nodes are complete, or arrays are left to delete.
         """
         home = self.stage(stage)
         keys = [f"{value['attempt']}/{key}" for value in found.values() for key in value["keys"]]
@@ -237,8 +250,9 @@ class RunNodes:
     def fold(self, stages: Collection[str]) -> None:
         """Move the records of superseded stages into one object, so that rounds leave no files.
 
-        First the copy, then the objects of the stages: a kill in between leaves both. Stages of
-        which arrays are kept stay where they are: who deletes a damaged one deletes its commit.
+        They are copied before they are deleted, so a kill in between leaves both. Stages with kept
+        arrays
+        are not moved, so that a user can delete a damaged one with its commit.
         """
         found = {stage: here for stage in stages if (here := self._released_here(stage))}
         if not found:
@@ -249,13 +263,14 @@ class RunNodes:
         self.place.delete_objects([f"stages/{stage}/{RELEASED}.json" for stage in found])
 
     def settle(self, stage: str, kept: Collection[str]) -> None:
-        """Delete what a committed stage leaves behind that nobody needs, by one look at it.
+        """Delete the objects of a committed stage that are no longer needed.
 
         Parameters
         ----------
+        stage : str
         kept : collection of str
-            The nodes whose arrays stay; of the others the records do. Arrays of attempts that no
-            commit object names go.
+            Nodes whose arrays are kept. Records of all nodes are kept; attempts without a commit
+            object are deleted.
         """
         home = self.stage(stage)
         names = home.list()
@@ -271,12 +286,12 @@ class RunNodes:
             (home / name).delete()
 
     def _commit_objects(self, stage: str, nodes: Collection[str]) -> CommitObjects:
-        """Return the commit objects of nodes that have one of their own, by node."""
+        """Return the commit objects of nodes that have their own, by node."""
 
         def read(node: str) -> dict[str, Any] | None:
             value = self._commit_object(stage, node)
             if value is not None:
-                self._parsed(stage, node, value)  # or it is refused
+                self._parsed(stage, node, value)  # raises if it is damaged
             return value
 
         with ThreadPoolExecutor(READERS if self.place.is_remote else 1) as pool:
@@ -284,22 +299,22 @@ class RunNodes:
             return {node: one for node, one in zip(nodes, values, strict=True) if one is not None}
 
     def read(self, stage: str, but: Collection[str] = ()) -> dict[str, Committed]:
-        """Return the outcomes of all committed nodes of a stage but some, by name."""
+        """Return the results of all committed nodes of a stage except those in `but`, by name."""
         here = self._objects_here(stage, but)
         found = {**self._superseded(stage), **here}
         return self._outcomes(stage, {node: found[node] for node in found if node not in but})
 
     def read_all(self) -> dict[str, dict[str, Committed]]:
-        """Return the outcomes of all committed nodes, by stage and name."""
+        """Return the results of all committed nodes, by stage and name."""
         here = {stage: self._objects_here(stage) for stage in self._begun()}
-        packed = self._packed()  # at the end: what is not here any more has been moved there
+        packed = self._packed()  # last, since objects move from here to there
         return {
             stage: self._outcomes(stage, {**unpack(packed.get(stage, "")), **here.get(stage, {})})
             for stage in sorted({*here, *packed})
         }
 
     def _objects_here(self, stage: str, but: Collection[str] = ()) -> CommitObjects:
-        """Return the commit objects in a stage's folder, those of released nodes included."""
+        """Return the commit objects in a stage's folder, including those of released nodes."""
         nodes = [node for node in self.unreleased(stage) if node not in but]
         found = self._commit_objects(stage, nodes)
         return {**self._released_here(stage), **found}
@@ -308,7 +323,7 @@ class RunNodes:
         return {node: self._parsed(stage, node, value) for node, value in sorted(found.items())}
 
     def reopen(self, stage: str) -> None:
-        """Make a stage run again where its arrays were released; what was kept is used again."""
+        """Make a stage run again whose arrays were released; nodes with arrays are reused."""
         released = self._released(stage)
         if not released:
             return
@@ -316,23 +331,23 @@ class RunNodes:
         for node, value in released.items():
             if node != "commit" and not value["released"]:  # it has no arrays
                 (self.stage(stage) / f"{node}.json").write_new_json(seal(value))
-        self._take_back(stage, ["commit"])
+        self._delete_commits(stage, ["commit"])
         if stage in self._packed():
             self._change_superseded({stage: ""})
-        self._take_back(stage, [RELEASED])
+        self._delete_commits(stage, [RELEASED])
 
     def discard(self, *stages: str) -> None:
-        """Delete stages, with their commits."""
+        """Delete stages with their commits."""
         self.check_owner()
         gone = {stage: "" for stage in stages if stage in self._packed()}
         if gone:
             self._change_superseded(gone)
         for stage in stages:
-            self._take_back(stage, ["commit", *self.unreleased(stage), RELEASED])
+            self._delete_commits(stage, ["commit", *self.unreleased(stage), RELEASED])
             self.stage(stage).delete()
 
-    def _take_back(self, stage: str, nodes: list[str]) -> None:
-        """Delete commit objects for good, before anything that they name is deleted."""
+    def _delete_commits(self, stage: str, nodes: list[str]) -> None:
+        """Delete commit objects durably, before the arrays that they name."""
         for node in dict.fromkeys(nodes):
             (self.stage(stage) / f"{node}.json").delete()
         self.stage(stage).sync_names()
@@ -343,7 +358,7 @@ class RunNodes:
         return sorted({*names, *self._released(stage)})
 
     def unreleased(self, stage: str) -> list[str]:
-        """Return the names of the nodes with a commit object of their own, sorted."""
+        """Return the sorted names of the nodes that have their own commit object."""
         return _node_names(self.stage(stage).list())
 
 
@@ -354,6 +369,6 @@ def _node_names(names: list[str]) -> list[str]:
 
 
 def digest_of(header: dict[str, Any]) -> str:
-    """Return a short hash of what shapes committed stages."""
+    """Return a short hash of the parameters that shape committed stages."""
     shaping = repr(sorted(header["settings"].items())) + str(header["data"].get("fingerprint"))
     return f"{zlib.crc32(shaping.encode(errors='backslashreplace')):08x}"

@@ -1,4 +1,4 @@
-"""Objects behind fsspec URLs: what fails because a store is away for a moment is tried again."""
+"""Objects behind fsspec URLs, with retries while a store is unreachable."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dcsvm_dask.readers.files import is_out_of_reach, is_refused, refused
 from dcsvm_dask.readers.urls import check_place
 
 PAUSES = (0.2, 1.0, 3.0)
-"""Seconds before what failed is tried again; clients have a patience of their own besides."""
+"""Seconds before each retry; clients have retries of their own besides."""
 
 _PASSING = (errno.EIO, errno.EAGAIN, errno.EBUSY, errno.ETIMEDOUT, errno.ESTALE)
 T = TypeVar("T")
 
 _SETTINGS = {"s3": {"max_concurrency": 1}}
-"""Of clients, by protocol. An object that s3fs may read in several requests it asks for its size
-before; those of this program are small."""
+"""Settings of clients by protocol. s3fs asks for the size of an object that it may read in several
+requests; the objects of this program are small."""
 
 
 def client_settings(url: str) -> dict[str, Any]:
@@ -32,16 +32,15 @@ def client_settings(url: str) -> dict[str, Any]:
 
 
 def on_store(url: str, do: Callable[[Any, str], T]) -> T:
-    """Do something with the file system and the path that a URL names.
+    """Call a function with the file system and the path of a URL, with retries.
 
-    What is done may have been done already when it is tried again: an answer was lost.
+    A retried function may find that its first call succeeded and only the answer was lost.
 
     Raises
     ------
     InputError
-        If the protocol is not opened or its package is not installed; an
-        `UnreachableError` if the store stays out of reach, an `AccessError` if it does not let
-        one in.
+        If the protocol is not supported or its package is not installed; an
+        `UnreachableError` if the store stays unreachable, an `AccessError` if access is denied.
     """
     check_place(url)
     try:
@@ -64,12 +63,12 @@ def on_store(url: str, do: Callable[[Any, str], T]) -> T:
 
 
 def read_intact(read: Callable[[], T]) -> T:
-    """Read objects; what looks damaged is read again, since a transfer may have been cut short.
+    """Read objects, with retries if they look damaged, since a transfer may have been truncated.
 
     Raises
     ------
     InputError
-        If it looks damaged every time.
+        If they look damaged in all tries.
     """
     for pause in PAUSES:
         try:
@@ -82,14 +81,14 @@ def read_intact(read: Callable[[], T]) -> T:
 
 
 def may_pass(error: Exception) -> bool:
-    """Return whether an error of a store is likely to be gone after a pause."""
+    """Return whether an error of a store is likely to be temporary."""
     if is_refused(error) or "Credentials" in type(error).__name__:
         return False
     return is_out_of_reach(error) or (isinstance(error, OSError) and error.errno in _PASSING)
 
 
 class PatientStore(WrapperStore[FsspecStore]):
-    """A Zarr store whose calls are tried again like those of `on_store`."""
+    """A Zarr store with the retries of `on_store`."""
 
     async def get(self, *args: Any, **words: Any) -> Any:
         """Return an object, or a range of its bytes."""

@@ -1,7 +1,7 @@
-"""Files that users ask for (predictions, exported models, reports): where they may be written.
+"""Output files of users (predictions, exported models, reports): checks of their places.
 
-Nothing that exists is replaced unless the user says so, and nothing is written inside a run or a
-data set, whose files only dcsvm itself writes.
+Existing files are replaced only if the user says so, and nothing is written inside a run or a
+data set.
 """
 
 from __future__ import annotations
@@ -14,26 +14,30 @@ from dcsvm_dask.errors import AccessError, InputError, UnreachableError
 from dcsvm_dask.storage.location import Location
 
 MARKS = {"run.json": "run", "dataset.json": "data set"}
-"""The object that makes a folder what it is."""
+"""Objects that mark a folder as a run or data set."""
 
 
 def output(
     place: str | os.PathLike[str] | Location, what: str = "out", *, overwrite: bool = False
 ) -> Location:
-    """Return where an output goes.
+    """Return the place of an output.
 
     Parameters
     ----------
     place : str, path or Location
     what : str, default "out"
-        The parameter that names it, for messages.
+        Name of the parameter, for messages.
     overwrite : bool, default False
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Location
 
     Raises
     ------
     InputError
-        If something is there, or the place lies inside a run or a data set.
+        If a file exists there, or the place is inside a run or a data set.
     """
     target = Location.of(place, writable=True)
     refuse_inside(target, what)
@@ -45,17 +49,17 @@ def output(
 
 
 def exists_already(target: Location, what: str = "out") -> InputError:
-    """Return the error for an output that is there."""
+    """Return the error for an output that exists."""
     return InputError(f"{what}: {target} exists; name another file or give --overwrite")
 
 
 def refuse_inside(place: Location, what: str = "out") -> None:
-    """Refuse a place inside a run or a data set.
+    """Raise an error for a place inside a run or a data set.
 
     Raises
     ------
     InputError
-        If it is.
+        If it is inside one.
     """
     for folder in _folders(place):
         for mark, kind in MARKS.items():
@@ -70,7 +74,7 @@ def _is_there(mark: Location) -> bool:
         return mark.exists()
     except UnreachableError:
         raise
-    except AccessError:  # of a folder above that somebody else owns
+    except AccessError:  # a parent folder of another user
         return False
 
 

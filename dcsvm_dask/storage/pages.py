@@ -1,10 +1,11 @@
 """Labelled rows in compressed pages of one object: consecutive rows are one range of its bytes.
 
-For rows that many tasks read in small pieces. A chunk of a Zarr array is an object and is read
-whole; a page is neither, so pages can be small while objects are few. Each page is
+This suits rows that many tasks read in small pieces. A chunk of a Zarr array is an object and is
+read whole; a page is a range of an object, so pages can be small while objects are few. Each page
+is
 
-    size        uint32  bytes of what follows the checksum
-    checksum    uint32  of that, and of where the page stands
+    size        uint32  bytes after the checksum
+    checksum    uint32  of these bytes and of the page's position
     packed      Blosc (zstd): int32 items: codes; weights, where rows have some; dense values, or
                 values a row, columns and values of CSR rows
 """
@@ -36,21 +37,21 @@ _PACK = Blosc(cname="zstd", clevel=1, shuffle=Blosc.SHUFFLE)
 
 @dataclass(frozen=True, slots=True)
 class LabelledRows:
-    """Some rows with their class codes and, where they have them, weights."""
+    """Rows with their class codes and, where they have them, weights."""
 
     X: Rows
     codes: NDArray[np.int32]
     weights: NDArray[np.float64] | None
 
     def take(self, index: slice | NDArray[np.int64]) -> LabelledRows:
-        """Return some of them."""
+        """Return some of the rows."""
         weights = None if self.weights is None else self.weights[index]
         return LabelledRows(self.X[index], self.codes[index], weights)
 
 
 @dataclass(frozen=True, slots=True)
 class PageForm:
-    """What the rows of an object are like, which its pages do not say."""
+    """The form of the rows in pages, which is not stored in them."""
 
     n_features: int
     is_sparse: bool
@@ -60,14 +61,23 @@ class PageForm:
 def write_pages(
     place: Location, rows: LabelledRows, order: NDArray[np.int64], page_rows: int, seat: int
 ) -> NDArray[np.int64]:
-    """Write rows in an order and return where each page begins, and where the last one ends.
+    """Write rows in an order.
 
     Parameters
     ----------
+    place : Location
+    rows : LabelledRows
+    order : ndarray of int64
+        Row numbers.
     page_rows : int
-        Rows a page.
+        Rows of a page.
     seat : int
-        The number of the object among those like it, which reading compares.
+        Number of the object among similar ones, which is verified when it is read.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pages + 1,)
+        First byte of each page, and the end of the last one.
     """
     packed, borders = io.BytesIO(), [0]
     for first in range(0, len(order), page_rows):
@@ -82,12 +92,25 @@ def write_pages(
 def read_pages(
     place: Location, first: int, last: int, form: PageForm, seat: int
 ) -> list[LabelledRows]:
-    """Return the pages in the bytes first:last of an object, which are whole pages.
+    """Return the pages in a range of bytes of an object.
+
+    Parameters
+    ----------
+    place : Location
+    first, last : int
+        First byte of a page, and the end of a page.
+    form : PageForm
+    seat : int
+        Number of the object, as given to `write_pages`.
+
+    Returns
+    -------
+    list of LabelledRows
 
     Raises
     ------
     InputError
-        If a page is missing or is not the one that was written there.
+        If a page is missing or damaged.
     """
     if first == last:
         return []
@@ -118,7 +141,7 @@ def joined(pages: list[LabelledRows], form: PageForm) -> LabelledRows:
 def _unpacked(
     place: Location, found: bytes, first: int, last: int, seat: int
 ) -> Iterator[NDArray[np.int32]]:
-    """Yield the words of each page; a decoder of Blosc sees none that was not written so."""
+    """Yield the words of each page; only verified pages are decoded."""
     at = 0
     while at < last - first:
         size, checksum = _HEAD.unpack_from(found.ljust(at + _HEAD.size, b"\0"), at)
@@ -134,7 +157,7 @@ def _checksum(page: bytes, seat: int, at: int) -> int:
 
 
 def _words_of(rows: LabelledRows) -> NDArray[np.int32]:
-    """Return a page's rows as items of 32 bits, which Blosc packs by their bytes."""
+    """Return a page's rows as items of 32 bits, which Blosc shuffles by bytes."""
     parts: list[NDArray[Any]] = [np.array([len(rows.codes)], np.int32), rows.codes]
     if rows.weights is not None:
         parts.append(rows.weights)
@@ -146,7 +169,7 @@ def _words_of(rows: LabelledRows) -> NDArray[np.int32]:
 
 
 def _as_words(values: NDArray[Any]) -> NDArray[np.int32]:
-    """Return whole numbers, or the bits of others, as items of 32 bits, little endian."""
+    """Return integers, or the bits of floats, as items of 32 bits, little endian."""
     kind = values.dtype if values.dtype.kind == "f" else _WORD
     return np.ascontiguousarray(values, kind.newbyteorder("<")).view(_WORD)
 

@@ -1,4 +1,4 @@
-"""Rows of a spool in any order, in bounded memory: an external permutation by buckets."""
+"""External permutation of the rows of a spool in bounded memory, by buckets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.storage.spool import Column, RowSpool
 
 BUCKET_BYTES = 48 << 20
-"""Rows that are put in order in memory."""
+"""Bytes of rows that are permuted in memory."""
 
 MOST_BUCKETS = 32
 
@@ -20,10 +20,10 @@ MOST_BUCKETS = 32
 def permuted(
     spool: RowSpool, codes: Column, order: NDArray[np.int64]
 ) -> Iterator[tuple[Rows, NDArray[np.int32]]]:
-    """Return rows and codes in an order.
+    """Yield rows and codes in an order.
 
     Rows go to buckets by their place in the order, in one sequential pass; each bucket is then
-    put in order in memory, or by buckets again.
+    permuted in memory, or by buckets again.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def permuted(
     codes : Column
         A code for every row of the spool.
     order : int64 array, shape (m,)
-        Distinct row numbers; rows that are not among them are left out.
+        Distinct row numbers; other rows are left out.
 
     Yields
     ------
@@ -58,17 +58,17 @@ def permuted(
         for start, stop in spool.spans():
             rows, found = spool.read(start, stop), codes.read(start, stop)
             goal = place[start:stop]
-            for number, (held, held_codes, held_places) in enumerate(buckets):
+            for number, (bucket_rows, bucket_codes, bucket_places) in enumerate(buckets):
                 low, high = (order.size * (number + k) // count for k in (0, 1))
                 chosen = np.flatnonzero((goal >= low) & (goal < high))
                 if chosen.size:
-                    held.append(rows[chosen])
-                    held_codes.append(found[chosen])
-                    held_places.append(goal[chosen])
+                    bucket_rows.append(rows[chosen])
+                    bucket_codes.append(found[chosen])
+                    bucket_places.append(goal[chosen])
         del place
-        for held, held_codes, held_places in buckets:
-            held.n_features = spool.n_features
-            again = np.argsort(held_places.read(0, held.n_rows))
-            yield from permuted(held, held_codes, again)
-            for part in (held, held_codes, held_places):
+        for bucket_rows, bucket_codes, bucket_places in buckets:
+            bucket_rows.n_features = spool.n_features
+            again = np.argsort(bucket_places.read(0, bucket_rows.n_rows))
+            yield from permuted(bucket_rows, bucket_codes, again)
+            for part in (bucket_rows, bucket_codes, bucket_places):
                 part.close()

@@ -1,14 +1,14 @@
-"""Predictions as a file: CSV, NumPy, Parquet or Zarr, streamed, written whole or not at all.
+"""Writing predictions to a CSV, NumPy, Parquet or Zarr file, whole or not at all.
 
-Of two classes a row has one decision value; of more it has one for each class.
+A row has one decision value for two classes, and one for each class for more.
 
-Rows go to a temporary name beside the target, which takes its place at the end; for an object
+Rows are written to a temporary file beside the target and renamed at the end; for an object
 store, to a temporary local file that is uploaded by one PUT.
 
-A Zarr group is many files, so one that is there cannot be replaced at once. Locally two renames do
-it: a kill between them leaves the old group under ``.NAME.ID-old`` and the new one under
-``.NAME.ID``. On an object store the old group is deleted once the new one is whole on local disk;
-while that is uploaded, its metadata last, there is no group.
+A Zarr group is many files, so an existing one cannot be replaced at once. Locally two renames
+replace it: a kill between them leaves the old group under ``.NAME.ID-old`` and the new one under
+``.NAME.ID``. On an object store the old group is deleted once the new one is complete on local
+disk; while that is uploaded, its metadata last, there is no group.
 """
 
 from __future__ import annotations
@@ -42,28 +42,28 @@ Vector = NDArray[np.float64]
 
 ZARR_CHUNK_ROWS = 1 << 17
 UPLOADS = 8
-"""Objects that travel to a store at a time."""
+"""Concurrent uploads of objects."""
 
 
 class PredictionWriter(ABC):
-    """Takes labels and decision values block after block; a context that publishes at its end.
+    """Writes labels and decision values block by block; the context publishes them at its end.
 
     Parameters
     ----------
     target : Location
-        Where the predictions go; something older there is replaced.
+        The place of the predictions; older predictions there are replaced.
     classes : list of labels
-        What the codes mean.
+        The label of each code.
     """
 
     def __init__(self, target: Location, classes: list[Label]) -> None:
         self.target = target
         self.labels = label_array(classes)
         self.width = len(classes) if len(classes) > 2 else None
-        """Decision values of a row, where there is one for each class."""
+        """Decision values of a row; None for two classes, which have one."""
 
     def columns(self) -> list[str]:
-        """Return what a table's columns of decision values are called."""
+        """Return the names of the columns of decision values."""
         if self.width is None:
             return ["decision"]
         return [f"decision_{label}" for label in self.labels.tolist()]
@@ -78,11 +78,11 @@ class PredictionWriter(ABC):
 
     @abstractmethod
     def publish(self) -> None:
-        """Finish, and put what was written in the target's place."""
+        """Finish, and move the file to its target."""
 
     @abstractmethod
     def discard(self) -> None:
-        """Remove what was written so far."""
+        """Delete the temporary file."""
 
     def __enter__(self) -> PredictionWriter:
         try:
@@ -109,7 +109,7 @@ class PredictionWriter(ABC):
 
 
 class FileWriter(PredictionWriter):
-    """Predictions in one file."""
+    """A writer of one file."""
 
     _file: Any = None
     _path: Path
@@ -126,13 +126,13 @@ class FileWriter(PredictionWriter):
         self.begin(self._file)
 
     def begin(self, file: Any) -> None:
-        """Write what stands before the rows."""
+        """Write the part before the rows."""
 
     def end(self, file: Any) -> None:
-        """Write what stands after the rows."""
+        """Write the part after the rows."""
 
     def publish(self) -> None:
-        """Rename, or upload."""
+        """Rename or upload the file."""
         self.end(self._file)
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -153,7 +153,9 @@ class FileWriter(PredictionWriter):
 
 
 class CsvWriter(FileWriter):
-    """``label,decision``; the shortest decimals that restore the decision values."""
+    """A writer of ``label,decision``, with the shortest decimals that restore the decision
+    values.
+    """
 
     def begin(self, file: Any) -> None:
         """Write the header."""
@@ -165,19 +167,19 @@ class CsvWriter(FileWriter):
         """Add rows at the end."""
         names = self._names
         if self.width is None:
-            told = [repr(value) for value in values.tolist()]
+            texts = [repr(value) for value in values.tolist()]
         else:
-            told = [",".join(map(repr, row)) for row in values.tolist()]
-        pairs = zip(codes.tolist(), told, strict=True)
+            texts = [",".join(map(repr, row)) for row in values.tolist()]
+        pairs = zip(codes.tolist(), texts, strict=True)
         lines = [f"{names[code]},{text}\n" for code, text in pairs]
         self._file.write("".join(lines).encode())
 
 
 class NpyWriter(FileWriter):
-    """A structured array with the fields ``label`` and ``decision``."""
+    """A writer of a structured array with the fields ``label`` and ``decision``."""
 
     def begin(self, file: Any) -> None:
-        """Write a header that leaves room for the number of rows."""
+        """Write a header with room for the number of rows."""
         shape = () if self.width is None else (self.width,)
         self._dtype = np.dtype([("label", self.labels.dtype), ("decision", np.float64, shape)])
         self._n_rows = 0
@@ -207,7 +209,7 @@ class NpyWriter(FileWriter):
 
 
 class ParquetWriter(FileWriter):
-    """Columns ``label`` and ``decision``; needs pyarrow."""
+    """A writer of the columns ``label`` and ``decision``; needs pyarrow."""
 
     _parquet: Any = None
 
@@ -244,23 +246,23 @@ class ParquetWriter(FileWriter):
 
 
 class ZarrWriter(PredictionWriter):
-    """A Zarr group with the arrays ``label`` and ``decision``."""
+    """A writer of a Zarr group with the arrays ``label`` and ``decision``."""
 
-    _held: Location | None = None
+    _temporary: Location | None = None
 
     def open(self) -> None:
         """Begin the arrays."""
         if self.target.is_local:
-            held = self.target.parent / f".{self.target.name}.{uuid.uuid4().hex}"
+            temporary = self.target.parent / f".{self.target.name}.{uuid.uuid4().hex}"
         else:
-            held = Location.of(tempfile.gettempdir()) / f"dcsvm-{uuid.uuid4().hex}"
-        self._held = held
+            temporary = Location.of(tempfile.gettempdir()) / f"dcsvm-{uuid.uuid4().hex}"
+        self._temporary = temporary
         chunk = ZARR_CHUNK_ROWS
         if self.labels.dtype.kind == "U":  # Zarr 3 has no stable type of fixed-width strings
             self.labels = self.labels.astype(np.dtypes.StringDType())
-        self._label = ArrayWriter(held / "label", (), self.labels.dtype, chunk)
+        self._label = ArrayWriter(temporary / "label", (), self.labels.dtype, chunk)
         shape = () if self.width is None else (self.width,)
-        self._decision = ArrayWriter(held / "decision", shape, np.float64, chunk)
+        self._decision = ArrayWriter(temporary / "decision", shape, np.float64, chunk)
 
     def append(self, codes: Codes, values: Vector) -> None:
         """Add rows at the end."""
@@ -268,31 +270,31 @@ class ZarrWriter(PredictionWriter):
         self._decision.append(values)
 
     def publish(self) -> None:
-        """Make it a group, in its place."""
-        assert self._held is not None
+        """Complete the group and move it to its target."""
+        assert self._temporary is not None
         self._label.close()
         self._decision.close()
-        zarr.create_group(self._held.store())
+        zarr.create_group(self._temporary.store())
         if self.target.is_local:
-            self._held.sync()
-            _swap(Path(self._held.url), Path(self.target.url))
+            self._temporary.sync()
+            _swap(Path(self._temporary.url), Path(self.target.url))
         else:
-            _upload(self._held, self.target)
-            self._held.delete()
+            _upload(self._temporary, self.target)
+            self._temporary.delete()
 
     def discard(self) -> None:
-        """Remove what was written."""
-        if self._held is not None:
-            self._held.delete()
+        """Delete the temporary group."""
+        if self._temporary is not None:
+            self._temporary.delete()
 
 
-def _swap(held: Path, target: Path) -> None:
-    """Put a local folder in the place of another one."""
-    old = held.with_name(f"{held.name}-old")
+def _swap(temporary: Path, target: Path) -> None:
+    """Replace a local folder by another one."""
+    old = temporary.with_name(f"{temporary.name}-old")
     if target.exists():
         target.rename(old)
     try:
-        held.rename(target)
+        temporary.rename(target)
     except BaseException:
         if old.exists():
             old.rename(target)
@@ -301,17 +303,17 @@ def _swap(held: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _upload(held: Location, target: Location) -> None:
-    """Put a local group in the place of one on an object store."""
+def _upload(temporary: Location, target: Location) -> None:
+    """Replace a group on an object store by a local one."""
     metadata = target / "zarr.json"
-    # The group's metadata first, so that no mixture of old and new opens.
+    # The group's metadata is deleted first, so that no mixture of old and new opens.
     metadata.delete()
     target.delete()
-    keys = set(held.keys()) - {metadata.name}
+    keys = set(temporary.keys()) - {metadata.name}
     with ThreadPoolExecutor(UPLOADS) as pool:
-        for _ in pool.map(lambda key: _copy(held / key, target / key), keys):
+        for _ in pool.map(lambda key: _copy(temporary / key, target / key), keys):
             pass
-    _copy(held / metadata.name, metadata)
+    _copy(temporary / metadata.name, metadata)
 
 
 def _copy(source: Location, target: Location) -> None:
@@ -334,19 +336,23 @@ def open_predictions(
     Parameters
     ----------
     out : str, path or Location
-        Its extension says how predictions are written: ``.csv`` (header ``label,decision``, of
-        more than two classes ``label,decision_A,decision_B,...``), ``.npy`` (a structured array),
-        ``.parquet`` (columns as in CSV) or ``.zarr`` (a group of two arrays).
+        The extension selects the format: ``.csv`` (header ``label,decision``, of more than two
+        classes ``label,decision_A,decision_B,...``), ``.npy`` (a structured array), ``.parquet``
+        (columns as in CSV) or ``.zarr`` (a group of two arrays).
     classes : list of labels
-        What the codes mean.
+        The label of each code.
     overwrite : bool, default False
-        Whether what is there is replaced, once the new predictions are whole.
+        Whether existing predictions are replaced, once the new ones are complete.
+
+    Returns
+    -------
+    PredictionWriter
 
     Raises
     ------
     InputError
-        If the extension is none of these, what it needs is not installed, something is there, or
-        it lies inside a run or a data set.
+        If the extension is none of these, a package is missing, a file exists, or the place is
+        inside a run or a data set.
     """
     target = Location.of(out, writable=True)
     extension = os.path.splitext(target.name)[1].lower()  # noqa: PTH122 - may be a URL
@@ -358,7 +364,7 @@ def open_predictions(
         )
     if writer is ParquetWriter and importlib.util.find_spec("pyarrow") is None:
         raise InputError("out: .parquet needs pyarrow: pip install 'dcsvm-dask[parquet]'")
-    # A store is asked in any case: better now than with all predictions made.
+    # Check the target now rather than after predicting.
     if writer is not ZarrWriter:
         output(target, overwrite=overwrite)
         return writer(target, classes)
@@ -372,7 +378,7 @@ def open_predictions(
 
 
 def label_array(classes: list[Label]) -> NDArray[Any]:
-    """Return class labels as an array: int64, float64, or strings where neither holds all."""
+    """Return class labels as an array: int64, float64, or strings where neither can hold all."""
     if all(isinstance(c, int) and -(2**63) <= c < 2**63 for c in classes):
         return np.array(classes, dtype=np.int64)
     if not any(isinstance(c, str) for c in classes):
@@ -384,7 +390,7 @@ def label_array(classes: list[Label]) -> NDArray[Any]:
 
 def _is_predictions(place: Location) -> bool:
     names, arrays = set(place.list()), {"label", "decision"}
-    # One array alone is what an upload left that did not end.
+    # An interrupted upload may leave one array.
     return bool(names & arrays) and names <= arrays | {"zarr.json"}
 
 

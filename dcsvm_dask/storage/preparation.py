@@ -1,7 +1,7 @@
-"""What a run has to know of its training data to take rows in later, kept beside its stages.
+"""The preparation of rows for a run's models, stored beside its stages.
 
 ``preparation.json`` holds classes, scaling and how the source was read, so that a run predicts
-from raw files when its data set has gone elsewhere.
+without its data set.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ FORMAT = "dcsvm-preparation-1"
 
 @dataclass(frozen=True)
 class Preparation:
-    """How rows and labels that come later are brought into the form of the training data.
+    """Brings new rows and labels into the form of the training data.
 
     Attributes
     ----------
-    classes : list of two labels
-        The second one is the positive class.
+    classes : list of labels
+        Of two, the second one is the positive class.
     positive : list of labels or None
         Labels of the source that were joined into the class 1; all others are -1.
     n_features : int
@@ -69,11 +69,11 @@ class Preparation:
         )
 
     def write(self, run: RunFolder) -> None:
-        """Keep it in a run's folder."""
+        """Write it to a run's folder."""
         scaling = None
         if self.scaling is not None:
             arrays, scaling = self.scaling.to_arrays()
-            # Python writes the shortest text that restores a float64.
+            # JSON texts of Python restore every float64.
             scaling["arrays"] = {name: values.tolist() for name, values in arrays.items()}
         value = {
             "format": FORMAT,
@@ -90,12 +90,12 @@ class Preparation:
 
     @classmethod
     def read(cls, run: RunFolder) -> Preparation:
-        """Return what `write` kept; where that is missing, what the run's data set says.
+        """Return the preparation of a run; where the file is missing, that of its data set.
 
         Raises
         ------
         InputError
-            If it is damaged, or neither it nor the data set is there.
+            If it is damaged, or neither it nor the data set exists.
         """
         place = run.place / NAME
         try:
@@ -134,7 +134,10 @@ class Preparation:
             raise InputError(f"{place}: damaged: {error!r}") from error
 
     def scales_like(self, data: DataSet, features: list[int] | None = None) -> bool:
-        """Whether a data set's rows, or some features of them, were scaled as those of training."""
+        """Return whether rows of a data set, or some of their features, have the scaling of
+        training
+        rows.
+        """
         mine, other = self.scaling, data.scaling
         if other is not None and features is not None:
             if other.kind == "unit" and len(features) != data.n_features:
@@ -145,14 +148,27 @@ class Preparation:
         return mine.equals(other)
 
     def expected(self) -> Expected:
-        """Return the columns that tables have to have."""
+        """Return the columns that tables must have."""
         is_column = self.reading.get("format") not in ARCHIVES
         label, position = (self.reading.get(key) for key in ("label", "position"))
         name = label if is_column and isinstance(label, str) else None
         return Expected(self.n_features, self.feature_names, name, position)
 
     def codes(self, labels: NDArray[Any], name: str, first_row: int) -> NDArray[np.int32]:
-        """Return the codes of labels as a source names them: 0 negative, 1 positive.
+        """Return the codes of labels of a source.
+
+        Parameters
+        ----------
+        labels : ndarray, shape (n,)
+        name : str
+            Name of the source, for messages.
+        first_row : int
+            Number of the first row, for messages.
+
+        Returns
+        -------
+        ndarray, shape (n,), int32
+            Of two classes 0 is negative and 1 positive.
 
         Raises
         ------
@@ -190,6 +206,6 @@ class Preparation:
 
 
 def keep_preparation(run: RunFolder, data: DataSet) -> None:
-    """Keep a run's preparation in its folder, unless it is there."""
+    """Write a run's preparation to its folder, unless it exists."""
     if not (run.place / NAME).exists():
         Preparation.of(data).write(run)

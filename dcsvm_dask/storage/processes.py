@@ -1,8 +1,8 @@
-"""Which process of which machine: an identity that another process can look up.
+"""The identity of a process, by which another process can look it up.
 
-A number alone names nobody: containers and hosts have processes of the same number, and numbers are
-used again. On Linux the identifier of the boot, the namespace of process numbers and the tick at
-which the process started tell processes apart; none of them changes when a clock is set.
+A process number is not unique: containers and hosts have processes of the same number, and numbers
+are reused. On Linux the identifier of the boot, the namespace of process numbers and the tick at
+which the process started identify it; they do not change when a clock is set.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 PLACE = ("boot", "pid_namespace")
-"""What two processes have in common that can see each other by number."""
+"""Values that are equal for processes that can look each other up by number."""
 
 
 def this_process() -> dict[str, Any]:
@@ -23,7 +23,7 @@ def this_process() -> dict[str, Any]:
     -------
     dict
         ``pid``; ``boot``, ``pid_namespace`` and ``ticks`` (of its start, since the boot), None
-        where the system does not say.
+        where they are unknown.
     """
     pid = os.getpid()
     unknown = {"pid": pid, "boot": None, "pid_namespace": None, "ticks": None}
@@ -37,17 +37,17 @@ def this_process() -> dict[str, Any]:
             "pid_namespace": str(Path("/proc/self/ns/pid").readlink()),
             "ticks": _state_and_ticks(stat)[1],
         }
-    except (OSError, ValueError):  # not Linux, or /proc is not to be seen
+    except (OSError, ValueError):  # not Linux, or no access to /proc
         return unknown
 
 
 def is_running(process: dict[str, Any]) -> bool | None:
-    """Return whether a process runs, None where that cannot be seen from here.
+    """Return whether a process runs; None if this process cannot know.
 
     Parameters
     ----------
     process : dict
-        What `this_process` returned there.
+        Result of `this_process` in that process.
     """
     here = this_process()
     if any(here[key] is None or here[key] != process[key] for key in PLACE):
@@ -62,7 +62,7 @@ def is_running(process: dict[str, Any]) -> bool | None:
 
 
 def _exists(pid: int) -> bool:
-    """Return whether there is such a process, which /proc may hide from other users."""
+    """Return whether a process exists that /proc may hide from other users."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -73,6 +73,6 @@ def _exists(pid: int) -> bool:
 
 
 def _state_and_ticks(stat: str) -> tuple[str, int]:
-    """Return state and start from a line of /proc, in which the name may hold anything."""
+    """Return state and start from a line of /proc; the name in it may contain any character."""
     fields = re.sub(r"^.*\)", "", stat, flags=re.DOTALL).split()
     return fields[0], int(fields[19])

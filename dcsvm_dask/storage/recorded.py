@@ -1,4 +1,6 @@
-"""A place that knows the checksums of what was written below it, so that nobody reads it again."""
+"""A place that records the checksums of objects written below it, so that they are not read
+again.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ from dcsvm_dask.storage.location import Location
 
 @dataclass(frozen=True, slots=True)
 class RecordedPlace(Location):
-    """A place to which this process alone writes, through it and those below it.
+    """A place to which only this process writes, through it and places below it.
 
     Attributes
     ----------
     root : str
-        The URL of the place where recording began.
+        URL of the place where recording began.
     written : dict
-        Size and CRC-32 of what was written, by keys below the root.
+        Size and CRC-32 of the written objects, by keys below the root.
     """
 
     root: str
@@ -31,7 +33,7 @@ class RecordedPlace(Location):
 
     @classmethod
     def at(cls, place: Location) -> RecordedPlace:
-        """Return a place of which nothing is known yet."""
+        """Return a place without recorded objects."""
         return cls(place.url, place.url, {})
 
     def __truediv__(self, part: str) -> RecordedPlace:
@@ -42,12 +44,12 @@ class RecordedPlace(Location):
         return _RecordingStore(Location.store(self), self.written, self._key)
 
     def write_bytes(self, data: bytes) -> None:
-        """Write the object whole or not at all, durable when this returns."""
+        """Write the object whole or not at all; it is durable when this returns."""
         Location.write_bytes(self, data)
         self.written[self._key] = len(data), zlib.crc32(data)
 
     def delete(self) -> None:
-        """Delete this object or everything below this folder; nothing happens if it is absent."""
+        """Delete this object or everything below this folder, if it exists."""
         if self._key in self.written:
             self.parent.delete_objects([self.name])
         else:
@@ -58,12 +60,12 @@ class RecordedPlace(Location):
 
     @property
     def _key(self) -> str:
-        """The key of this place below the root; empty: it is the root."""
+        """Key of this place below the root; empty for the root."""
         return self.url.removeprefix(self.root).removeprefix("/")
 
 
 class _RecordingStore(WrapperStore[Store]):
-    """Writes objects and keeps their checksums."""
+    """A store that records the checksums of written objects."""
 
     def __init__(self, store: Store, written: dict[str, tuple[int, int]], prefix: str) -> None:
         super().__init__(store)
@@ -73,7 +75,7 @@ class _RecordingStore(WrapperStore[Store]):
         return _RecordingStore(store, self._written, self._prefix.rstrip("/"))
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        """Return an object that this process has written; nobody else writes there."""
+        """Return an object that this process has written; other processes write none there."""
         if self._prefix + key not in self._written:
             return None
         return await self._store.get(key, prototype, byte_range)
@@ -91,5 +93,5 @@ class _RecordingStore(WrapperStore[Store]):
         self._written[self._prefix + key] = (len(value), crc)
 
     async def set_if_not_exists(self, key: str, value: Any) -> None:
-        """Write an object: nobody else writes there."""
+        """Write an object; other processes write none there."""
         await self.set(key, value)

@@ -1,4 +1,4 @@
-"""What rounding to float32 takes from rows: differences between rows, and between their values."""
+"""The loss by rounding rows to float32: changed values, and distinct rows that become equal."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from dcsvm_dask.readers.statistics import Vector
 from dcsvm_dask.storage.hashing import row_hashes
 
 MOST_SHARE = 1e-4
-"""Share of a feature's range that rounding may change its values by without a warning.
+"""Share of a feature's range up to which rounding may change its values without a warning.
 
-A kernel sees differences between rows. Ordinary features are rounded by 6e-8 of their values; the
-share is large where the values are far from 0 and close to each other, as times in seconds are.
-"""
+A kernel depends on differences of rows. Ordinary features are rounded by 6e-8 of their values; the
+share is large where the values are far from 0 and close to each other, as times in seconds are."""
 LEAST_SHARE = 1e-6
-"""Rows are compared where the share is larger: others that become equal differed by so little."""
+"""Share above which rows are compared: rows that become equal differed at least so much."""
 MOST_FEATURES = 1 << 20
-"""Features that are compared: more of them are words or hashes, not measurements."""
+"""Largest number of features that are compared: more are words or hashes, not measurements."""
 SCALE = (
     "scale the features (--scale minmax or standard), which is done before rounding, or subtract "
     "a constant from them"
@@ -32,8 +31,8 @@ SCALE = (
 class RoundingLoss:
     """Compares rows before and after rounding, block by block.
 
-    Rows that were distinct and become equal are counted within a block of some megabytes, so that
-    the count is a lower limit.
+    Distinct rows that become equal are counted within a block of some megabytes, so the count is a
+    lower bound.
     """
 
     def __init__(self) -> None:
@@ -41,7 +40,7 @@ class RoundingLoss:
         self._error, self._low, self._high = np.zeros(0), np.zeros(0), np.zeros(0)
 
     def update(self, rows: Rows, rounded: Rows) -> None:
-        """Take a block of float64 rows in, and the same rows in float32."""
+        """Compare a block of float64 rows with the same rows in float32."""
         if rows.shape[1] > MOST_FEATURES:
             return
         error, low, high = _compared(rows, rounded)
@@ -52,7 +51,7 @@ class RoundingLoss:
                 self.merged += _count_distinct(_as_halves(rows)) - distinct
 
     def merge(self, other: RoundingLoss) -> None:
-        """Take in what was found of other rows."""
+        """Add the result of other rows."""
         self.merged += other.merged
         if other._error.size:
             self._widen(other._error, other._low, other._high)
@@ -65,17 +64,17 @@ class RoundingLoss:
             self._error, self._low, self._high = error, low, high
 
     def warning(self, names: Sequence[str] | None, advice: str = SCALE) -> str | None:
-        """Return what a user is to be warned of, None if there is nothing."""
+        """Return a warning for the user; None if there is nothing to report."""
         share = _shares(self._error, self._low, self._high)
         if self.merged == 0 and not (share > MOST_SHARE).any():
             return None
         k = int(np.argmax(share))
         name = repr(names[k]) if names is not None else str(k)
-        said = f"rounding to float32 changes values of the feature {name} by up to "
-        said += f"{self._error[k]:.3g}, in a range of {self._low[k]:.10g} to {self._high[k]:.10g}"
+        text = f"rounding to float32 changes values of the feature {name} by up to "
+        text += f"{self._error[k]:.3g}, in a range of {self._low[k]:.10g} to {self._high[k]:.10g}"
         if self.merged:
-            said += f", and makes at least {self.merged:,} rows equal to others"
-        return f"{said}; {advice}"
+            text += f", and makes at least {self.merged:,} rows equal to others"
+        return f"{text}; {advice}"
 
 
 def _shares(error: Vector, low: Vector, high: Vector) -> Vector:

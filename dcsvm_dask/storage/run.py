@@ -1,26 +1,25 @@
-"""A run folder: parameters, and what its stages committed.
+"""A run folder: parameters, and the results of its stages.
 
 Layout, below the run's place::
 
     run.json                        parameters, data, versions; written before anything runs
     lock/OWNER.json                 the claim of each process that owned the run; see lock.py
-    state/OWNER.json                how that process left the run
-    journal/OWNER.json              what it has seen of its stages, workers and faults
-    stages/STAGE/commit.json        the stage exists; its record
-    stages/STAGE/NODE.json          the node exists; attempt, checksums, record
+    state/OWNER.json                the state of the run when that process left it
+    journal/OWNER.json              its events of stages, workers and faults
+    stages/STAGE/commit.json        commits the stage; its record
+    stages/STAGE/NODE.json          commits the node; attempt, checksums, record
     stages/STAGE/NODE.ATTEMPT/...   the arrays of one attempt: the small ones in one object
-    stages/STAGE/released.json      commit objects of nodes whose arrays nobody needs any more
-    superseded/OWNER.json           what was in released.json of superseded stages: rounds
+    stages/STAGE/released.json      commit objects of nodes whose arrays are no longer needed
+    superseded/OWNER.json           the released.json of superseded stages: rounds
 
-A node writes its arrays under an attempt of its own and its JSON object last. What has no such
-object does not exist; the object of the attempt that ended first stays. So a node can run twice at
-once or die at any moment. Every JSON object carries a checksum of itself: what reads is what was
-written.
+A node writes its arrays under its own attempt and its JSON object last. Without that object the
+node does not exist; the object of the attempt that ended first stays. So a node can run twice at
+once or die at any moment. Every JSON object carries its own checksum, which is verified.
 
 A process that owns the run (`RunFolder.owned`) writes and deletes nothing after it has lost it:
-every change of the folder, and every commit of its tasks, checks its claim first. Should a pause
-come between the check and the change, nothing of the next owner is harmed: state and journal lie
-under names of their own, and a commit is the one that the next owner's task would make.
+every change of the folder, and every commit of its tasks, checks its claim first. A pause between
+the check and the change does not harm the next owner: state and journal have names of their own,
+and a commit is the one that the next owner's task would make.
 """
 
 from __future__ import annotations
@@ -43,14 +42,15 @@ LEFT_BY_A_KILL = ("lock", ".run.json.")
 
 @dataclass(frozen=True, slots=True)
 class RunFolder(RunNodes):
-    """One training's folder.
+    """The folder of a training.
 
     Parameters
     ----------
     place : Location
-        Where the run lives.
+        The folder.
     header : dict
-        What ``run.json`` holds: ``settings`` (they shape committed stages), ``goals`` (may change
+        The content of ``run.json``: ``settings`` (they shape committed stages), ``goals`` (may
+        change
         between resumes), ``data``, ``versions`` and ``result_version``.
     owner : Ownership, optional
         The claim for which the folder is written.
@@ -60,12 +60,24 @@ class RunFolder(RunNodes):
     def create(
         cls, place: Location, header: dict[str, Any], owner: Ownership | None = None
     ) -> RunFolder:
-        """Commit the parameters of a new run.
+        """Create a run and commit its parameters.
+
+        Parameters
+        ----------
+        place : Location
+        header : dict
+            ``settings``, ``goals``, ``data`` and ``versions``.
+        owner : Ownership, optional
+            The claim for which the folder is written.
+
+        Returns
+        -------
+        RunFolder
 
         Raises
         ------
         InputError
-            If there is a run already, or a folder with other things in it.
+            If there is a run already, or a folder with other content.
         """
         refuse_existing(place)
         run = cls.draft(place, header, owner)
@@ -76,22 +88,37 @@ class RunFolder(RunNodes):
     def draft(
         cls, place: Location, header: dict[str, Any], owner: Ownership | None = None
     ) -> RunFolder:
-        """Return a run that does not exist before `begin`, whatever is written into it."""
+        """Return a run that does not exist before `begin`.
+
+        Parameters
+        ----------
+        place : Location
+        header : dict
+            ``settings``, ``goals``, ``data`` and ``versions``.
+        owner : Ownership, optional
+            The claim for which the folder is written.
+
+        Returns
+        -------
+        RunFolder
+        """
         own = {"result_version": RESULT_VERSION, "digest": digest_of(header)}
         return cls(place, {"format": FORMAT, **header, **own}, owner)
 
     def owned(self, owner: Ownership) -> RunFolder:
-        """Return the same folder, written for the owner of a claim and only while it owns it."""
+        """Return the folder for its owner; it is changed only while the claim owns it."""
         return replace(self, owner=owner)
 
     def taken_back(self) -> RunFolder:
-        """Return the same folder, for steps that know nothing of what was committed before."""
+        """Return the folder after commits were deleted, so that steps do not use cached commits."""
         if self.owner is None:
             return self
         return replace(self, owner=replace(self.owner, turn=self.owner.turn + 1))
 
     def carried(self) -> RunFolder:
-        """Return the same folder, for the process that alone moves records of superseded stages."""
+        """Return the folder for the process that runs the method, which alone moves superseded
+        records.
+        """
         return replace(self, superseded=read_superseded(self.place))
 
     def begin(self) -> None:
@@ -99,12 +126,12 @@ class RunFolder(RunNodes):
         self.write("run.json", self.header)
 
     def write(self, name: str, value: dict[str, Any]) -> None:
-        """Write a JSON object beside the stages, with its checksum.
+        """Write a sealed JSON object beside the stages.
 
         Raises
         ------
         OwnershipLostError
-            If the folder is not the owner's any more.
+            If the owner has lost the folder.
         """
         self.check_owner()
         (self.place / name).write_json(seal(value))
@@ -116,7 +143,7 @@ class RunFolder(RunNodes):
         Raises
         ------
         InputError
-            If there is none, or what is there is damaged or of another format.
+            If there is none, or it is damaged or of another format.
         """
         place = Location.of(place)
         header = _read_header(place)
@@ -125,7 +152,7 @@ class RunFolder(RunNodes):
                 raise InputError(f"{place}: run.json is damaged: {key!r} is missing")
         data, holdout = header["data"], header.get("holdout")
         if not (isinstance(data.get("url"), str) and isinstance(holdout, str | None)):
-            raise InputError(f"{place}: run.json is damaged: it does not say where the data are")
+            raise InputError(f"{place}: run.json is damaged: the place of the data is missing")
         if header.get("digest") != digest_of(header):
             raise InputError(
                 f"{place}: run.json is damaged: it names other parameters or other data than the "
@@ -138,14 +165,18 @@ class RunFolder(RunNodes):
     def changed(
         self, *, goals: dict[str, Any] | None = None, data_url: str | None = None
     ) -> RunFolder:
-        """Commit what shapes no committed stage.
+        """Commit changed parameters that shape no committed stage.
 
         Parameters
         ----------
         goals : dict, optional
-            Other goals: tolerance, level to stop at.
+            New goals: tolerance, level to stop at.
         data_url : str, optional
-            Where the same data lie now.
+            New address of the same data.
+
+        Returns
+        -------
+        RunFolder
         """
         header = dict(self.header)
         if goals is not None:
@@ -157,7 +188,7 @@ class RunFolder(RunNodes):
         return run
 
     def check_result_version(self) -> None:
-        """Refuse to add to a run whose results are those of another version of the package.
+        """Raise an error if results of the run are those of another version of the package.
 
         Raises
         ------
@@ -169,41 +200,43 @@ class RunFolder(RunNodes):
             raise InputError(
                 f"{self.place}: was begun by dcsvm_dask {made}, whose results have the version "
                 f"{found}; those of this dcsvm_dask ({__version__}) have {RESULT_VERSION} and do "
-                f"not fit them: go on by dcsvm_dask {made}, or train a new run"
+                f"not fit them: continue with dcsvm_dask {made}, or train a new run"
             )
 
 
 def refuse_existing(place: Location) -> None:
-    """Refuse a place for a new run where a run is, or a folder with other things in it.
+    """Raise an error for a new run's place that has a run or other content.
 
     Raises
     ------
     InputError
+        If it has.
     """
     if (place / "run.json").exists():
         raise InputError(
-            f"{place}: a run lives there already: go on with it by `dcsvm resume {place}`, "
+            f"{place}: a run exists there; continue it with `dcsvm resume {place}`, "
             "or name another folder"
         )
     refuse_foreign(place)
 
 
 def refuse_foreign(place: Location) -> None:
-    """Refuse a folder that is not empty and no run, before anything is written there.
+    """Raise an error for a folder that is neither empty nor a run, before anything is written
+    there.
 
     Raises
     ------
     InputError
-        If it holds more than a run, or than what a process left that was killed before it
-        committed the parameters.
+        If it has other content than a run, or than a process that was killed before it committed
+        the parameters.
     """
     names = place.list()
     if "run.json" not in names and any(not name.startswith(LEFT_BY_A_KILL) for name in names):
-        raise InputError(f"{place}: is not empty and is no run; name another folder")
+        raise InputError(f"{place}: is neither empty nor a run; name another folder")
 
 
 def _read_header(place: Location) -> dict[str, Any]:
-    """Return what ``run.json`` holds; a run of another version is refused by its format."""
+    """Return the content of ``run.json``; a run of another format is an error."""
     header = place / "run.json"
     try:
         try:

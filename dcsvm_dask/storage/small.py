@@ -1,7 +1,7 @@
 """The small arrays of a node as one object: a line of JSON that describes them, then their bytes.
 
-An array of its own in Zarr takes two objects and several requests, which for vectors of some
-thousand numbers is all that they cost. What is larger is an array of its own; see `arrays`.
+A Zarr array takes two objects and several requests, which costs more than some thousand numbers.
+Larger arrays are Zarr arrays; see `arrays`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from dcsvm_dask.storage.checksums import Checksums
 from dcsvm_dask.storage.object_store import read_intact
 
 SMALL = "small"
-"""The key of the object in a node's folder; no array is called so."""
+"""Key of the object in a node's folder; no array has this name."""
 ARRAY_BYTES = 512 << 10
-"""Arrays up to this size are small ..."""
+"""Largest size of a small array ..."""
 NODE_BYTES = 2 << 20
-"""... as long as all of a node take no more than this."""
-KEPT = 8
-"""Nodes whose small arrays a process remembers."""
+"""... as long as all of a node together are not larger than this."""
+CACHED_NODES = 8
+"""Number of nodes whose small arrays a process caches."""
 
 
 def to_bytes(arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -40,7 +40,7 @@ def to_bytes(arrays: dict[str, NDArray[Any]]) -> bytes:
 
 
 def from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an object that `to_bytes` made; they cannot be written to."""
+    """Return the arrays of an object of `to_bytes`, read-only."""
     head, _, body = data.partition(b"\n")
     found, at = {}, 0
     for name, (kind, shape) in json.loads(head).items():
@@ -53,18 +53,18 @@ def from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
 
 
 def read_small(checksums: Checksums) -> dict[str, NDArray[Any]]:
-    """Return the small arrays of a node, of which the checksums are given.
+    """Return the small arrays of a node, given its checksums.
 
     Raises
     ------
     InputError
-        If they are missing or not what was committed.
+        If they are missing or damaged.
     """
-    return _read(_Known(checksums))
+    return _read(_Key(checksums))
 
 
-class _Known:
-    """Checksums of a node, equal to those of the same object."""
+class _Key:
+    """Checksums of a node that are equal if their object of small arrays is."""
 
     def __init__(self, checksums: Checksums) -> None:
         self.checksums = checksums
@@ -74,11 +74,11 @@ class _Known:
         return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Known) and other._key == self._key
+        return isinstance(other, _Key) and other._key == self._key
 
 
-@lru_cache(maxsize=KEPT)
-def _read(known: _Known) -> dict[str, NDArray[Any]]:
+@lru_cache(maxsize=CACHED_NODES)
+def _read(known: _Key) -> dict[str, NDArray[Any]]:
     checksums = known.checksums
     remote = checksums.place.is_remote
     data = read_intact(lambda: checksums.read(SMALL)) if remote else checksums.read(SMALL)

@@ -1,7 +1,7 @@
-"""Scratch copies on local disk while a source is taken in: bounded memory, nothing left behind.
+"""Scratch copies on local disk during an ingest, in bounded memory.
 
-Files have no names (they vanish with the process) and lie in the folder for temporary files,
-which ``TMPDIR`` moves.
+Files are anonymous (they vanish with the process) and are in the folder for temporary files,
+which ``TMPDIR`` sets.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ COPIED_VALUES = 1 << 20
 
 
 class Column:
-    """A growing array of one type in a nameless file.
+    """A growing array of one dtype in an anonymous file.
 
     Parameters
     ----------
     dtype : dtype
-    width : int
+    width : int, default 1
         Values in a row of the array.
     """
 
@@ -52,7 +52,7 @@ class Column:
         return values.reshape(-1, self._width) if self._width > 1 else values
 
     def copy_as(self, dtype: DTypeLike) -> Column:
-        """Return a copy in another type."""
+        """Return a copy with another dtype."""
         copy = Column(dtype, self._width)
         step = max(1, COPIED_VALUES // self._width)
         for start in range(0, self.length, step):
@@ -67,8 +67,7 @@ class Column:
 class RowSpool:
     """Rows copied from a source in one pass, to be read again.
 
-    Values are kept in float32 until a block of float64 comes, which holds what float32 does not;
-    from then on all are float64.
+    Values are stored in float32 until a block of float64 is added; from then on all are float64.
 
     Parameters
     ----------
@@ -92,14 +91,14 @@ class RowSpool:
 
     @property
     def nnz(self) -> int:
-        """Values stored."""
+        """Number of stored values."""
         if self.is_sparse:
             return self._columns["data"].length
         return self.n_rows * self.n_features
 
     @property
     def nbytes(self) -> int:
-        """Bytes that all rows take."""
+        """Bytes of all rows."""
         per_value = self._form.itemsize + (4 if self.is_sparse else 0)
         return per_value * self.nnz + 8 * self.n_rows
 
@@ -139,7 +138,7 @@ class RowSpool:
         return as_csr(data, columns["indices"].read(first, last), indptr - first, self.n_features)
 
     def _widen(self) -> None:
-        """Keep values in float64 from now on, those that are there too."""
+        """Store all values in float64 from now on."""
         self._form = np.dtype(np.float64)
         name = "data" if self.is_sparse else "X"
         narrow = self._columns.get(name)

@@ -1,4 +1,4 @@
-"""Names of stages: they are made here, and nothing else takes one apart."""
+"""Names of stages; no other module makes them or takes them apart."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MODEL = "model"
 COMMITTEE = "committee"
 
 CHAINS = (REFINE, CONQUER)
-"""Kinds of stages that are the rounds of a conquer solve."""
+"""Kinds of stages that are rounds over the support vectors or over all rows."""
 NUMBERED = (LEVEL, REFINE, BALANCE, CONQUER, PASS, LOOK)
-"""Kinds of stages of which each has a number."""
+"""Kinds of stages that have a number."""
 ABOUT = (SCORE, MODEL, COMMITTEE)
 """Kinds of stages that are about another stage: its score, its model, its calibration."""
 KINDS = (*NUMBERED, *ABOUT)
@@ -32,7 +32,15 @@ class StageId(str):
 
     @classmethod
     def numbered(cls, kind: str, number: int, digits: int = 3) -> StageId:
-        """Return the name of a round, with leading zeros so that names sort as numbers do."""
+        """Return the name of a round, with leading zeros so that names sort by number.
+
+        Parameters
+        ----------
+        kind : str
+        number : int
+        digits : int, default 3
+            Least number of digits.
+        """
         return cls(f"{kind}-{number:0{digits}d}")
 
     @classmethod
@@ -47,18 +55,18 @@ class StageId(str):
 
     @property
     def kind(self) -> str:
-        """What the stage does."""
+        """Kind of the stage."""
         return self.partition("-")[0]
 
     @property
     def number(self) -> int | None:
-        """The number of a level or round; None for other stages."""
-        rest = self.partition("-")[2]
-        return int(rest) if rest.isdecimal() else None
+        """Number of a level or round; None for other stages."""
+        number = self.partition("-")[2]
+        return int(number) if number.isdecimal() else None
 
     @property
     def round(self) -> int | None:
-        """The number of a round of refinement or conquer; None for other stages."""
+        """Number of a round over support vectors or all rows; None for other stages."""
         return self.number if self.kind in CHAINS else None
 
     @property
@@ -68,12 +76,12 @@ class StageId(str):
 
     @property
     def height(self) -> int:
-        """The number of a level; 0 for other stages, whose models are of the whole problem."""
+        """Number of a level; 0 for other stages, whose models are of the whole problem."""
         return (self.number or 0) if self.is_level else 0
 
     @property
     def is_possible(self) -> bool:
-        """Whether a stage can have this name: kinds that have numbers have one."""
+        """Whether the name is valid: numbered kinds must have a number."""
         return self.kind not in NUMBERED or "-" not in self or self.number is not None
 
     @property
@@ -83,12 +91,14 @@ class StageId(str):
 
     @property
     def origin(self) -> StageId:
-        """The stage whose model a score or calibration is about; the stage itself otherwise."""
+        """The stage whose model a score or calibration is about; for other stages the stage
+        itself.
+        """
         if self.kind in (SCORE, COMMITTEE):
             return self.subject.origin
         return self
 
 
 def scores_of(stage: str) -> tuple[StageId, StageId]:
-    """Return the stages that may score a point: it is scored itself, or the model made of it."""
+    """Return the stages that may score a point: its own score, and that of the model made of it."""
     return StageId.about(SCORE, stage), StageId.about(SCORE, StageId.about(MODEL, stage))

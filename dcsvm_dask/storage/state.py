@@ -1,4 +1,4 @@
-"""How processes left a run: one small object for each, the last one counts."""
+"""The state of a run as each process left it; the last one counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_state(
     start_seconds: float | None = None,
     run_seconds: float | None = None,
 ) -> None:
-    """Write how the process that owns a run leaves it.
+    """Write the state in which the owning process leaves a run.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def write_state(
     converged : bool
         Whether the exact model was reached.
     stage : str
-        The stage with the model that the run ended with.
-    start_seconds, run_seconds : float
-        What the start of the workers and the run have taken.
+        The stage with the run's final model.
+    start_seconds, run_seconds : float, optional
+        Time of starting the workers and of the run.
 
     Raises
     ------
     OwnershipLostError
-        If another process owns the run now.
+        If another process owns the run.
     """
     value: Record = {
         "state": state,
@@ -64,12 +64,12 @@ def write_state(
 
 
 def read_state(run: RunFolder) -> Record:
-    """Return what the last process that owned the run left; empty if none has.
+    """Return the state that the last owner of a run left; empty if there is none.
 
     Raises
     ------
     InputError
-        If that is damaged.
+        If it is damaged.
     """
     folder = run.place / STATE
     names = [name for name in folder.list() if name.endswith(".json")]
@@ -79,12 +79,12 @@ def read_state(run: RunFolder) -> Record:
     try:
         left = place.read_json(sealed=True)
     except InputError as error:
-        raise InputError(f"{error}; delete it, the run goes on without it") from error
+        raise InputError(f"{error}; delete it, the run continues without it") from error
     for key, value in left.items():
         kind = _KINDS.get(key)
         fits = 0 <= value < 1e18 if isinstance(value, int | float) else True
         if kind and not (isinstance(value, kind) and fits):
             raise InputError(
-                f"{place}: damaged: {key} is {value!r}; delete it, the run goes on without it"
+                f"{place}: damaged: {key} is {value!r}; delete it, the run continues without it"
             )
     return left

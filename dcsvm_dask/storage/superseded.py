@@ -1,8 +1,8 @@
-"""The records of superseded stages: one object for each owner of a run, however many rounds it has.
+"""The records of superseded stages, one object for each owner of a run.
 
-Below the run's place lies ``superseded/OWNER.json``, which only this owner writes. It holds the
-commit objects of each stage, packed. What a later owner says of a stage stands for what earlier
-ones say, and an empty entry says that the stage is gone.
+``superseded/OWNER.json`` below the run's place is written only by this owner. It holds the
+commit objects of each stage, packed. Entries of a later owner replace those of earlier ones, and an
+empty entry means that the stage was deleted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STAGES = "stages"
 CommitObjects = dict[str, dict[str, Any]]
 """The commit objects of a stage, by node."""
 Packed = dict[str, str]
-"""Of each stage, what `pack` returns."""
+"""Result of `pack` for each stage."""
 
 
 def read_superseded(place: Location) -> Packed:
@@ -44,7 +44,17 @@ def read_superseded(place: Location) -> Packed:
 
 
 def write_superseded(place: Location, owner: str, changed: Packed) -> None:
-    """Add stages to an owner's object, in place of what it said of them."""
+    """Add stages to an owner's object, replacing their earlier entries.
+
+    Parameters
+    ----------
+    place : Location
+        The run's folder.
+    owner : str
+        Name of the owner's claim.
+    changed : dict of str to str
+        Packed commit objects by stage.
+    """
     own = place / SUPERSEDED / f"{owner}.json"
     own.write_json(seal({_STAGES: {**_read(own), **changed}}))
 
@@ -55,7 +65,7 @@ def pack(nodes: CommitObjects) -> str:
 
 
 def unpack(packed: str) -> CommitObjects:
-    """Return the commit objects that `pack` was given; none for an empty text."""
+    """Return the commit objects from the result of `pack`; none for an empty text."""
     return dict(json.loads(zlib.decompress(base64.b64decode(packed)))) if packed else {}
 
 
@@ -68,12 +78,12 @@ def _read(place: Location) -> Mapping[str, str]:
     except FileNotFoundError:
         return {}
     except InputError as error:
-        raise InputError(f"{error}; delete it, and the run does those stages again") from error
+        raise InputError(f"{error}; delete it, and the run repeats those stages") from error
 
 
 @lru_cache(maxsize=4)
 def _parse(url: str, text: bytes) -> Mapping[str, str]:
-    """Return what an object says; many stages are looked up in one text."""
+    """Return the entries of an object; cached, since many stages are looked up in one text."""
     try:
         return dict(unsealed(text, url)[_STAGES])
     except (KeyError, TypeError, ValueError) as error:

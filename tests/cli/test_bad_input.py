@@ -9,14 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from dcsvm_dask.cli import main
 from dcsvm_dask.data.ingest import ingest
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
+from tests.command_line import invoke
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +77,8 @@ def refused(done: Result, words: str) -> None:
         ("--seed -1", "seed must be at least 0, got -1"),
         ("--workers -1", "workers must be 0 or more, got -1"),
         ("--workers 1 --scheduler tcp://a:1", "either workers or a scheduler's address"),
-        ("--memory-limit 2GB --scheduler tcp://a:1", "memory-limit: is for local workers"),
-        ("--memory-limit lots", "memory-limit: 'lots' is no size; write 800MB or 2GiB"),
+        ("--memory-limit 2GB --scheduler tcp://a:1", "memory-limit is for local workers"),
+        ("--memory-limit lots", "memory-limit must be a size like 800MB or 2GiB, got 'lots'"),
         ("--memory-limit 0", "memory-limit must be a size like 800MB or 2GiB, got '0'"),
         ("--memory-limit -1GB", "memory-limit must be a size like 800MB or 2GiB, got '-1GB'"),
         ("--time-budget soon", "time-budget: 'soon' is no duration; write 90s, 10m or 1h30m"),
@@ -181,7 +177,7 @@ def test_places_where_no_run_can_be(place: str, home: Path) -> None:
 def test_a_folder_of_something_else_is_left_alone(home: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("important")
     done = invoke("train", home / "d.zarr", "--run", tmp_path, "--workers", 0)
-    refused(done, "is not empty and is no run; name another folder")
+    refused(done, "is neither empty nor a run; name another folder")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from scipy import sparse
 
 from dcsvm_dask import api
-from dcsvm_dask.cli import main
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models import compression
 from dcsvm_dask.prediction import compress as compressing
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.run import RunFolder
+from tests.command_line import invoke
 
 HERE = Execution(workers=0)
 KEYS = {
@@ -38,10 +37,6 @@ KEYS = {
 }
 # distributed leaves a socket to the collector when its usual dashboard port is taken.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -156,7 +151,7 @@ def test_a_sparse_run_and_one_without_its_data(home: Path, tmp_path: Path) -> No
     api.train(tmp_path / "gone.zarr", tmp_path / "run", report=False, **how)
     run = api.open_run(tmp_path / "run")
     shutil.rmtree(tmp_path / "gone.zarr")
-    with pytest.raises(InputError, match="not there any more"):
+    with pytest.raises(InputError, match="are missing: give rows"):
         run.compress(tmp_path / "out", bound=0.1, execution=HERE)
     assert not (tmp_path / "out").exists()
     X, y = rows(200, 1)
@@ -203,9 +198,9 @@ def test_a_compressed_run_and_a_greedy_one_are_compressed(home: Path, tmp_path: 
         ("run", ["--bound", "1", "--data", "unlabelled.csv"], "unlabelled.csv"),
         ("nowhere", ["--bound", "1"], "there is no run"),
         ("stopped", ["--bound", "1"], "--stop-at 0"),
-        ("bag", ["--bound", "1"], "bagging is no single sum"),
-        ("fourier", ["--bound", "1"], "fourier is no single sum"),
-        ("three", ["--bound", "1"], "machines of many classes"),
+        ("bag", ["--bound", "1"], "bagging is not a single sum"),
+        ("fourier", ["--bound", "1"], "fourier is not a single sum"),
+        ("three", ["--bound", "1"], "SVMs of many classes"),
         ("sigmoid", ["--bound", "1"], "not positive semi-definite"),
     ],
 )

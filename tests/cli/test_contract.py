@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from dcsvm_dask.cli import COMMANDS, main
+from dcsvm_dask.cli import COMMANDS
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import session, tasks
 from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
+from tests.command_line import invoke
 from tests.left import latest
 
 TRAIN = ["--gamma", "1", "-C", "8", "--clusters", "4", "--workers", "0"]
@@ -54,10 +54,6 @@ clusters = [3]
 run = "{0}/piped-run"
 data = "{0}/piped.zarr"
 """
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +229,7 @@ def test_status_3_where_the_rounds_end_without_convergence(home: Path, tmp_path:
 
 
 FAILED, KEPT = "dcsvm: {0}: stage probe: commit failed", "what was committed stays"
-GO_ON = ", then go on by `dcsvm resume {0}`"
+GO_ON = ", then continue with `dcsvm resume {0}`"
 MEMORY = "give workers more memory, or start fewer of them by --workers"
 
 
@@ -241,9 +237,9 @@ MEMORY = "give workers more memory, or start fewer of them by --workers"
     ("error", "status", "sentence"),
     [
         (RunError("a worker was lost"), 1, "dcsvm: a worker was lost"),
-        (ValueError("odd"), 1, f"{FAILED}: ValueError: odd; {KEPT}: mend the cause{GO_ON}"),
+        (ValueError("odd"), 1, f"{FAILED}: ValueError: odd; {KEPT}: remove the cause{GO_ON}"),
         (MemoryError("too much"), 1, f"{FAILED}: MemoryError: too much; {KEPT}: {MEMORY}{GO_ON}"),
-        (KeyboardInterrupt(), 130, "dcsvm: {0}: interrupted; go on by `dcsvm resume {0}`"),
+        (KeyboardInterrupt(), 130, "dcsvm: {0}: interrupted; continue with `dcsvm resume {0}`"),
     ],
     ids=["run error", "bug", "memory", "ctrl-c"],
 )
@@ -266,7 +262,7 @@ def test_failures_are_one_line_and_a_status(
     assert done.stderr == sentence.format(place) + "\n"
     left = latest(place, "state").read_json()
     assert left["state"] == ("interrupted" if status == 130 else "failed")
-    assert read_holder(Location.of(place)) is None
+    assert read_owner(Location.of(place)) is None
 
 
 def test_the_parameters_are_committed_before_a_cluster_is_started(

@@ -75,7 +75,7 @@ def test_quiet_says_nothing(table: Path, tmp_path: Path) -> None:
     [
         (["--label", "nose"], "no column 'nose'; there are: kind, a, b, c"),
         (["--rows", "5"], "--rows 5: give START:STOP"),
-        (["--rows", "9:5"], "rows = 9:5"),
+        (["--rows", "9:5"], "rows must be START:STOP with 0 <= START < STOP, got 9:5"),
         (["--label", "kind", "--positive", "cow"], "--positive cow:"),
         (["--label", "kind", "--test", "none.csv"], "none.csv: there is no such file"),
     ],
@@ -173,7 +173,7 @@ def test_text_in_another_encoding(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(text.encode("latin-1"))
     done = call("ingest", tmp_path / "a.csv", "--out", tmp_path / "a.zarr")
     assert done.exit_code == 2
-    assert "a.csv, line 2: the byte 0xe4 is not utf-8; say how" in done.stderr
+    assert "a.csv, line 2: the byte 0xe4 is not utf-8; give the" in done.stderr
     words = ("--out", tmp_path / "a.zarr", "--encoding", "latin-1")
     done = call("ingest", tmp_path / "a.csv", *words)
     assert "class Jä: 9 rows" in done.stdout

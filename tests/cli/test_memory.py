@@ -39,7 +39,7 @@ def test_the_setting_is_kept_for_the_command_alone(tmp_path: Path) -> None:
 def test_a_size_that_is_none() -> None:
     found = CliRunner().invoke(main, ["info", "x.zarr", "--memory-bound", "much"])
     assert found.exit_code == 2
-    assert found.stderr == "dcsvm: memory-bound: 'much' is no size; write 800MB or 2GiB\n"
+    assert found.stderr == "dcsvm: memory-bound must be a size like 800MB or 2GiB, got 'much'\n"
 
 
 @pytest.mark.parametrize("said", ["", "Unable to allocate 16.0 GiB"])

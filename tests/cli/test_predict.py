@@ -8,20 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from dcsvm_dask import api
-from dcsvm_dask.cli import main
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.runtime.execution import Execution
+from tests.command_line import invoke
 
 HERE = Execution(workers=0)
 # distributed leaves a socket to the collector when its usual dashboard port is taken.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +45,8 @@ class Trained:
 
 
 @pytest.fixture(scope="package")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = tmp_path_factory.mktemp("data") / "d.zarr"
-    source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-    how: dict[str, Any] = {"label": "lodgepole_pine", "scale": "minmax", "test_fraction": 0.25}
-    api.ingest(str(source), data, rows=(0, 800), **how)
-    return data
+def rows(demo_rows: Callable[..., Path]) -> Path:
+    return demo_rows(800, test_fraction=0.25)
 
 
 @pytest.fixture(scope="package")

@@ -57,7 +57,7 @@ def test_a_run_links_to_its_live_page_while_it_goes_on_and_to_its_report(
     journal.drain()
     assert "8787" not in html(run)
     leave(run, "running")
-    monkeypatch.setattr("dcsvm_dask.diagnostics.status.read_holder", lambda place: {"pid": 1})
+    monkeypatch.setattr("dcsvm_dask.diagnostics.status.read_owner", lambda place: {"pid": 1})
     assert 'href="http://h:8787/dcsvm"' in html(run)
     (run.place / "report.html").write_bytes(b"x")
     assert "report.html" in html(run)

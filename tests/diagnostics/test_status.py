@@ -185,7 +185,7 @@ def test_a_process_that_is_gone_leaves_an_interrupted_run(run: RunFolder) -> Non
     found = status(run)
     assert (found["state"], found["message"]) == (
         "interrupted",
-        "the process that carried it is gone",
+        "the process that ran it is gone",
     )
     dead = {
         "user": "u",
@@ -252,7 +252,10 @@ def test_sizes_that_memory_lowered_are_said(tmp_path: Path) -> None:
     header = {**HEADER, "lowered": "--block-cap 4096 --set-cap 4096"}
     found = status(RunFolder.create(Location.of(tmp_path / "lowered"), header))
     assert found["lowered"] == "--block-cap 4096 --set-cap 4096"
-    assert "sizes      --block-cap 4096 --set-cap 4096: smaller than usual" in summary(found)
+    assert (
+        "sizes      --block-cap 4096 --set-cap 4096: lowered to fit the workers' memory"
+        in summary(found)
+    )
     usual = status(RunFolder.create(Location.of(tmp_path / "usual"), HEADER))
     assert usual["lowered"] == ""
-    assert "for want of memory" not in summary(usual)
+    assert "to fit the workers' memory" not in summary(usual)

@@ -91,7 +91,7 @@ PAIR = np.array([1, 2])
         (DCSVC, "decision_function_shape", PAIR, "give one of"),
         (DCSVC, "cache_size", 1e308, "give MB"),
         (DCSVC, "callbacks", PAIR, "give a list of dcsvm_dask.Callback"),
-        (DCSVC, "client", PAIR, "give a distributed.Client"),
+        (DCSVC, "client", PAIR, "must be a distributed.Client, got"),
         (LinearDCSVC, "loss", PAIR, "give one of"),
     ],
     ids=str,

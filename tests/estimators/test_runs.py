@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,9 @@ ROWS, WORDS = 2500, {"C": 8.0, "gamma": 8.0}
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[np.ndarray, np.ndarray]:
+def rows(demo_rows: Callable[..., Path]) -> tuple[np.ndarray, np.ndarray]:
     """Return some of the demo's rows, labels as words, some rows twice."""
-    from importlib import resources
-
-    csv = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-    place = tmp_path_factory.mktemp("rows") / "d.zarr"
-    api.ingest(str(csv), place, label="lodgepole_pine", scale="minmax", rows=(0, ROWS))
-    data = DataSet.open(place)
+    data = DataSet.open(demo_rows(ROWS))
     X, codes = np.asarray(data.rows.read(0, ROWS)), data.read_codes(0, ROWS)
     y = np.array(["other", "pine"])[codes]
     return np.concatenate([X, X[:40]]), np.concatenate([y, y[:40]])
@@ -135,8 +131,8 @@ def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Pa
         ({"run": "r", "max_iter": 5}, {}, "max_iter is not possible with run"),
         ({"stop_at": 1, "max_iter": 5}, {}, "which a time_budget bounds"),
         ({"stop_at": 4}, {}, "there is no level 4"),
-        ({"time_budget": -1}, {}, "time-budget must be seconds above 0, got -1"),
-        ({"client": "tcp://here"}, {}, "give a distributed.Client"),
+        ({"time_budget": -1}, {}, "time-budget must be a positive number of seconds, got -1"),
+        ({"client": "tcp://here"}, {}, "must be a distributed.Client, got"),
         ({"callbacks": 5}, {}, "give a list of dcsvm_dask.Callback"),
     ],
 )

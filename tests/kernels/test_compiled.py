@@ -22,9 +22,10 @@ from dcsvm_dask.kernels import (
     kernel_product,
     order,
     tiles,
+    values,
     warm_up,
 )
-from dcsvm_dask.kernels.kernel import RBF
+from dcsvm_dask.kernels.kinds import EXPONENTIAL
 from dcsvm_dask.kernels.vectors import LOOP_FLAGS
 
 
@@ -73,10 +74,10 @@ def test_the_exponential_uses_the_widest_vectors() -> None:
     if not binding.get_host_cpu_features().get("avx512f"):
         pytest.skip("this CPU has no AVX-512")
     flags = {"fastmath": LOOP_FLAGS, "error_model": "numpy"}
-    compiled = numba.njit(**flags)(tiles.to_values.py_func)
+    compiled = numba.njit(**flags)(values.to_values.py_func)
     compiled(
         np.zeros((4, 64), np.float32),
-        RBF,
+        EXPONENTIAL,
         np.float32(1),
         3,
         np.float32(0),

@@ -59,6 +59,12 @@ class Watched:
         return float(0.5 * alpha @ (self.gradient(alpha) - 1.0))
 
 
+@pytest.fixture(scope="module")
+def data(request: pytest.FixtureRequest, demo_rows: Callable[..., Path]) -> DataSet:
+    """Give the first rows of the demo's data, as many as the module's ROWS."""
+    return DataSet.open(demo_rows(request.module.ROWS))
+
+
 @pytest.fixture(scope="session")
 def watch(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Watched]:
     """Return a function that trains on rows of the demo's data, 100 of them twice."""

@@ -85,7 +85,7 @@ def test_approximations_that_are_one_sum_of_kernel_values_are_exported(
     _, values = libsvm_decisions(tmp_path / "m.model", test.rows.read(0, 80))
     ours = run.decision_function(test.url, precision="float64", execution=HERE)
     np.testing.assert_allclose(values, ours, atol=1e-6 * abs(ours).max())
-    with pytest.raises(InputError, match=f"those of a machine of {how['method']} are not"):
+    with pytest.raises(InputError, match=f"those of a model of {how['method']} are not"):
         run.to_sklearn()
 
 

@@ -188,7 +188,7 @@ def test_what_has_no_graph_is_refused_and_nothing_is_written(
 def test_what_the_user_is_told(kept_run: Any, tmp_path: Path) -> None:
     found = kept_run().run.export(tmp_path / "a.onnx", format="onnx")
     assert found["model"] == str(tmp_path / "a.onnx")
-    assert "scales rows itself" in found["notes"][0]
+    assert "the graph scales rows" in found["notes"][0]
     assert f"{16 * found['n_support'] / 1e6:.3g} MB" in found["notes"][1]
     linear = kept_run(Kernel("linear"), scale="none").run
     assert linear.export(tmp_path / "b.onnx", format="onnx")["notes"] == []

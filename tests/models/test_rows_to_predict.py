@@ -130,7 +130,7 @@ def test_values_that_scaling_takes_out_of_float32_are_refused(form: Any) -> None
     [
         (np.ones((3, 5)), "has 5 features, the model was trained on 4"),
         (np.ones(4), "1 axes"),
-        (np.array([["a"] * 4]), "no real numbers"),
+        (np.array([["a"] * 4]), "must be real numbers"),
         (sparse.csr_array(np.ones((3, 2))), "has 2 features"),
     ],
 )
@@ -146,7 +146,7 @@ def test_data_sets_of_other_features_or_scaling_are_refused(kept_run: Any, tmp_p
         made.run.predict(other.url, execution=HERE)
     for scale in ("none", "minmax", "standard"):
         other = ingest((made.X_test, made.y_test), tmp_path / f"{scale}.zarr", scale=scale)
-        with pytest.raises(InputError, match=r"scaled otherwise .* give the raw file"):
+        with pytest.raises(InputError, match=r"scaled differently .* give the raw file"):
             made.run.predict(other.url, execution=HERE)
     with pytest.raises(InputError, match="nothing"):
         made.run.predict(tmp_path / "nothing.zarr", execution=HERE)
@@ -220,7 +220,7 @@ def test_predictions_do_not_replace_what_they_are_made_from(kept_run: Any, tmp_p
         )
     rows = tmp_path / "rows.csv"
     np.savetxt(rows, made.X_test[:5], delimiter=",")
-    with pytest.raises(InputError, match="what the prediction reads"):
+    with pytest.raises(InputError, match="the input of the prediction"):
         made.run.predict_file(rows, rows, execution=HERE, overwrite=True)
 
 

@@ -73,5 +73,5 @@ def test_a_run_that_lost_what_alpha_belongs_to_is_refused(make_run: Any) -> None
     made = make_run()
     folder: RunFolder = made.run.folder
     (folder.stage("arrange") / "commit.json").delete()
-    with pytest.raises(InputError, match="not there any more"):
+    with pytest.raises(InputError, match="is missing; train again"):
         made.run.to_sklearn()

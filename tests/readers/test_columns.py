@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import Expected, lay_out
+from dcsvm_dask.readers.columns import Expected, column_layout
 from dcsvm_dask.readers.frames import FrameSource, memory_source
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.readers.source import Source
@@ -85,28 +85,30 @@ def test_a_later_table_is_matched_by_name(opened: Opener, tmp_path: Path) -> Non
 
 def test_without_names_the_place_counts() -> None:
     expected = Expected(2, ["a", "b"], "ort", 1)
-    assert lay_out("t", 2, None, expected=expected).features == [0, 1]
-    found = lay_out("t", 3, None, expected=expected)
+    assert column_layout("t", 2, None, expected=expected).features == [0, 1]
+    found = column_layout("t", 3, None, expected=expected)
     assert (found.label, found.features) == (1, [0, 2])
-    found = lay_out("t", 3, ["p", "q", "ort"], expected=Expected(2, None, "ort", 0))
+    found = column_layout("t", 3, ["p", "q", "ort"], expected=Expected(2, None, "ort", 0))
     assert (found.label, found.features) == (2, [0, 1])
     with pytest.raises(InputError, match="4 columns, but 2 features"):
-        lay_out("t", 4, None, expected=expected)
+        column_layout("t", 4, None, expected=expected)
 
 
 def test_a_label_that_had_no_name() -> None:
     expected = Expected(2, ["a", "b"])
-    assert lay_out("t", 3, ["b", "Target", "a"], expected=expected).label == 1
-    assert lay_out("t", 3, ["b", "ort", "a"], expected=expected).label is None
-    assert lay_out("t", 4, ["b", "ort", "a", "y"], expected=expected).label == 3
-    assert lay_out("t", 4, ["b", "ort", "a", "when"], expected=expected).label is None
+    assert column_layout("t", 3, ["b", "Target", "a"], expected=expected).label == 1
+    assert column_layout("t", 3, ["b", "ort", "a"], expected=expected).label is None
+    assert column_layout("t", 4, ["b", "ort", "a", "y"], expected=expected).label == 3
+    assert column_layout("t", 4, ["b", "ort", "a", "when"], expected=expected).label is None
 
 
 def test_two_columns_of_one_name() -> None:
-    with pytest.raises(InputError, match="t: two columns are called 'b': 1 and 3, counted from 0"):
-        lay_out("t", 4, ["a", "b", "c", "b"])
+    with pytest.raises(
+        InputError, match="t: two columns have the name 'b': 1 and 3, counted from 0"
+    ):
+        column_layout("t", 4, ["a", "b", "c", "b"])
     frame = pd.DataFrame(np.ones((2, 3)), columns=["a", "a", "y"])
-    with pytest.raises(InputError, match="two columns are called 'a'"):
+    with pytest.raises(InputError, match="two columns have the name 'a'"):
         FrameSource(frame, name="t")
 
 
@@ -139,7 +141,7 @@ def test_types_of_columns(kind: str) -> None:
 @pytest.mark.parametrize("library", [pd, pl])
 def test_frames_that_cannot_be_used(library: Any) -> None:
     for column in (["1", "2"], [date(2020, 1, 1), date(2021, 1, 1)]):
-        with pytest.raises(InputError, match=r"the column 'a' holds .*, which is no number"):
+        with pytest.raises(InputError, match=r"the column 'a' must be numeric, got .*"):
             FrameSource(library.DataFrame({"a": column, "y": [0, 1]}), name="t")
     with pytest.raises(InputError, match=r"row 1 \(counted from 0\) has no label"):
         list(FrameSource(library.DataFrame({"a": [1, 2], "y": ["u", None]}), name="t").blocks())
@@ -150,7 +152,7 @@ def test_frames_that_cannot_be_used(library: Any) -> None:
 def test_frames_that_are_not_in_memory() -> None:
     frame = pl.DataFrame({"a": [1, 2], "y": [0, 1]})
     for X in (frame.lazy(), frame.to_arrow()):
-        with pytest.raises(InputError, match=r"X: .* is no data frame .* in memory; make it one"):
+        with pytest.raises(InputError, match=r"X: .* is not a data frame .* in memory; convert it"):
             memory_source(X, name="X")
 
 

@@ -72,7 +72,7 @@ def test_utf16_in_the_other_byte_order(tmp_path: Path) -> None:
 def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(("a,ort\n" + "1,x\n" * 3 + "2,Jä\n3,Jö\n").encode("latin-1"))
-    said = re.escape(f"{path}, line 5: the byte 0xe4 is not utf-8; say how the text is encoded: ")
+    said = re.escape(f"{path}, line 5: the byte 0xe4 is not utf-8; give the encoding: ")
     with pytest.raises(InputError, match=said + "--encoding cp1252"):
         read(path)
     # Beyond what is looked at first.

@@ -320,7 +320,7 @@ def test_labels_behind_a_codec_that_unpickles(tmp_path: Path) -> None:
     about |= {"dtype": "|O", "fill_value": "", "filters": [{"id": "vlen-utf8"}]}
     about["compressor"] = {"id": "pickle", "protocol": 5}
     (home / "y/.zarray").write_text(json.dumps(about))
-    with pytest.raises(InputError, match="y: holds pickled objects, which are not loaded"):
+    with pytest.raises(InputError, match="y: has pickled objects, which are not loaded"):
         open_source(home)
 
 

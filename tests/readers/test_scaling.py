@@ -120,9 +120,9 @@ def test_scaling_survives_being_taken_apart() -> None:
 def test_rows_that_do_not_fit_are_refused() -> None:
     scaling = learn("minmax", X).finish(6, is_sparse=False)
     assert scaling is not None
-    with pytest.raises(InputError, match="rows of 5 features: the scaling was learned on 6"):
+    with pytest.raises(InputError, match=r"must have the 6 features .* got 5"):
         scaling.apply(X[:, :5])
     with pytest.raises(InputError, match="give dense rows"):
         scaling.apply(sparse.csr_array(X))
-    with pytest.raises(InputError, match="scale = 'max'"):
+    with pytest.raises(InputError, match=r"scale must be one of .*, got 'max'"):
         ScalingStatistics("max")

@@ -124,7 +124,7 @@ def test_a_known_width_is_kept(text: str, said: str, tmp_path: Path) -> None:
         ("1 1:1:2", "value is not a number"),
         ("1 1:1,2:1", "value is not a number"),
         ("1 1: 2", "value is not a number"),
-        ("1 7", "index:value was expected, but here stands '7'"),
+        ("1 7", "index:value was expected, got '7'"),
         ("1 a:7", "index:value was expected"),
         ("1 3:nan", "NaN, infinite or too large for float32: '3:nan'"),
         ("1 3:-inf", "NaN, infinite or too large"),

@@ -130,9 +130,9 @@ def test_a_known_width_says_whether_there_are_labels(tmp_path: Path) -> None:
         ("1,2,0\n1,-inf,3\n", 2, "column 2 is NaN, infinite"),
         ("1,2,0\n1,1e39,3\n", 2, "too large for float32: '1e39'"),
         ("1,2,0\n1,2,\n", 2, "column 3, the label, is empty"),
-        ('1,2,0\n1,2,"a\n', 2, "quotation marks that do not close"),
+        ('1,2,0\n1,2,"a\n', 2, "unclosed quotation mark"),
         ('1,2,0\n1,"2,3\n', 2, "column 2 is not a number"),
-        ("1,x,0\n", 1, "'x' is not a number (say --header"),
+        ("1,x,0\n", 1, "'x' is not a number (give --header"),
     ],
 )
 def test_bad_lines_name_file_line_and_column(
@@ -149,7 +149,7 @@ def test_bad_lines_name_file_line_and_column(
     ("text", "options", "said"),
     [
         ("a,b,y\n", {}, "holds no rows"),
-        ("1\n2\n", {}, "no features beside the label"),
+        ("1\n2\n", {}, "has one column; a label and features"),
         ("a,b\n1,2\n", {"label": "c"}, "no column 'c'; there are: a, b"),
         ("1,2\n1,2\n", {"label": "7"}, "no column 7: there are 2"),
     ],
@@ -187,5 +187,5 @@ def test_values_are_those_of_float(
 
 def test_a_first_line_that_is_no_line_of_cells(tmp_path: Path) -> None:
     path = write(tmp_path, f"{'a' * 140_000},b\n1,2\n")
-    with pytest.raises(InputError, match=r"rows.csv: the first line is no row of cells"):
+    with pytest.raises(InputError, match=r"rows.csv: the first line is not a row of cells"):
         TableSource(str(path))

@@ -1,4 +1,4 @@
-"""A small real training that every fault is tried on, ways to look into its folder, processes."""
+"""Commands, Dask clusters and queues as processes of this machine."""
 
 from __future__ import annotations
 
@@ -9,39 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
 import pytest
 
-from dcsvm_dask import api
-from dcsvm_dask.methods import sizes
-from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.storage.node import Committed
-from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.storage.state import read_state
-
-IN_PROCESS = Execution(workers=0)
-SETTINGS = {"gamma": 8.0, "C": 8.0, "clusters": (4, 2), "block_cap": 128, "tol": 1e-4}
-"""Two levels, refinement and several conquer rounds of several blocks on 600 rows."""
-
-
-@contextmanager
-def few_rows_a_task() -> Iterator[None]:
-    """Let the levels of few rows have several tasks."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "SLOT_ROWS", 128)
-        yield
-
 
 @pytest.fixture(scope="module", autouse=True)
-def _few_rows_a_task() -> Iterator[None]:
-    with few_rows_a_task():
-        yield
+def _few_rows_a_task(few_rows_a_task: None) -> None:
+    """Let every run here have several tasks for a level."""
 
 
 # Where the tests run in the background, they and their children were started deaf to SIGINT.
@@ -184,99 +161,6 @@ def dask_cluster(tmp_path: Path) -> Iterator[DaskCluster]:
     yield cluster
     for process in cluster.processes:
         cluster.stop(process)
-
-
-class Look:
-    """What lies in a run's folder."""
-
-    def alpha(self, run: api.Run) -> np.ndarray:
-        """Return alpha of the model that the run ended with, of a level with signs."""
-        node = run.folder.node(read_state(run.folder)["stage"], "commit")
-        return node.read("alpha" if node.has("alpha") else "beta")
-
-    def nodes(self, folder: RunFolder) -> dict[tuple[str, str], Committed]:
-        """Return every committed node by stage and name."""
-        found = {}
-        for stage in folder.stages():
-            for node in folder.nodes(stage):
-                committed = folder.find(stage, node)
-                assert committed is not None
-                found[stage, node] = committed
-        return found
-
-    def attempts(self, folder: RunFolder) -> dict[tuple[str, str], str]:
-        """Return the name of the attempt of every committed node."""
-        return {name: node.attempt for name, node in self.nodes(folder).items()}
-
-    def orphans(self, folder: RunFolder) -> list[str]:
-        """Return arrays that lie there though no commit object holds them."""
-        held = {node.place.url for node in self.nodes(folder).values() if not node.released}
-        return [
-            place.url
-            for stage in folder.stages()
-            for name in folder.stage(stage).list()
-            if not name.endswith(".json") and (place := folder.stage(stage) / name).url not in held
-        ]
-
-
-@pytest.fixture(scope="session")
-def look() -> Look:
-    return Look()
-
-
-@pytest.fixture(scope="session")
-def demo_rows(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return a maker of data sets from the first rows of the demo's data."""
-    made: dict[tuple[int, str], Path] = {}
-
-    def make(n: int, **how: Any) -> Path:
-        key = (n, repr(sorted(how.items())))
-        if key not in made:
-            source = resources.files("dcsvm_dask.demo") / "covtype.csv.xz"
-            made[key] = tmp_path_factory.mktemp("data") / "rows.zarr"
-            api.ingest(
-                str(source),
-                made[key],
-                label="lodgepole_pine",
-                scale="minmax",
-                rows=(0, n),
-                **how,
-            )
-        return made[key]
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def small(demo_rows: Callable[..., Path]) -> Path:
-    """Give the data set that `SETTINGS` are for."""
-    return demo_rows(600)
-
-
-@pytest.fixture(scope="session")
-def settings() -> dict[str, Any]:
-    return dict(SETTINGS)
-
-
-@pytest.fixture(scope="session")
-def undisturbed(small: Path, tmp_path_factory: pytest.TempPathFactory) -> api.Run:
-    """Give a run of `SETTINGS` on `small` that nothing disturbed; do not change it."""
-    place = tmp_path_factory.mktemp("undisturbed") / "run"
-    with few_rows_a_task():
-        return api.train(small, place, execution=IN_PROCESS, quiet=True, **SETTINGS)
-
-
-@pytest.fixture
-def train(small: Path, tmp_path: Path) -> Callable[..., api.Run]:
-    """Return a function that trains on `small` in a folder of this test."""
-
-    def call(**changes: Any) -> api.Run:
-        arguments: dict[str, Any] = {"execution": IN_PROCESS, "quiet": True, **SETTINGS, **changes}
-        data = arguments.pop("data", small)
-        place = arguments.pop("run", tmp_path / "run")
-        return api.train(data, place, **arguments)
-
-    return call
 
 
 SBATCH = """#!/bin/bash

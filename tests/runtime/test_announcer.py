@@ -13,6 +13,7 @@ from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import BlockSolved, StageBegins, StageDone, TaskDone
 from dcsvm_dask.runtime.execution import Execution
+from tests.callbacks import StopAt
 
 LEVEL: dict[str, Any] = {
     "stage": "level-1",
@@ -156,17 +157,6 @@ def test_other_runs_of_the_same_scheduler_are_left_out(announcer: Announcer, tol
     assert told.words == []
 
 
-class Stop(Callback):
-    """Ends a run after a stage."""
-
-    def __init__(self, stage: str) -> None:
-        self._stage = stage
-
-    def on_commit(self, event: StageDone) -> None:
-        if event.stage == self._stage:
-            raise StopRun("that is enough")
-
-
 @pytest.mark.parametrize(
     "workers", [0, pytest.param(2, marks=pytest.mark.long)], ids=["in process", "local cluster"]
 )
@@ -175,7 +165,7 @@ def test_a_callback_ends_a_run_and_the_best_level_is_the_model(
 ) -> None:
     told = Told()
     execution = Execution(workers=workers)
-    run = train(callbacks=[told, Stop("level-2")], execution=execution)
+    run = train(callbacks=[told, StopAt("level-2", StopRun("that is enough"))], execution=execution)
     status = run.status()
     assert status["state"] == "interrupted"
     assert status["message"] == "stopped: that is enough; level-2 is the model"

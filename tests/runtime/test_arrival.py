@@ -41,7 +41,7 @@ def test_a_scheduler_without_workers_is_waited_for_and_then_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(arrival, "TOLD_AFTER", 0.2)
+    monkeypatch.setattr(arrival, "REPORT_AFTER", 0.2)
     with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty:
         address = empty.scheduler_address
         where = Execution(scheduler=address, wait=1.0)

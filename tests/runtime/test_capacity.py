@@ -90,7 +90,7 @@ def test_caps_that_were_given_are_kept_and_refused_where_they_do_not_fit() -> No
 def test_a_run_that_was_begun_keeps_its_sizes_and_is_refused_where_they_do_not_fit() -> None:
     with pytest.raises(
         InputError,
-        match=r"raise the workers' memory limit; this run keeps the sizes that it was begun with: "
+        match=r"raise the workers' memory limit; the sizes of a begun run cannot change: "
         "or begin a new run and lower --block-cap and --set-cap",
     ):
         check_memory(

@@ -231,9 +231,9 @@ class Of:
 @pytest.mark.parametrize(
     ("client", "says"),
     [
-        ("tcp://here", "give a distributed.Client"),
-        (Of("closed"), "client: is closed, not connected"),
-        (Of(asynchronous=True), "its event loop does not run any more"),
+        ("tcp://here", "must be a distributed.Client, got"),
+        (Of("closed"), "must be connected, but is closed"),
+        (Of(asynchronous=True), "an event loop that has ended"),
     ],
 )
 def test_a_client_that_cannot_be_used_is_one_sentence(client: Any, says: str) -> None:

@@ -196,11 +196,11 @@ def spoiled(k: int, what: Any) -> np.ndarray:
         (X, np.where(np.arange(90) == 29, "", Y), r"partition 0 .*: row 29 .* has no label"),
         (X, Y[:-1], r"90 rows, but labels of shape \(89,\)"),
         (X, np.full(90, "one"), r"every row has the label 'one'"),
-        (X, np.arange(90), "the labels are no classes: 90 or more"),
-        (X, np.column_stack([Y, Y]), "labels of 2 axes"),
+        (X, np.arange(90), "the labels cannot be classes: 90 or more"),
+        (X, np.column_stack([Y, Y]), "y must have 1 axis, got 2"),
         (X[:, :, None], Y, "an array of 3 axes"),
-        (X.astype(object), Y, "features of type object"),
-        (X + 1j, Y, "features of type complex128"),
+        (X.astype(object), Y, "must be real numbers, got type object"),
+        (X + 1j, Y, "must be real numbers, got type complex128"),
         (X[:, :0], Y, "empty: 90 rows, 0 features"),
         (X[:0], Y[:0], "empty: 0 rows"),
     ],
@@ -222,7 +222,7 @@ def test_what_cannot_be_taken_in_is_one_sentence(
 )
 def test_what_is_not_possible_with_partitions_is_refused(words: Any, tmp_path: Path) -> None:
     parts = in_chunks(X, SIZES), in_chunks(Y, SIZES)
-    with pytest.raises(InputError, match="is not possible with Dask collections; choose the rows"):
+    with pytest.raises(InputError, match="cannot be used with Dask collections; select the rows"):
         api.ingest(parts, tmp_path / "data.zarr", **words)
     assert not list(tmp_path.iterdir())
 
@@ -236,7 +236,7 @@ def test_columns_of_a_frame_that_cannot_be_used_are_named(tmp_path: Path) -> Non
     parted = dd.from_pandas(frame, npartitions=2)
     for words, says in (
         ({"label": "outcome"}, r"no column 'outcome'; there are: a, b, c, d, class, word"),
-        ({"label": "class"}, r"the column 'word' holds \w+, which is no number"),
+        ({"label": "class"}, r"the column 'word' must be numeric, got \w+"),
         ({"label": "class", "drop": ["no"]}, "no column 'no' to drop"),
         ({}, "the label may be 'word', the last column, or 'class'"),
     ):
@@ -265,10 +265,10 @@ def changed(change: Any) -> Any:
         (lambda X, y: (X.to_delayed()[0, 0], y), r"X is a dask\.delayed\.Delayed"),
         (lambda X, y: X, "a Dask array has no names and no label"),
         (lambda X, y: (X, y[y != "left"][y[y != "left"] != ""]), "rows, but labels of shape"),
-        (changed(sparse.csr_array), "partition 2 .*: is sparse, but Dask takes it for dense"),
+        (changed(sparse.csr_array), "partition 2 .*: is sparse, but its metadata say dense"),
         (changed(np.ndarray.tolist), r"partition 2 .*: is a builtins\.list"),
         (changed(lambda block: block[1:]), "partition 2 .*: 19 rows, but"),
-        (changed(lambda block: block[:, 1:]), "partition 2 .*: 3 features, but Dask says 4"),
+        (changed(lambda block: block[:, 1:]), "partition 2 .*: 3 features, but its metadata say 4"),
     ],
 )
 def test_collections_that_do_not_fit_are_one_sentence(

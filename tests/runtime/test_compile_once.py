@@ -20,13 +20,12 @@ from distributed import Client
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import compilation, compile_once
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.cluster.connect import prepared
 from dcsvm_dask.runtime.compilation import is_compiled, is_loaded
-from dcsvm_dask.runtime.events import Said
 from dcsvm_dask.runtime.topic import TOPIC, subscribed
 from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker
 from dcsvm_dask.versions import versions
+from tests.callbacks import Heard
 
 SECONDS = 600.0
 SILENT_SECONDS = 15.0
@@ -189,16 +188,6 @@ def test_what_is_compiled_is_marked_for_what_numba_keeps_it_by(
     compilation._mark_name.cache_clear()
     assert not is_compiled()
     compilation._mark_name.cache_clear()
-
-
-class Heard(Callback):
-    """Keeps what the runtime says."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def on_say(self, event: Said) -> None:
-        self.said.append(event.text)
 
 
 def test_what_a_worker_says_reaches_callbacks() -> None:

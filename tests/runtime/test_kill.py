@@ -16,7 +16,7 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt
 from dcsvm_dask.storage.run import RunFolder
-from tests.left import damaged
+from tests.left import KilledError, damaged
 from tests.marks import long
 
 IN_PROCESS = Execution(workers=0)
@@ -26,10 +26,6 @@ WHERE: dict[str, tuple[Any, tuple[str, ...]]] = {
     "deletion": (Location, ("delete", "delete_objects")),
     "move": (RunFolder, ("_change_superseded",)),
 }
-
-
-class KilledError(BaseException):
-    """Ends a process in the middle of anything, as kill -9 does: nothing may catch it."""
 
 
 @pytest.fixture(autouse=True)

@@ -29,16 +29,12 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import take_over
 from tests.namespaces import on_host, require_namespaces
+from tests.run_folder import HEADER, nothing
+from tests.small_run import WORDS
 
 # Tasks of an owner that has lost its run fail, as they are meant to.
 pytestmark = pytest.mark.failing_tasks
 
-HEADER = {
-    "settings": {"C": 1.0},
-    "goals": {"tol": 1e-3},
-    "data": {"url": "data.zarr/train", "fingerprint": "abc"},
-    "versions": {},
-}
 QUICK = {"HEARTBEAT_SECONDS": 0.2, "STALE_SECONDS": 1.0, "WATCH_SECONDS": 0.5}
 MAIN = f"""
 import sys
@@ -51,12 +47,7 @@ from dcsvm_dask.cli import main
 
 main()
 """
-SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 Start = Callable[..., "subprocess.Popen[str]"]
-
-
-def nothing(run: RunFolder, attempt: Attempt) -> Record:
-    return {}
 
 
 @pytest.fixture
@@ -94,7 +85,7 @@ def test_a_former_owner_that_wakes_up_changes_nothing(
     workers: int, host: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
     place = tmp_path / "run"
-    former = host("former", "train", small, "--run", place, "--workers", workers, *SMALL)
+    former = host("former", "train", small, "--run", place, "--workers", workers, *WORDS)
     while not list(place.glob("stages/level-2/solve-*.json")):
         assert former.poll() is None
         time.sleep(0.002)

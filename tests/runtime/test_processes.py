@@ -16,13 +16,13 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import damaged
+from tests.small_run import WORDS
 
 SECONDS = 300.0
 Start = Callable[..., Any]
-SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 LARGER = ["--gamma", "4", "-C", "32", "--clusters", "16,4", "--block-cap", "2048"]
 
 
@@ -69,7 +69,7 @@ def test_a_killed_training_with_two_workers_goes_on_to_the_same_model(
     command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
     place = tmp_path / "run"
-    train = command("train", small, "--run", place, "--workers", 2, *SMALL)
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
     train.wait_for_node(place, "level-1/solve-*")
     train.kill_group()
     assert status(place)["state"] == "interrupted"
@@ -83,15 +83,15 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
     command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
     place = tmp_path / "run"
-    train = command("train", small, "--run", place, "--workers", 0, *SMALL)
+    train = command("train", small, "--run", place, "--workers", 0, *WORDS)
     train.wait_for_node(place, "level-2/solve-*")
     train.interrupt_group()
     assert train.wait() == 130, train.said
-    assert train.said.splitlines()[-1].endswith(f"go on by `dcsvm resume {place}`")
+    assert train.said.splitlines()[-1].endswith(f"continue with `dcsvm resume {place}`")
     assert "Traceback" not in train.said
     found = status(place)
     assert (found["state"], found["message"]) == ("interrupted", "stopped from the keyboard")
-    assert read_holder(Location.of(place)) is None
+    assert read_owner(Location.of(place)) is None
     before = look.attempts(RunFolder.open(Location.of(place)))
     run = api.resume(place, execution=Execution(workers=0), quiet=True)
     check_gone_on(Path(run.url), before, look.alpha(undisturbed), look)
@@ -102,11 +102,11 @@ def test_ctrl_c_while_the_workers_start_is_one_sentence(
     command: Start, small: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "run"
-    train = command("train", small, "--run", place, "--workers", 2, *SMALL)
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
     train.wait_for(lambda: bool(train.workers()))
     train.interrupt_group()
     assert train.wait() == 130, train.said
-    assert train.said.splitlines()[-1].endswith(f"go on by `dcsvm resume {place}`")
+    assert train.said.splitlines()[-1].endswith(f"continue with `dcsvm resume {place}`")
     assert "Traceback" not in train.said
     assert "Exception" not in train.said
     assert status(place)["state"] == "interrupted"
@@ -125,7 +125,7 @@ def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
     train.wait_for_node(place, "level-2/solve-*")
     train.interrupt_group()
     assert train.wait() == 130, train.said
-    assert train.said.splitlines()[-1].endswith(f"go on by `dcsvm resume {place}`")
+    assert train.said.splitlines()[-1].endswith(f"continue with `dcsvm resume {place}`")
     assert "Traceback" not in train.said
     assert status(place)["state"] == "interrupted"
     before = look.attempts(RunFolder.open(Location.of(place)))
@@ -272,10 +272,10 @@ def test_a_scheduler_is_found_by_its_file(
     place, absent, odd = tmp_path / "run", tmp_path / "absent.json", tmp_path / "odd.json"
     odd.write_text("[]")
     dask_cluster.start(1)
-    for file, said in ((absent, "there is no such file"), (odd, "is no file that a Dask")):
-        refused = command("train", small, "--run", place, "--scheduler-file", file, *SMALL)
+    for file, said in ((absent, "there is no such file"), (odd, "is not a file written by")):
+        refused = command("train", small, "--run", place, "--scheduler-file", file, *WORDS)
         assert refused.wait() == 2
         assert f"{file}: {said}" in refused.said
-    train = command("train", small, "--run", place, "--scheduler-file", dask_cluster.file, *SMALL)
+    train = command("train", small, "--run", place, "--scheduler-file", dask_cluster.file, *WORDS)
     assert train.wait() == 0, train.said
     np.testing.assert_array_equal(look.alpha(api.open_run(place)), look.alpha(undisturbed))

@@ -18,7 +18,7 @@ from dcsvm_dask.runtime import tasks
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage import object_store
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock, claim_names, read_holder
+from dcsvm_dask.storage.lock import FolderLock, claim_names, read_owner
 from tests.left import damaged
 
 # Sessions of the client are closed by the garbage collector, with a warning.
@@ -61,7 +61,7 @@ def test_a_run_on_s3_is_the_same_and_goes_on(
     assert {name[0] for name in before if after[name] != before[name]} <= {"arrange"}
     assert look.orphans(run.folder) == []
     assert damaged(run.folder) == []
-    assert read_holder(run.folder.place) is None
+    assert read_owner(run.folder.place) is None
     with pytest.raises(InputError, match="dcsvm resume"):
         train(data=data, run=place, execution=Execution(workers=0))
 

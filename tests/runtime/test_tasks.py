@@ -20,14 +20,8 @@ from dcsvm_dask.runtime.tasks import in_turn, to_dask
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from tests.run_folder import HEADER
 
-HEADER: dict[str, Any] = {
-    "settings": {},
-    "goals": {"tol": 1e-3},
-    "shape": {},
-    "data": {"url": "d", "fingerprint": "f"},
-    "versions": {},
-}
 done: list[str] = []
 
 
@@ -144,9 +138,12 @@ def test_executions_that_cannot_be_are_refused() -> None:
         ({"workers": -1}, "workers must be 0 or more, got -1"),
         ({"workers": 2, "scheduler": "a"}, "not both"),
         ({"scheduler": "a", "memory_limit": "1GB"}, "memory-limit"),
-        ({"time_budget": 0}, "time-budget must be seconds above 0, got 0"),
-        ({"wait": 0}, "wait must be seconds above 0, got 0"),
-        ({"time_budget": float("nan")}, "time-budget must be seconds above 0, got nan"),
+        ({"time_budget": 0}, "time-budget must be a positive number of seconds, got 0"),
+        ({"wait": 0}, "wait must be a positive number of seconds, got 0"),
+        (
+            {"time_budget": float("nan")},
+            "time-budget must be a positive number of seconds, got nan",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             Execution(**words)

@@ -18,8 +18,7 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.cluster.connect import uninterrupted
 from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
-
-WORDS = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
+from tests.small_run import WORDS
 
 
 class TerminatedAt(Callback):
@@ -49,7 +48,7 @@ def test_sigterm_leaves_a_run_that_is_resumed(
     arguments = ["train", str(small), "--run", str(place), "--workers", "0", *WORDS]
     found = CliRunner().invoke(main, arguments)
     assert found.exit_code == 143, found.output
-    assert f"{place}: interrupted; go on by `dcsvm resume {place}`" in found.output
+    assert f"{place}: interrupted; continue with `dcsvm resume {place}`" in found.output
     assert signal.getsignal(signal.SIGTERM) == before
     status = api.open_run(place).status()
     assert status["state"] == "interrupted"

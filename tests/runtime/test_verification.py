@@ -78,7 +78,7 @@ def test_a_damaged_commit_object_is_named(left: Path) -> None:
 
 
 def test_progress_is_told(left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(verification, "REPORT_EVERY", 0.0)
     heard = Heard()
     api.resume(left, execution=HERE, quiet=True, callbacks=[heard])
     run = RunFolder.open(Location.of(left))

@@ -133,7 +133,7 @@ def test_a_resume_with_other_versions_is_reported_and_kept_in_the_journal(
     assert "this process has blas openblas 0.1 Haswell (the run was begun with" in said[0]
     (entry,) = journal(resumed)
     assert entry["differing"] == event.differing
-    words = "Not only these versions took part: blas openblas 0.1 Haswell instead of"
+    words = "Some workers had other versions: blas openblas 0.1 Haswell instead of"
     assert words in Path(resumed.report()).read_text()
     again = Others()
     Replay(resumed.folder, [again]).look()
@@ -150,6 +150,6 @@ def test_a_run_of_another_result_version_can_be_used_but_not_gone_on_with(
     with pytest.raises(
         InputError,
         match=rf"was begun by dcsvm_dask .*, whose results have the version {RESULT_VERSION - 1}; "
-        rf"those of this dcsvm_dask .* have {RESULT_VERSION} .*: go on by dcsvm_dask",
+        rf"those of this dcsvm_dask .* have {RESULT_VERSION} .*: continue with dcsvm_dask",
     ):
         api.resume(run.url, stop_at=0, execution=HERE, quiet=True)

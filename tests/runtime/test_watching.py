@@ -79,8 +79,8 @@ def test_what_is_known_of_a_loss_is_told_with_it() -> None:
         f"worker {A} was lost ({why}); its tasks run again"
     )
     assert described(-9, 906 << 20) == (
-        "its process was ended by SIGKILL, as the system does where memory runs out, "
-        "of which it may have 906 MiB"
+        "its process was ended by SIGKILL, as the system does where memory runs out; "
+        "its limit was 906 MiB"
     )
     assert described(-15, None) == "its process was ended by SIGTERM"
     killed = type("KilledWorker", (Exception,), {"task": ("dcsvm_l2_solve-ab", "solve-0001")})()
@@ -139,5 +139,5 @@ def test_a_worker_that_is_stopped_and_then_killed(
     assert isinstance(lost, WorkerLost)
     assert lost.worker == silent.worker
     assert lost.why.startswith("it had been silent; its process was ended by SIGKILL")
-    assert lost.why.endswith("of which it may have 2,048 MiB")
+    assert lost.why.endswith("its limit was 2,048 MiB")
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))

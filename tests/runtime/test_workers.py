@@ -20,8 +20,9 @@ from dcsvm_dask.runtime import executors, tasks
 from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.workers import Workers, planned_workers
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_holder
+from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.versions import RESULT_VERSION
 
 NEXT = Execution(workers=0)
@@ -145,7 +146,7 @@ def test_an_object_store_holds_the_same_run(
         run = train(run=place)
         np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
         assert look.orphans(run.folder) == []
-        assert read_holder(place) is None
+        assert read_owner(place) is None
     finally:
         place.delete()
 
@@ -272,3 +273,29 @@ def test_a_step_that_fails_ends_the_run_with_a_sentence_and_can_be_tried_again(
 def test_no_thread_of_a_run_outlives_it(train: Callable[..., api.Run]) -> None:
     train(stop_at=2)
     assert not [thread for thread in threading.enumerate() if thread.name == "run-lock"]
+
+
+HOSTS = "kind: ssh\nhosts: [a, b, c]\nworkers_per_host: 4\nmemory: 2GiB\n"
+
+JOBS = "kind: slurm\nadapt: {minimum: 8, maximum: 64}\nworkers_per_job: 8\nmemory: 4GiB\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (HOSTS, Workers(8, 1, 2 << 30)),  # the first host has the scheduler
+        (JOBS, Workers(64, 1, 4 << 30)),  # nothing is submitted, nor is the queue looked for
+        ("kind: local\nworkers: 3\nmemory: 1GiB\n", Workers(3, 3, 1 << 30)),
+    ],
+)
+def test_a_cluster_file_says_how_many_and_how_large(
+    tmp_path: Path, text: str, found: Workers
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text)
+    assert planned_workers(Execution(cluster=file)) == found
+
+
+def test_local_workers_share_their_threads_with_a_task_that_is_alone() -> None:
+    found = planned_workers(Execution(workers=2, memory_limit="1GiB"))
+    assert found == Workers(2, 2, 1 << 30)

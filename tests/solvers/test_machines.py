@@ -29,12 +29,6 @@ KERNEL = Kernel("rbf", gamma=0.02)
 
 
 @pytest.fixture(scope="module")
-def wine() -> Any:
-    X, y = load_wine(return_X_y=True)
-    return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32), y
-
-
-@pytest.fixture(scope="module")
 def usps(shared_data: Callable[[str], Any]) -> Any:
     data = shared_data("usps")
     return data["X_train"][:3000].astype(np.float32), data["y_train"][:3000].astype(np.int64)

@@ -17,17 +17,8 @@ from dcsvm_dask.storage import files
 from dcsvm_dask.storage.files import create_file, make_folder, replace_file
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
-
-HEADER: dict[str, Any] = {
-    "settings": {"C": 1.0},
-    "goals": {"tol": 1e-3},
-    "data": {"url": "data.zarr/train", "fingerprint": "abc"},
-    "versions": {},
-}
-
-
-class KilledError(BaseException):
-    """Ends a process in the middle of anything."""
+from tests.left import KilledError
+from tests.run_folder import HEADER
 
 
 def refuse(*_: object) -> None:

@@ -17,7 +17,7 @@ from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import SEAL, Location
-from dcsvm_dask.storage.lock import FolderLock, read_holder
+from dcsvm_dask.storage.lock import FolderLock, read_owner
 from tests.strategies import (
     changes_below,
     check_copies,
@@ -106,7 +106,7 @@ def test_locks(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def check(content: bytes) -> None:
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(content)
-        read_holder(place)
+        read_owner(place)
         try:
             with FolderLock(place):
                 pass

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import pytest
 from dcsvm_dask.errors import InputError, OwnershipLostError
 from dcsvm_dask.storage import lock
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import STALE_SECONDS, FolderLock, claim_names, read_holder
+from dcsvm_dask.storage.lock import STALE_SECONDS, FolderLock, claim_names, read_owner
 from dcsvm_dask.storage.processes import is_running, this_process
 
 WHO = """
@@ -31,17 +30,6 @@ print(json.dumps(this_process()), flush=True)
 input()
 """
 ELSEWHERE = {"boot": "another-boot", "host": "elsewhere"}
-
-
-@pytest.fixture(params=["folder", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
-    """Give a place for a run: a folder, and an object store without conditional writes."""
-    if request.param == "folder":
-        yield Location.of(tmp_path / "run")
-        return
-    name = f"memory://{uuid.uuid4().hex}/run"
-    yield Location.of(name)
-    Location(name).delete()
 
 
 @pytest.fixture(autouse=True)
@@ -83,13 +71,13 @@ def put(place: Location, owner: dict[str, Any], number: int = 1) -> Location:
 
 def test_a_claim_is_there_while_the_folder_is_owned_and_names_its_owner(place: Location) -> None:
     with FolderLock(place) as held:
-        holder = read_holder(place)
+        holder = read_owner(place)
         assert holder is not None
         assert holder["pid"] == os.getpid()
         assert holder["user"] == getpass.getuser()
         assert place.list() == ["lock"]
         assert claim_names(place) == [held.name]
-    assert read_holder(place) is None
+    assert read_owner(place) is None
     assert place.list() == []  # nothing is left to be owned
 
 
@@ -100,7 +88,7 @@ def test_numbers_grow_and_the_last_claim_stays(place: Location) -> None:
         with FolderLock(place) as held:
             names.append(held.name)
         assert claim_names(place) == names[-1:]
-        assert read_holder(place) is None
+        assert read_owner(place) is None
     assert [name.split("-")[0] for name in names] == ["000001", "000002", "000003"]
 
 
@@ -116,7 +104,7 @@ def test_a_run_owned_by_a_living_process_is_refused_by_name(
     assert written.read_json() == owner
     # A heartbeat that is late says nothing where the process itself can be seen: it may be stopped.
     put(place, {**owner, "heartbeat": 0.0})
-    assert read_holder(place) is not None
+    assert read_owner(place) is not None
     with pytest.raises(InputError, match="in use by ada"), FolderLock(place):
         pass
     assert len(claim_names(place)) == 1
@@ -144,9 +132,9 @@ def test_the_folder_of_a_dead_process_is_taken_over(place: Location, death: str)
         child.wait()
     _wait_until(lambda: is_running(owner) is False)
     put(place, owner)
-    assert read_holder(place) is None
+    assert read_owner(place) is None
     with FolderLock(place) as held:
-        assert (read_holder(place) or {})["pid"] == os.getpid()
+        assert (read_owner(place) or {})["pid"] == os.getpid()
         assert claim_names(place) == [held.name]
     child.kill()
     child.wait()
@@ -168,12 +156,12 @@ def test_a_host_of_the_same_name_is_judged_by_its_heartbeat_alone(
     """Its processes cannot be seen by number, so that one which is not found says nothing."""
     owner = owner_of({**this_process(), "pid": 2**22 - 1, **other}, heartbeat=time.time() - 4.0)
     put(place, owner)
-    assert read_holder(place) is not None
+    assert read_owner(place) is not None
     with pytest.raises(InputError, match="in use by ada"), FolderLock(place):
         pass
     put(place, {**owner, "heartbeat": time.time() - STALE_SECONDS - 1})
     with FolderLock(place):
-        assert (read_holder(place) or {})["pid"] == os.getpid()
+        assert (read_owner(place) or {})["pid"] == os.getpid()
 
 
 def test_a_process_is_known_by_its_start_in_ticks_whatever_the_clock_says() -> None:
@@ -224,8 +212,8 @@ def test_what_is_no_claim_of_ours_is_named_and_stays(
     monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.0)
     written = place / "lock" / "000001-0123456789ab.json"
     written.write_bytes(content)
-    assert read_holder(place) is None
-    with pytest.raises(InputError, match=r"ab\.json: is no lock that dcsvm wrote; delete it"):
+    assert read_owner(place) is None
+    with pytest.raises(InputError, match=r"ab\.json: is not a lock written by dcsvm; delete it"):
         FolderLock(place).__enter__()
     assert written.read_bytes() == content
     assert len(claim_names(place)) == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -19,19 +17,6 @@ from tests.left import damaged
 
 X = np.random.default_rng(0).random((3400, 40), dtype=np.float32)
 """Too large to lie in one object with other arrays."""
-HEADER = {
-    "settings": {},
-    "goals": {"tol": 1e-3},
-    "data": {"url": "none", "fingerprint": "none"},
-    "versions": {},
-}
-
-
-@pytest.fixture(params=["local", "memory"])
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> RunFolder:
-    local = request.param == "local"
-    place = Location.of(tmp_path / "run" if local else f"memory://{tmp_path.name}/run")
-    return RunFolder.create(place, HEADER)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +25,7 @@ from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.state import write_state
 from dcsvm_dask.versions import RESULT_VERSION
 from tests.left import damaged, take_over
-
-HEADER = {
-    "settings": {"C": 1.0, "clusters": [4]},
-    "goals": {"tol": 1e-3},
-    "data": {"url": "data.zarr/train", "fingerprint": "abc"},
-    "versions": {},
-}
-VALUES = np.arange(12, dtype=np.float64).reshape(3, 4)
-
-
-@pytest.fixture(params=["folder", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Location]:
-    """Give a place for a run: a folder, and an object store."""
-    if request.param == "folder":
-        yield Location.of(tmp_path / "run")
-        return
-    name = f"memory://{uuid.uuid4().hex}/run"
-    yield Location.of(name)
-    Location(name).delete()
-
-
-@pytest.fixture
-def run(place: Location) -> RunFolder:
-    return RunFolder.create(place, HEADER)
+from tests.run_folder import HEADER, VALUES, commit, nothing
 
 
 @pytest.fixture
@@ -64,13 +40,6 @@ def form(request: pytest.FixtureRequest) -> str:
     if request.param == "zarr":
         request.getfixturevalue("zarr")
     return str(request.param)
-
-
-def commit(run: RunFolder, stage: str, node: str, record: dict[str, Any] | None = None) -> str:
-    attempt = run.attempt(stage, node)
-    attempt.write("values", VALUES)
-    attempt.commit(record or {"rows": 3})
-    return attempt.place.name
 
 
 def test_a_new_run_is_what_was_written(place: Location, run: RunFolder) -> None:
@@ -425,10 +394,6 @@ def prepare(run: RunFolder, change: str) -> None:
         run.release("s", "n")
 
 
-def nothing(run: RunFolder, attempt: Attempt) -> dict[str, Any]:
-    return {}
-
-
 @pytest.mark.parametrize("change", CHANGES)
 def test_who_lost_a_run_changes_nothing(
     place: Location, change: str, monkeypatch: pytest.MonkeyPatch
@@ -462,7 +427,7 @@ def test_a_second_run_in_the_same_place_is_refused(place: Location, run: RunFold
 
 def test_a_folder_with_other_things_is_refused_and_left_alone(place: Location) -> None:
     (place / "thesis.tex").write_bytes(b"important")
-    with pytest.raises(InputError, match="is not empty and is no run"):
+    with pytest.raises(InputError, match="is neither empty nor a run"):
         RunFolder.create(place, HEADER)
     assert place.list() == ["thesis.tex"]
 
@@ -485,7 +450,7 @@ def test_what_a_process_killed_at_its_start_left_is_no_obstacle(place: Location)
             json.dumps(seal({"format": "dcsvm-run-3", "settings": {}})).encode(),
             "format 'dcsvm-run-3'.*train a new run",
         ),
-        (b'{"format": "dcsvm-run-4", "settings": {}}', "it is not what was written"),
+        (b'{"format": "dcsvm-run-4", "settings": {}}', "its checksum does not match"),
         (
             json.dumps(seal({"format": "dcsvm-run-4", "settings": {}})).encode(),
             "'goals' is missing",

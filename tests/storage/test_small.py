@@ -14,7 +14,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage import small
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
-from tests.storage.test_run import HEADER
+from tests.run_folder import HEADER
 
 KINDS = st.sampled_from(["f4", "f8", ">f8", "i1", "i8", "u4", "?"])
 ARRAYS = KINDS.flatmap(

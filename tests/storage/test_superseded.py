@@ -14,7 +14,7 @@ from dcsvm_dask.storage import superseded
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import damaged
-from tests.storage.test_run import HEADER, commit
+from tests.run_folder import HEADER, commit
 
 ROUNDS = [f"conquer-{number:03d}" for number in range(6)]
 

@@ -1,7 +1,7 @@
-"""The page DC-SVM inside Dask's dashboard: what it shows, and how it gets there.
+"""The page DC-SVM in Dask's dashboard.
 
-A run puts it into the dashboard of its scheduler, and it goes with the last client that carries a
-run. A scheduler that is started by hand has it from beginning to end:
+A run adds the page to the dashboard of its scheduler, and the page is removed with the last client
+that carries a run. A scheduler that is started by hand has the page for its whole life with
 ``dask scheduler --preload dcsvm_dask.diagnostics.dashboard``.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def dask_setup(scheduler: Any) -> None:
-    """Add the page to a scheduler that starts; Dask calls it."""
+    """Add the page to a scheduler that starts; Dask calls this function."""
     try:
         import bokeh  # noqa: F401 (what pages are made of)
     except ImportError:

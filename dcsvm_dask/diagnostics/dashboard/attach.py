@@ -1,4 +1,4 @@
-"""A run brings its page to the scheduler that it runs on."""
+"""Adding the dashboard page to the scheduler of a run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dcsvm_dask.runtime.topic import log_event
 
 
 class DashboardPage(Callback):
-    """Puts the page DC-SVM into the dashboard of the run's scheduler, where it is not yet.
+    """Adds the page DC-SVM to the dashboard of the run's scheduler, unless it is there.
 
-    It goes when the last client is gone that carries a run.
+    The page is removed with the last client that carries a run.
     """
 
     def __init__(self) -> None:
         self._client: Any = None
 
     def on_client(self, client: Any) -> str | None:
-        """Register the page."""
+        """Register the page with the scheduler of a client."""
         from dcsvm_dask.diagnostics.dashboard.plugin import PagePlugin
 
         try:
@@ -31,7 +31,7 @@ class DashboardPage(Callback):
         return None
 
     def on_begin(self, event: RunBegins) -> None:
-        """Say whose run it is, so that the page knows when its process has left."""
+        """Log which client carries the run, so that the page knows when its process has left."""
         if self._client is not None:
             message = {"kind": CARRIER, "run": event.run, "client": self._client.id}
             log_event(self._client, message)

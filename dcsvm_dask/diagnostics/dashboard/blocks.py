@@ -1,4 +1,4 @@
-"""The levels and their blocks: which rectangles, where, in which colour, and what they say."""
+"""The levels and their blocks as rectangles with colours and texts."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from dcsvm_dask.storage.stage_id import LEVEL, StageId
 Columns = dict[str, list[Any]]
 
 WAITING_COLOUR = GREY + "48"
-"""Seen on white and on black."""
+"""Visible on white and on black."""
 LEVEL_HEIGHT, CHAIN_HEIGHT, APART = 1.0, 0.4, 0.14
 CHAINS = ("subset", "balance", "refine", "conquer")
-"""What comes above the levels: the kinds of stages that work on rows of all blocks."""
+"""Kinds of stages that are drawn above the levels: they work on rows of all blocks."""
 PLACE = ("left", "right", "bottom", "top")
 CHANGING = ("colour", "said")
-"""The columns of blocks that change while a level is solved; each costs the scheduler."""
+"""Columns of blocks that change while a level is solved; each costs the scheduler time."""
 
 
 @dataclass(slots=True)
 class Band:
-    """A level, or a chain of rounds; the first one is drawn at the bottom."""
+    """A level or a chain of rounds; the first one is drawn at the bottom."""
 
     name: str
     stages: list[StageProgress] = field(default_factory=list)
@@ -43,17 +43,17 @@ class Band:
 
     @property
     def blocks(self) -> list[Block]:
-        """Return the blocks of a level, if it is known how large they are."""
+        """Blocks of a level; empty where their sizes are not known."""
         return self.stages[-1].blocks
 
     @property
     def top(self) -> float:
-        """Return where its rectangles end."""
+        """Upper edge of the rectangles."""
         return self.bottom + (CHAIN_HEIGHT if self.name in CHAINS else LEVEL_HEIGHT)
 
     @property
     def label(self) -> str:
-        """Return its name and its size, a line each."""
+        """Name and size, on a line each."""
         last = self.stages[-1]
         if last.kind == LEVEL:
             n = last.n_blocks or last.record.get("blocks", 0)
@@ -73,7 +73,7 @@ def bands(progress: Progress) -> list[Band]:
     levels = sorted((name for name in found if name not in CHAINS), key=_number, reverse=True)
     order = [*levels, *(kind for kind in CHAINS if kind in found)]
     begun = [name for name in order if any(stage.state != WAITING for stage in found[name].stages)]
-    # What waits below what has begun will not come: the run has passed it over.
+    # Waiting stages before one that has begun were skipped by the run.
     last = order.index(begun[-1]) if begun else 0
     order = [name for i, name in enumerate(order) if i >= last or name in begun]
     for below, above in pairwise(order):
@@ -86,12 +86,17 @@ def _number(name: str) -> int:
 
 
 def block_places(bands: list[Band], aspect: float) -> Columns:
-    """Return a rectangle for each block, its area its rows.
+    """Return a rectangle for each block whose area is proportional to its rows.
 
     Parameters
     ----------
+    bands : list of Band
     aspect : float
-        Pixels of a unit of height over those of the whole width.
+        Pixels of a unit of height over pixels of the whole width.
+
+    Returns
+    -------
+    dict of str to list of float
     """
     columns: Columns = {key: [] for key in PLACE}
     for band in bands:
@@ -103,7 +108,7 @@ def block_places(bands: list[Band], aspect: float) -> Columns:
 
 
 def block_state(level: str, block: Block) -> dict[str, Any]:
-    """Return the columns of a block that change: its colour, and what is said of it as HTML."""
+    """Return the columns of a block that change: its colour, and its tooltip as HTML."""
     record = block.record
     colour = {RUNNING: ORANGE, DONE: BLUE}.get(block.state, WAITING_COLOUR)
     if record:
@@ -113,7 +118,7 @@ def block_state(level: str, block: Block) -> dict[str, Any]:
 
 
 def facts(level: str, block: Block) -> dict[str, str]:
-    """Return what is said of a block."""
+    """Return the entries of a block's tooltip."""
 
     def figure(name: str) -> str:
         return figure_of(block.record.get(name))
@@ -144,9 +149,9 @@ def block_columns(bands: list[Band], aspect: float) -> Columns:
 
 
 def bar_columns(bands: list[Band]) -> Columns:
-    """Return the rectangles of what has no blocks to show: a level as a bar, rounds side by side.
+    """Return rectangles for stages without listed blocks: a level as a bar, rounds side by side.
 
-    Of one under way the left part, as large as the share that is done, has the colour of work.
+    The done share of a running stage, from the left, is coloured as running.
     """
     columns: Columns = {key: [] for key in (*PLACE, "colour", "stage", "state", "said")}
     for band in bands:
@@ -174,7 +179,7 @@ def _bar(columns: Columns, band: Band, stage: StageProgress, box: tuple[float, f
 
 
 def _said(stage: StageProgress) -> str:
-    """Return what is known of a level or a round, in a few words."""
+    """Return the known figures of a level or a round in a few words."""
     if stage.state != DONE:
         return f"{stage.tasks_done} of {stage.tasks} tasks" if stage.tasks else NOTHING
     record = stage.record
@@ -186,7 +191,7 @@ def _said(stage: StageProgress) -> str:
 
 
 def _place(columns: Columns, tile: Tile) -> None:
-    # A little smaller than its area says, so that the background parts it from the next.
+    # Slightly smaller than its area, so that the background separates neighbours.
     x = min(4e-4, 0.1 * (tile.right - tile.left))
     y = min(8e-3, 0.1 * (tile.top - tile.bottom))
     for key, value in zip(

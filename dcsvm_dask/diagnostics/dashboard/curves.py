@@ -1,4 +1,4 @@
-"""Where a run has been: objective, gap, violation, changed alphas, support vectors."""
+"""The columns of the curves: objective, gap, violation, changed alphas, support vectors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dcsvm_dask.diagnostics.progress.progress import DONE, Progress, StageProgre
 from dcsvm_dask.storage.stage_id import CHAINS, LEVEL, MODEL, REFINE, SCORE, StageId
 
 ROUNDING = 1e-12
-"""Differences of objectives below this share of them say nothing."""
+"""Relative difference of objectives up to which they are equal."""
 LOG_ROOM = 0.1
-"""Decades beyond the ends of a log scale, so that a point there is whole."""
+"""Decades beyond the ends of a log scale, so that a point at the end is drawn whole."""
 POINT = ("seconds", "stage")
 
 
 def points(progress: Progress) -> Iterator[tuple[float, StageProgress]]:
-    """Yield the stages that measured the whole problem, and after how many seconds they did.
+    """Yield the stages that measured the whole problem, each after its time in seconds.
 
-    Of those that were committed before this process began only the last, at its beginning.
+    Of the stages that were committed before this process began only the last is yielded, at time 0.
     """
     if progress.beginning is None:
         return
@@ -39,15 +39,15 @@ def points(progress: Progress) -> Iterator[tuple[float, StageProgress]]:
 
 
 def objective_columns(progress: Progress) -> tuple[Columns, Columns]:
-    """Return the objective of the whole problem as levels estimate it, and as it is from then on.
+    """Return the estimated and the exact objectives of the whole problem.
 
     Returns
     -------
     estimates : dict
-        ``seconds``, ``stage``, ``objective``, its standard error as ``lower`` and ``upper``, and
-        as text ``said``.
+        At levels: ``seconds``, ``stage``, ``objective``, ``lower`` and ``upper`` (by one standard
+        error), and ``said``, the estimate as text.
     exact : dict
-        The same without the error.
+        At later stages: the same keys without ``lower`` and ``upper``.
     """
     estimates: Columns = {key: [] for key in (*POINT, "objective", "lower", "upper", "said")}
     exact: Columns = {key: [] for key in (*POINT, "objective", "said")}
@@ -65,9 +65,9 @@ def objective_columns(progress: Progress) -> tuple[Columns, Columns]:
 
 
 def gap_columns(progress: Progress) -> Columns:
-    """Return the duality gap of the whole problem; at levels an estimate with its error.
+    """Return the duality gaps of the whole problem; at levels an estimate with its error.
 
-    That of refinement bounds the problem of the support vectors alone, and is left out.
+    The gap of refinement is left out: it bounds the problem of the support vectors only.
     """
     columns: Columns = {key: [] for key in (*POINT, "gap", "lower", "upper", "said")}
     for seconds, stage in points(progress):
@@ -83,7 +83,7 @@ def gap_columns(progress: Progress) -> Columns:
 
 
 def above_columns(progress: Progress) -> Columns:
-    """Return how far above the best objective so far each exact one is; the best is left out."""
+    """Return the differences of exact objectives to the best one so far, which is left out."""
     columns: Columns = {key: [] for key in (*POINT, "above", "said")}
     exact = [(at, stage) for at, stage in points(progress) if "objective" in stage.record]
     exact = [(at, stage) for at, stage in exact if "objective_estimate" not in stage.record]
@@ -96,9 +96,10 @@ def above_columns(progress: Progress) -> Columns:
 
 
 def round_columns(progress: Progress) -> Columns:
-    """Return violation and changed alphas of each round of refinement and conquer.
+    """Return violation and changed alphas of each round of refinement and solve of the whole
+    problem.
 
-    A look from scratch changes none; ``moved`` is nothing (NaN) there.
+    A round that only recomputes f changes no alpha; ``moved`` is NaN there.
     """
     columns: Columns = {key: [] for key in ("round", "stage", "chain", "violation", "moved")}
     for stage in progress.stages.values():
@@ -114,7 +115,9 @@ def round_columns(progress: Progress) -> Columns:
 
 
 def round_labels(stages: list[str]) -> dict[int, str]:
-    """Return the numbers of some rounds as labels, a chain's first with its name below."""
+    """Return the labels of rounds by position; the first one of a chain has the chain's name
+    below.
+    """
     step, labels, before = -(-len(stages) // 10), dict[int, str](), ""
     for at, stage in enumerate(stages):
         chain, number = StageId(stage).kind, StageId(stage).number
@@ -127,7 +130,7 @@ def round_labels(stages: list[str]) -> dict[int, str]:
 
 
 def support_columns(progress: Progress) -> Columns:
-    """Return free and bounded support vectors of each level, and of where the rounds are."""
+    """Return free and bounded support vectors of each level, and of the latest rounds."""
     found: dict[str, tuple[int, int]] = {}
     for stage in progress.stages.values():
         kind = stage.kind
@@ -144,7 +147,9 @@ def support_columns(progress: Progress) -> Columns:
 
 
 def log_range(values: Iterable[float]) -> tuple[float, float]:
-    """Return a range of whole decades around some values above 0, at least one, and some room."""
+    """Return a range of whole decades around positive values, at least one decade, with a
+    margin.
+    """
     known = [value for value in values if value > 0 and math.isfinite(value)]
     known = known or [0.1, 10.0]
     low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))
@@ -152,7 +157,7 @@ def log_range(values: Iterable[float]) -> tuple[float, float]:
 
 
 def linear_range(values: Iterable[float]) -> tuple[float, float]:
-    """Return a range around some values, with a little room."""
+    """Return a range around some values with a margin."""
     known = [value for value in values if math.isfinite(value)]
     if not known:
         return 0.0, 1.0

@@ -1,4 +1,4 @@
-"""The small figures of the page: each has a root, and an update that takes the run to show."""
+"""The small figures of the page; each has a root and an update from the run to show."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Objective:
         hover(self.root, drawn, ("stage", "@stage"), ("objective", "@said"))
 
     def update(self, run: FollowedRun) -> None:
-        """Show what is known of it."""
+        """Draw the objectives of a run."""
         estimates, exact = curves.objective_columns(run.progress)
         update(self.estimates, estimates)
         update(self.source, exact)
@@ -59,7 +59,7 @@ class Objective:
 
 
 class Gap:
-    """The duality gap, and how far above the best objective the others are."""
+    """The duality gap, and the difference of each objective to the best one."""
 
     def __init__(self, seconds: Range1d) -> None:
         self.root = panel(
@@ -80,7 +80,7 @@ class Gap:
             hover(self.root, [drawn], ("stage", "@stage"), (words[name], "@said"))
 
     def update(self, run: FollowedRun) -> None:
-        """Show what is known of them."""
+        """Draw the gaps of a run."""
         gap, above = curves.gap_columns(run.progress), curves.above_columns(run.progress)
         update(self.source, gap)
         update(self.above, above)
@@ -89,7 +89,7 @@ class Gap:
 
 
 class Rounds:
-    """A figure of the rounds: their violation, or how many alphas they changed."""
+    """A figure of the rounds: their violation, or the number of alphas that they changed."""
 
     UNTIL = {"violation": "once a round is committed", "moved": "once a round changes some"}  # noqa: RUF012
     WORDS = {"violation": "violation", "moved": "changed alphas"}  # noqa: RUF012
@@ -115,7 +115,7 @@ class Rounds:
         self.root.add_layout(self.goal)
 
     def update(self, run: FollowedRun) -> None:
-        """Show the rounds that are committed, and the tolerance that ends them."""
+        """Draw the committed rounds, and the tolerance as a line."""
         columns = curves.round_columns(run.progress)
         update(self.source, columns)
         rounds = columns["round"]
@@ -149,7 +149,7 @@ class Support:
         hover(self.root, list(drawn), ("", "@name"), *rows)
 
     def update(self, run: FollowedRun) -> None:
-        """Show those that are known."""
+        """Draw the known support vectors."""
         columns = curves.support_columns(run.progress)
         if self.root.x_range.factors != columns["name"]:
             self.root.x_range.factors = columns["name"]
@@ -160,7 +160,7 @@ class Support:
 
 
 class Workers:
-    """Kernel values per second of each worker, against what the probe found."""
+    """Kernel values per second of each worker beside the rate measured by the probe."""
 
     def __init__(self) -> None:
         self.root = panel(
@@ -191,7 +191,7 @@ class Workers:
         self.root.add_layout(self.calibrated)
 
     def update(self, run: FollowedRun, doing: dict[str, str]) -> None:
-        """Show those that have computed some."""
+        """Draw the rates of workers that have computed kernel values."""
         calibrated = rates.calibrated_rate(run.progress)
         columns = rates.rate_columns(run.rates.work, calibrated, doing)
         if self.root.y_range.factors != columns["worker"]:

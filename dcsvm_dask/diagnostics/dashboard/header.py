@@ -1,4 +1,4 @@
-"""The head of the page: what is trained, how far it is, what went wrong."""
+"""The head of the page: the problem, the progress, and faults."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dcsvm_dask.diagnostics.dashboard.words import NOTHING, count, estimate_of
 from dcsvm_dask.diagnostics.lines import fault
 from dcsvm_dask.diagnostics.numbers import clock
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, Progress
+from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import CHAINS, LEVEL, SCORE
 
@@ -17,23 +18,29 @@ MOST_FAULTS = 8
 
 
 def no_run(address: str) -> str:
-    """Return what is said where the scheduler has heard of no run."""
+    """Return the text of the page while the scheduler has no run, as HTML."""
     command = f"dcsvm train DATA.zarr --run RUN --scheduler {address}"
     return (
-        "<p class='state none'>No run is on.</p>"
+        "<p class='state none'>No run is active.</p>"
         f"<p>This page shows a run from its beginning: <code>{escape(command)}</code></p>"
     )
 
 
 def head(run: FollowedRun, n_workers: int, now: float) -> str:
-    """Return what is trained and how far it is, as HTML.
+    """Return the problem and the progress of a run, as HTML.
 
     Parameters
     ----------
+    run : FollowedRun
     n_workers : int
-        Workers that the scheduler has now.
+        Workers of the scheduler.
     now : float
         Seconds since 1970.
+
+    Returns
+    -------
+    str
+        Empty before the run has begun.
     """
     progress = run.progress
     begun, ending = progress.beginning, progress.ending
@@ -68,7 +75,7 @@ def head(run: FollowedRun, n_workers: int, now: float) -> str:
 
 
 def state_of(progress: Progress) -> tuple[str, str]:
-    """Return in a few words how the run stands, and what its end said."""
+    """Return the state of a run in a few words, and the message of its end."""
     ending = progress.ending
     if ending is None:
         return "Running", ""
@@ -81,7 +88,7 @@ def state_of(progress: Progress) -> tuple[str, str]:
 
 
 def stage_of(progress: Progress) -> str:
-    """Return the stage that is under way, and how much of it is done."""
+    """Return the present stage, and how much of it is done."""
     for stage in progress.stages.values():
         if stage.state == RUNNING:
             if stage.n_blocks and stage.kind == LEVEL and stage.solved:
@@ -93,7 +100,7 @@ def stage_of(progress: Progress) -> str:
 
 
 def last_figures(progress: Progress) -> list[tuple[str, str]]:
-    """Return what the last stage that measured it says of the whole problem, and of accuracy."""
+    """Return the latest figures of the whole problem, and the latest accuracy."""
     measured: Record = {}
     accuracy: float | None = None
     for stage in progress.stages.values():
@@ -116,7 +123,7 @@ def last_figures(progress: Progress) -> list[tuple[str, str]]:
 
 
 def _what(about: Record) -> str:
-    """Return kernel and C, or how many of them are searched."""
+    """Return kernel and C, or the number of candidates of a search."""
     if "candidates" in about:
         return f"{about['kernel']['name']}, {count(about['candidates'])} candidates"
     return f"{kernel_of(about['kernel'])}, C = {about['C']:g}"
@@ -124,18 +131,12 @@ def _what(about: Record) -> str:
 
 def kernel_of(kernel: Record) -> str:
     """Return a kernel with those of its parameters that it has."""
-    of = {
-        "rbf": ("gamma",),
-        "laplacian": ("gamma",),
-        "poly": ("gamma", "degree", "coef0"),
-        "sigmoid": ("gamma", "coef0"),
-    }
-    names = of.get(kernel["name"], ())
+    names = parameters_of(kernel["name"])
     return ", ".join([kernel["name"], *(f"{name} = {kernel[name]:g}" for name in names)])
 
 
 def faults(progress: Progress) -> str:
-    """Return what went wrong, the newest first, as HTML."""
+    """Return the latest faults, the newest first, as HTML."""
     if not progress.faults:
         return "<p class='quiet'>Nothing went wrong so far.</p>"
     newest = progress.faults[::-1][:MOST_FAULTS]
@@ -148,7 +149,7 @@ def faults(progress: Progress) -> str:
 
 
 def _name(url: str) -> str:
-    """Return the last parts of a data set's place: its own name, and train or test."""
+    """Return the last two parts of a data set's place."""
     return "/".join(url.rstrip("/").split("/")[-2:])
 
 

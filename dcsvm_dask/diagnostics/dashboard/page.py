@@ -1,9 +1,4 @@
-"""The document of the page: its figures, its head, and what brings them up to date.
-
-How the page looks: its template below Dask's navigation bar, in light and in dark.
-
-The figure of the levels: blocks as rectangles, chains of rounds as bars.
-"""
+"""The page's document: its figures, its head, and their updates."""
 
 from __future__ import annotations
 
@@ -61,12 +56,12 @@ class Levels:
                 hover(self.root, [drawn], ("stage", "@stage, @state"), ("", "@said"))
 
     def update(self, run: FollowedRun) -> None:
-        """Draw levels that are new; of those drawn before change the blocks that have changed."""
+        """Draw new levels; of levels that are drawn change the blocks that have changed."""
         found = blocks.bands(run.progress)
         update(self.bars, blocks.bar_columns(found))
         drawn = [band for band in found if band.blocks]
         shown = [band.blocks for band in drawn]
-        # Kept, not only their ids: what is gone may lend its id to what comes.
+        # The lists are kept, not their ids: a new object may get the id of a deleted one.
         n = len(self._shown)
         if len(shown) >= n and all(
             new is old for new, old in zip(shown[:n], self._shown, strict=True)
@@ -108,7 +103,7 @@ class Levels:
 
 TEMPLATE = Path(__file__).with_name("page.html")
 
-# Bokeh's text lies in trees of its own, which the page's style does not reach; its variables do.
+# Bokeh's text is in shadow trees, which the page's style does not reach; its variables do.
 INSIDE = """
 :host { color: var(--ink); font-size: 14px; }
 p { margin: 0 0 6px; }
@@ -137,23 +132,23 @@ def page_template(pages: Any) -> Any:
     Parameters
     ----------
     pages : jinja2.Environment
-        Where Dask's lie.
+        The environment of Dask's templates.
     """
     return pages.from_string(TEMPLATE.read_text(encoding="utf-8"))
 
 
 EVERY_MILLISECONDS = 1000
 BLOCKS_A_SECOND, LONGEST_PAUSE = 300, 5.0
-"""Blocks that a second between two updates allows for: what has many is drawn less often."""
+"""Blocks per second between two updates: pages with many blocks are drawn less often."""
 RATES_EVERY = 4
-"""Updates between two of the rates, which hardly change from one to the next."""
+"""Updates between two updates of the rates, which change slowly."""
 AXIS_SECONDS = 10.0
-"""By how much the axis of time grows: each growth is a message for each browser."""
+"""Step by which the time axis grows: each step is a message to each browser."""
 NEWEST = "the newest run"
 
 
 class Page:
-    """What one browser looks at.
+    """The page in one browser.
 
     Parameters
     ----------
@@ -188,7 +183,7 @@ class Page:
         self.roots = [self.head, self.choice, self.faults, *drawn]
 
     def update(self) -> None:
-        """Bring to the browser what is new, now and then."""
+        """Send changes to the browser, unless the last update is recent."""
         run, now = self._chosen(), time.time()
         if run is self._shown[0] and now - self._drawn < pause_of(run):
             return
@@ -197,15 +192,15 @@ class Page:
         if run is None:
             address = getattr(self._scheduler, "address", "ADDRESS")
             set_text(self.head, header.no_run(address))
-            self.head.css_classes = ["idle"]  # hides what there is nothing to show in
+            self.head.css_classes = ["idle"]  # hides empty figures
             return
         if self.head.css_classes:
             self.head.css_classes = []
         set_text(self.head, header.head(run, len(self._scheduler.workers), now))
-        if self._shown == (run, run.told):
+        if self._shown == (run, run.n_messages):
             return
         other = self._shown[0] is not run
-        self._shown = run, run.told
+        self._shown = run, run.n_messages
         for figure in self.figures:
             figure.update(run)
         if other or not run.is_on or self._updates % RATES_EVERY == 0:
@@ -216,7 +211,7 @@ class Page:
         self._seconds.end = AXIS_SECONDS * max(1, math.ceil(taken / AXIS_SECONDS))
 
     def _offer(self) -> None:
-        """Offer the runs to choose from, once there are some."""
+        """Update the list of runs to choose from."""
         options = [NEWEST, *reversed(self._runs.followed)]
         if options != self.choice.options:
             self.choice.options = options
@@ -229,13 +224,23 @@ class Page:
 
 
 def pause_of(run: FollowedRun | None) -> float:
-    """Return the seconds that lie between two updates at least."""
+    """Return the least number of seconds between two updates."""
     stages = run.progress.stages.values() if run is not None else ()
     return min(LONGEST_PAUSE, sum(stage.n_blocks for stage in stages) / BLOCKS_A_SECOND)
 
 
 def page_doc(runs: Runs, scheduler: Any, extra: dict[str, Any], doc: Any) -> None:
-    """Make the document for a browser that has come; it ends with it."""
+    """Build the document for a new browser.
+
+    Parameters
+    ----------
+    runs : Runs
+    scheduler : distributed.Scheduler
+    extra : dict
+        Variables of Dask's templates.
+    doc : bokeh.document.Document
+        The empty document to fill.
+    """
     page = Page(runs, scheduler)
     page.update()
     add_periodic_callback(doc, page, EVERY_MILLISECONDS)
@@ -263,7 +268,7 @@ def page_doc(runs: Runs, scheduler: Any, extra: dict[str, Any], doc: Any) -> Non
 
 
 def doing(scheduler: Any) -> dict[str, str]:
-    """Return by worker what its tasks do now."""
+    """Return the names of each worker's running tasks."""
     return {
         address: ", ".join(sorted({key_split(task.key) for task in worker.executing}))
         for address, worker in scheduler.workers.items()
@@ -272,6 +277,6 @@ def doing(scheduler: Any) -> dict[str, str]:
 
 
 def set_text(div: Div, text: str) -> None:
-    """Set a text where it is another."""
+    """Set the text of a div, unless it is the same."""
     if div.text != text:
         div.text = text

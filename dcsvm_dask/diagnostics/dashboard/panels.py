@@ -1,4 +1,4 @@
-"""What the figures of the page have in common."""
+"""Functions that the page's figures share."""
 
 from __future__ import annotations
 
@@ -23,11 +23,22 @@ class Shown(Protocol):
     root: Any
 
     def update(self, run: FollowedRun) -> None:
-        """Show what is known of a run."""
+        """Draw a run."""
 
 
 def panel(name: str, height: int, *, until: str = "", **how: Any) -> Any:
-    """Return an empty figure in the style of the page; until when it is empty stands in it."""
+    """Return an empty figure in the style of the page.
+
+    Parameters
+    ----------
+    name : str
+    height : int
+        Pixels.
+    until : str
+        Text in the empty figure: when it will have data.
+    how : dict
+        Further options of `bokeh.plotting.figure`.
+    """
     plot = figure(
         name=name,
         height=height,
@@ -55,7 +66,7 @@ def panel(name: str, height: int, *, until: str = "", **how: Any) -> Any:
 
 
 def fill(plot: Any, known: bool) -> None:
-    """Show the axes of a figure once there is something to show; until then say when."""
+    """Show the axes of a figure that has data; until then show its text."""
     text = "" if known else plot.tags[0]
     if plot.title.text != text:
         plot.title.text = text
@@ -63,29 +74,45 @@ def fill(plot: Any, known: bool) -> None:
 
 
 def empty(columns: Iterable[str]) -> ColumnDataSource:
-    """Return a source of some columns without rows."""
+    """Return an empty data source with some columns."""
     return ColumnDataSource({key: [] for key in columns})
 
 
 def hover(plot: Any, renderers: list[Any], *rows: tuple[str, str], html: str = "") -> None:
-    """Say of what is under the pointer what some columns hold, as rows or as HTML."""
+    """Add a tooltip for some renderers.
+
+    Parameters
+    ----------
+    plot : bokeh.plotting.figure
+    renderers : list of bokeh.models.GlyphRenderer
+    rows : tuple of (str, str)
+        Labels and fields.
+    html : str
+        HTML that is used instead of rows, where it is not empty.
+    """
     said = html or list(rows)
     plot.add_tools(HoverTool(renderers=renderers, tooltips=said, point_policy="follow_mouse"))
 
 
 def thickness(n: int) -> float:
-    """Return the share of its place that each of `n` bars takes; few of them are not fat."""
+    """Return the share of its place that each of `n` bars takes, at most 0.7."""
     return min(0.7, 0.18 * n)
 
 
 def span(range_: Any, start: float, end: float) -> None:
-    """Set a range where it is another; each change goes to the browser."""
+    """Set the ends of a range, unless they are the same; each change goes to the browser.
+
+    Parameters
+    ----------
+    range_ : bokeh.models.Range1d
+    start, end : float
+    """
     if (range_.start, range_.end) != (start, end):
         range_.update(start=start, end=end)
 
 
 def time_axis(plot: Any) -> None:
-    """Show seconds as hours, minutes and seconds, with room between them."""
+    """Show seconds as hours, minutes and seconds."""
     plot.xaxis.formatter = NumeralTickFormatter(format="00:00:00")
     plot.xaxis.ticker.desired_num_ticks = 5
 

@@ -1,8 +1,6 @@
-"""What stands in the scheduler: it follows runs, and its page is a route of the dashboard.
+"""The scheduler's plugin: it follows runs and serves the page as a route of the dashboard.
 
-The page as a route of a scheduler's dashboard.
-
-A colour for each kind of step on Dask's own pages: task stream, progress, graph, groups.
+It also colours the tasks of runs by their step on Dask's own pages.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ from dcsvm_dask.diagnostics.dashboard.page import page_doc
 from dcsvm_dask.diagnostics.dashboard.runs import Runs
 from dcsvm_dask.runtime.caretaker import carriers
 
-# Dask hashes a task's name into one of 18 colours, which a run's forty names share by chance, and
-# has no setting for it. Where its pages look the function up it is wrapped; other names keep their
+# Dask hashes a task's name into one of 18 colours, so several of a run's forty names share one, and
+# has no setting for it. The function is wrapped in the modules that use it; other names keep their
 # colours.
 LOOKED_UP = {
     "distributed.diagnostics.progress_stream": ("color_of",),
@@ -36,7 +34,7 @@ OURS = "dcsvm_"
 
 
 def colour_tasks() -> None:
-    """Give the tasks of runs the colours of their steps in this scheduler's dashboard."""
+    """Colour the tasks of runs by their step in this scheduler's dashboard."""
     for module_name, names in LOOKED_UP.items():
         module = importlib.import_module(module_name)
         for name in names:
@@ -46,19 +44,19 @@ def colour_tasks() -> None:
 
 
 class ByStep:
-    """Dask's choice of a colour, but for names of runs' tasks the one of the step.
+    """Dask's choice of a colour, replaced for tasks of runs by the colour of the step.
 
     Parameters
     ----------
     color_of : callable
-        Dask's: a name to a colour.
+        Dask's function from a name to a colour.
     """
 
     def __init__(self, color_of: Callable[..., str]) -> None:
         self.before = color_of
 
     def __call__(self, name: Any, *more: Any, **options: Any) -> str:
-        """Return the colour of a name."""
+        """Return the colour of a task's name."""
         if isinstance(name, str) and name.startswith(OURS):
             return step_colour(name.rsplit("_", 1)[-1])
         return self.before(name, *more, **options)
@@ -68,15 +66,14 @@ NAME = "dcsvm-page"
 
 
 class PagePlugin(SchedulerPlugin):  # type: ignore[misc]
-    """Follows the runs of a scheduler and shows them on the page ``/dcsvm`` of its dashboard.
+    """A scheduler plugin that follows the runs and shows them on the page ``/dcsvm``.
 
-    It looks at nothing but what is logged there about runs, workers and clients: no hook of it is
-    called for a task.
+    It reads logged events of runs, workers and clients only: no hook is called for a task.
 
     Parameters
     ----------
     stays : bool, default False
-        Whether it stays when the last client that carries a run is gone.
+        Whether the page stays when the last client that carries a run is gone.
     """
 
     name = NAME
@@ -89,7 +86,7 @@ class PagePlugin(SchedulerPlugin):  # type: ignore[misc]
         self._application: Any = None
 
     async def start(self, scheduler: Any) -> None:
-        """Add the page.
+        """Add the page to a scheduler that starts.
 
         Raises
         ------
@@ -101,7 +98,7 @@ class PagePlugin(SchedulerPlugin):  # type: ignore[misc]
         self._application = add_page(scheduler, self.runs)
 
     def remove_client(self, scheduler: Any, client: str) -> None:  # noqa: ARG002 (the others count)
-        """Take the page away after the last client that carries a run."""
+        """Remove the page after the last client that carries a run."""
         if self._stays or carriers(scheduler):
             return
         scheduler.remove_plugin(NAME)
@@ -111,7 +108,7 @@ class PagePlugin(SchedulerPlugin):  # type: ignore[misc]
             remove_page(scheduler, self._application)
 
     def log_event(self, topic: str, msg: Any) -> None:
-        """Take what is logged."""
+        """Pass a logged event to the runs."""
         self.runs.take(topic, msg)
 
 
@@ -123,11 +120,12 @@ LOOK_SECONDS = 60.0
 
 
 def add_page(scheduler: Any, runs: Runs) -> Any:
-    """Serve the page beside Dask's own, and name it in their menu; not where there are none.
+    """Serve the page beside Dask's own and add it to their menu.
 
     Returns
     -------
     bokeh.server.tornado.BokehTornado or None
+        None where the dashboard has no pages.
     """
     served = scheduler.http_application.applications
     dask = next((found for found in served if isinstance(found, BokehTornado)), None)
@@ -152,7 +150,7 @@ def add_page(scheduler: Any, runs: Runs) -> Any:
 
 
 def remove_page(scheduler: Any, application: Any) -> None:
-    """Take the page out of the dashboard; who looks at it may look on."""
+    """Remove the page from the dashboard; open pages stay."""
     scheduler.http_application.applications.remove(application)
     plots = template_variables(scheduler)["plots"]
     plots[:] = [plot for plot in plots if plot["url"] != ROUTE[1:]]
@@ -160,7 +158,7 @@ def remove_page(scheduler: Any, application: Any) -> None:
 
 
 def _stop(application: Any) -> None:
-    """Stop an application as soon as nobody looks at it."""
+    """Stop an application as soon as no browser shows it."""
     if application.get_sessions(ROUTE):
         IOLoop.current().call_later(LOOK_SECONDS, _stop, application)
     else:

@@ -1,4 +1,4 @@
-"""How fast each worker computes kernel values."""
+"""The rate at which each worker computes kernel values."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from dcsvm_dask.runtime.events import BlockSolved, TaskDone
 
 @dataclass(slots=True)
 class Work:
-    """What a worker has done."""
+    """The work that a worker has done."""
 
     values: int = 0
     """Kernel values."""
     seconds: float = 0.0
-    """Of the tasks that computed them."""
+    """Seconds of the tasks that computed them."""
     tasks: int = 0
 
 
 class Rates(Callback):
-    """Adds up kernel values and the seconds that they took, by worker.
+    """Sums kernel values and their seconds by worker.
 
-    Blocks are told of while their task goes on, so that a task of minutes shows before its end.
+    Blocks are counted while their task runs, so that a task of minutes shows before its end.
     """
 
     def __init__(self) -> None:
         self.work: dict[str, Work] = {}
-        self._told: dict[tuple[str, str], tuple[int, float]] = {}
+        self._counted: dict[tuple[str, str], tuple[int, float]] = {}
 
     def on_block(self, event: BlockSolved) -> None:
-        """Add what a block took."""
+        """Add the work of a block."""
         values, seconds = event.record.get("kernel_values", 0), event.record.get("seconds", 0.0)
         self._add(event.worker, values, seconds)
         task = (event.stage, event.node)
-        before = self._told.get(task, (0, 0.0))
-        self._told[task] = before[0] + values, before[1] + seconds
+        before = self._counted.get(task, (0, 0.0))
+        self._counted[task] = before[0] + values, before[1] + seconds
 
     def on_task(self, event: TaskDone) -> None:
-        """Add what a task took beside its blocks; of one without kernel values only that it was."""
-        values, seconds = self._told.pop((event.stage, event.node), (0, 0.0))
+        """Add the work of a task without that of its blocks, and count the task."""
+        values, seconds = self._counted.pop((event.stage, event.node), (0, 0.0))
         work = self.work.setdefault(event.worker, Work())
         work.tasks += 1
-        # Probes and scores compute kernel values too, but do not say how many.
+        # Probes and scores compute kernel values too, but do not count them.
         if event.record.get("kernel_values") and event.layer != "commit":
             more = event.record["kernel_values"] - values
             self._add(event.worker, more, event.record["seconds"] - seconds)
@@ -57,9 +57,9 @@ class Rates(Callback):
 
 
 MOST_WORKERS = 24
-"""Bars that there is room for."""
+"""Largest number of bars."""
 UNIT = 1e6
-"""Kernel values that the figure counts by."""
+"""Unit of the figure, in kernel values."""
 
 
 def rate_columns(
@@ -69,12 +69,17 @@ def rate_columns(
 
     Parameters
     ----------
-    work : dict
+    work : dict of str to Work
         By worker.
     calibrated : float or None
-        Kernel values per second that the probe found.
-    doing : dict
-        By worker the tasks that it has now.
+        Kernel values per second that the probe measured.
+    doing : dict of str to str
+        Running tasks by worker.
+
+    Returns
+    -------
+    dict of str to list
+        At most `MOST_WORKERS` rows; ``rate`` is in millions.
     """
     found = sorted((w.values / w.seconds, name, w) for name, w in work.items() if w.seconds > 0)
     columns: dict[str, list[Any]] = {
@@ -91,7 +96,7 @@ def rate_columns(
 
 
 def calibrated_rate(progress: Progress) -> float | None:
-    """Return the kernel values per second that the probe found on one core, if it has."""
+    """Return the kernel values per second that the probe measured on one core; None before it."""
     probe = progress.stages.get("probe")
     seconds = None if probe is None else probe.record.get("value_seconds")
     return 1.0 / seconds if seconds else None

@@ -1,4 +1,4 @@
-"""The runs that a scheduler hears of, each with how far it is."""
+"""The runs that a scheduler knows, each with its progress."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from dcsvm_dask.runtime.announcer import Announcer, loss_message
 from dcsvm_dask.runtime.topic import TOPIC
 
 CARRIER = "carrier"
-"""The kind of message that says which client of the scheduler carries a run."""
+"""Kind of the message that names the client of the scheduler that carries a run."""
 MOST_RUNS = 10
 LEFT = "left"
-"""The state of a run whose process went without a word."""
+"""State of a run whose process left without reporting its end."""
 
 
 class FollowedRun:
-    """One process that carries a run, as far as its scheduler has heard."""
+    """A run of one process, as known from messages on the scheduler."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.progress, self.rates = Progress(), Rates()
         self.announcer = Announcer(url, [self.progress, self.rates])
         self.client: str | None = None
-        self.told = 0
-        """Messages so far: while it stays, there is nothing new to draw."""
+        self.n_messages = 0
+        """Number of messages; while it stays the same, there is nothing new to draw."""
 
     @property
     def is_on(self) -> bool:
-        """Whether the process carries it still."""
+        """Whether the process still runs it."""
         return self.progress.beginning is not None and self.progress.ending is None
 
     def take(self, message: dict[str, Any]) -> None:
-        """Take a message."""
-        self.told += 1
+        """Process a message."""
+        self.n_messages += 1
         self.announcer.send(message)
         self.announcer.drain()
-        self.progress.tasks.clear()  # of which there may be very many, and the page needs none
+        self.progress.tasks.clear()  # the page needs none of them, and there may be very many
 
 
 class Runs:
-    """Follows all runs of a scheduler by what is logged there; the newest one is the last."""
+    """Follows all runs of a scheduler by their logged messages; the newest one is the last."""
 
     def __init__(self) -> None:
         self.followed: dict[str, FollowedRun] = {}
 
     def newest(self) -> FollowedRun | None:
-        """Return the run that began last, if there was one."""
+        """Return the run that began last; None if there is none."""
         return next(reversed(self.followed.values()), None)
 
     def take(self, topic: str, message: Any) -> None:
-        """Take what was logged under one of Dask's topics."""
+        """Process a message that was logged under one of Dask's topics."""
         if topic == TOPIC and isinstance(message, dict) and "kind" in message:
             self._take(message)
         elif topic == "all" and isinstance(message, dict):
@@ -60,10 +60,10 @@ class Runs:
 
     def _take(self, message: dict[str, Any]) -> None:
         url = message.get("run", "")
-        if message["kind"] == "begin":  # anew, where the run is resumed
+        if message["kind"] == "begin":  # a resumed run begins again
             self.followed.pop(url, None)
             self.followed[url] = FollowedRun(url)
-            ended = [run.url for run in self.followed.values() if not run.is_on and run.told]
+            ended = [run.url for run in self.followed.values() if not run.is_on and run.n_messages]
             for old in ended[: max(0, len(self.followed) - MOST_RUNS)]:
                 del self.followed[old]
         run = self.followed.get(url)
@@ -83,5 +83,5 @@ class Runs:
             if loss is not None:
                 run.take({**loss, "time": time.time()})
             if left is not None and run.client == left:
-                said = f"dcsvm status {run.url} says how it stands"
-                run.take({"kind": "end", "state": LEFT, "message": said, "converged": False})
+                text = f"see dcsvm status {run.url}"
+                run.take({"kind": "end", "state": LEFT, "message": text, "converged": False})

@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Figures as texts of the page."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import math
 
 NOTHING = "–"
 ROUNDING = 1e-12
-"""Of a value: an error that is less is none."""
+"""Share of a value up to which its error is rounding."""
 
 
 def count(number: int) -> str:
-    """Return a whole number with its thousands apart."""
+    """Return a whole number with separated thousands."""
     return f"{number:,}"
 
 
 def figure_of(value: float | None) -> str:
-    """Return a figure of a record: all digits of a whole one, a few of another."""
+    """Return a figure of a record as text: all digits of an integer, three of another number."""
     if value is None:
         return NOTHING
     if isinstance(value, int):
@@ -24,7 +24,7 @@ def figure_of(value: float | None) -> str:
 
 
 def estimate_of(value: float, error: float) -> str:
-    """Return an estimate with its standard error, to two digits of that."""
+    """Return an estimate with its standard error, rounded to two digits of the error."""
     if not (error > ROUNDING * abs(value) and math.isfinite(error)):
         return figure_of(float(value))
     digits = 1 - math.floor(math.log10(error))
@@ -33,7 +33,7 @@ def estimate_of(value: float, error: float) -> str:
 
 
 def seconds_of(seconds: float | None) -> str:
-    """Return a short time."""
+    """Return a short duration as text."""
     return NOTHING if seconds is None else f"{seconds:.3g} s"
 
 

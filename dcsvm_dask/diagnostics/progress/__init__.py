@@ -1,1 +1,1 @@
-"""How far a run is, told live or from its folder, and when it is likely to end; no pictures."""
+"""The progress of a run, live or from its folder, and the estimate of its end."""

@@ -1,10 +1,8 @@
-"""When a run is likely to end, from the stages that have been told of and the plan.
+"""Estimates of the time that stages and a run still take.
 
-How much longer stages and the run are likely to take.
-
-What the plan foretells of a stage is corrected by how the stages before went, and the further a
-stage has come, the more its own pace counts. Blocks of a level cost about the square of their
-rows; rounds end where their violation, which falls about geometrically, meets the tolerance.
+The plan's estimate of a stage is corrected by the times of earlier stages, and the further a stage
+has come, the more its own pace counts. Blocks of a level cost about the square of their rows;
+rounds end where their violation, which falls about geometrically, meets the tolerance.
 """
 
 from __future__ import annotations
@@ -26,65 +24,110 @@ from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import CHAINS, StageId
 
 TRUSTED = 0.5
-"""From this share of a stage on, how long it took so far tells more than the plan."""
-TOLD = 0.25
-"""From this share of a stage on, how long it took so far tells anything of others."""
+"""Share of a stage from which on only its own pace counts, not the plan."""
+INFORMATIVE = 0.25
+"""Share of a stage from which on its pace is used for other stages."""
 OTHERS = (0.3, 0.5)
-"""What another kind of stage counts, and how much of its delay, as a power, is that of this one."""
+"""Weight of a stage of another kind, and the power of its delay that is applied to this kind."""
 MAYBE = 0.5
-"""What rounds count that the plan foretells before their chain has begun: often none is needed."""
+"""Weight of rounds that are planned before their chain begins: often none is needed."""
 COMMITTING = 1.04
-"""What a level takes for its blocks and its commit, for one of its blocks."""
+"""Time of a level's blocks and commit over that of its blocks."""
 LATE = 0.3
-"""What is late takes this share longer of the time that it has taken so far."""
+"""Remaining time of a stage that exceeds its estimate, as a share of its elapsed time."""
 PRIOR = 0.05
-"""Share of the run, or of a level, that counts as having gone as foretold."""
+"""Weight of the plan's estimate, as a share of the run or of a level."""
 MOST_ROUNDS = 50
 
 
 def correction(stages: Iterable[StageProgress], kind: str, now: float) -> float:
-    """Return how many times longer than foretold stages of a kind are likely to take.
+    """Return the factor by which stages of a kind are expected to exceed their planned times.
 
-    Other kinds of stages count as well: workers may be slow, or shared with others.
+    Stages of other kinds count as well: workers may be slow, or shared with others.
+
+    Parameters
+    ----------
+    stages : iterable of StageProgress
+        Stages of the run so far.
+    kind : str
+        The kind of the stages to estimate.
+    now : float
+        Seconds since 1970.
+
+    Returns
+    -------
+    float
+        A positive factor; 1 without information.
     """
     total, logs, weights = sum(stage.planned for stage in stages) or 1.0, 0.0, 0.0
     for stage in stages:
         if stage.resumed or not stage.planned or stage.state == WAITING:
             continue
         share = stage.share
-        if share < TOLD:
+        if share < INFORMATIVE:
             continue
-        like, said = (1.0, 1.0) if stage.kind == kind else OTHERS
+        like, power = (1.0, 1.0) if stage.kind == kind else OTHERS
         weight = like * share * stage.planned / total
         took = max(stage.seconds(now) / share, 1e-3)
-        logs += weight * said * math.log(took / stage.planned)
+        logs += weight * power * math.log(took / stage.planned)
         weights += weight
-    # Short stages say little of long ones: the plan counts as one that kept to it.
+    # Short stages say little about long ones, so the plan counts as a stage that met its estimate.
     return math.exp(logs / (weights + PRIOR))
 
 
 def stage_left(
     stage: StageProgress, stages: Sequence[StageProgress], workers: int, now: float
 ) -> float | None:
-    """Return how many seconds a stage is likely to take from now on; None: nobody knows."""
+    """Return the estimated remaining seconds of a stage.
+
+    Parameters
+    ----------
+    stage : StageProgress
+    stages : sequence of StageProgress
+        Stages whose times correct the plan.
+    workers : int
+        Tasks that run at a time.
+    now : float
+        Seconds since 1970.
+
+    Returns
+    -------
+    float or None
+        None if there is nothing to estimate from.
+    """
     if stage.state == DONE:
         return 0.0
-    foretold = stage.planned * correction(stages, stage.kind, now)
+    planned = stage.planned * correction(stages, stage.kind, now)
     spent, share = stage.seconds(now), stage.share
     if stage.state == RUNNING and stage.kind in ("level", "balance") and stage.blocks:
-        return blocks_left(stage, foretold, workers, now)
+        return blocks_left(stage, planned, workers, now)
     if not share:
-        return max(foretold - spent, LATE * spent) if foretold else None
-    trust = min(1.0, share / TRUSTED) if foretold else 1.0
-    whole = (1.0 - trust) * foretold + trust * spent / share
+        return max(planned - spent, LATE * spent) if planned else None
+    trust = min(1.0, share / TRUSTED) if planned else 1.0
+    whole = (1.0 - trust) * planned + trust * spent / share
     return (1.0 - share) * whole
 
 
-def blocks_left(level: StageProgress, foretold: float, workers: int, now: float) -> float:
-    """Return how many seconds a level with known blocks is likely to take from now on."""
+def blocks_left(level: StageProgress, planned: float, workers: int, now: float) -> float:
+    """Return the estimated remaining seconds of a level with known blocks.
+
+    Parameters
+    ----------
+    level : StageProgress
+    planned : float
+        Estimate of the whole level before it began, in seconds.
+    workers : int
+        Tasks that run at a time.
+    now : float
+        Seconds since 1970.
+
+    Returns
+    -------
+    float
+    """
     work = level.work
     side_by_side = max(1, min(workers, level.layers.get(SOLVE, 1)))
-    before = foretold * side_by_side / work
+    before = planned * side_by_side / work
     done = [block for block in level.blocks if block.state == DONE and "seconds" in block.record]
     seconds = PRIOR * work * before + math.fsum(block.record["seconds"] for block in done)
     pace = seconds / (PRIOR * work + math.fsum(block.work for block in done))
@@ -94,31 +137,35 @@ def blocks_left(level: StageProgress, foretold: float, workers: int, now: float)
         for block in level.blocks
         if block.state == RUNNING
     ]
-    if not running:  # nobody has told which are under way: the largest that wait
-        since = max(0.0, now - level.heard)
+    if not running:  # no task has reported its block: assume the largest that wait
+        since = max(0.0, now - level.last_event)
         waiting.sort(reverse=True)
         running = [max(seconds - since, LATE * since) for seconds in waiting[:workers]]
         waiting = waiting[workers:]
-    # Where blocks were solved before a resume, nobody has told of them.
+    # Blocks that were solved before a resume are not reported.
     total = min(sum(waiting), (1.0 - level.solved_share) * pace * work) + sum(running)
     solving = max(total / max(1, workers), max(running, default=0.0), max(waiting, default=0.0))
     return COMMITTING * solving
 
 
-def rounds_left(chain: Sequence[StageProgress], foretold: int) -> int:
-    """Return how many rounds a chain is likely to have after those that it has begun.
+def rounds_left(chain: Sequence[StageProgress], planned: int) -> int:
+    """Return the estimated number of rounds of a chain that have not begun.
 
     Parameters
     ----------
     chain : sequence of StageProgress
-        Its rounds that have begun, the first one first.
-    foretold : int
-        How many the plan expects, without the start from scratch.
+        The rounds that have begun, in order.
+    planned : int
+        Planned number of rounds, without the start from scratch.
+
+    Returns
+    -------
+    int
     """
     found = [stage.record for stage in chain if stage.state == DONE and "tol" in stage.record]
     begun = len(chain)
     if not found:
-        return max(0, foretold + 1 - begun)
+        return max(0, planned + 1 - begun)
     tol, last = found[-1]["tol"], found[-1]["violation"]
     under_way = begun - len(found)
     if last <= tol:
@@ -127,92 +174,89 @@ def rounds_left(chain: Sequence[StageProgress], foretold: int) -> int:
     falls = [math.log(a["violation"]) - math.log(b["violation"]) for a, b in pairs(found[-4:])]
     fall = sum(falls) / len(falls) if falls else 0.0
     if fall <= 0.01:  # nothing to go by
-        return max(1, foretold + 1 - begun)
+        return max(1, planned + 1 - begun)
     rounds = math.ceil(math.log(last / tol) / fall - 0.1)  # nearly met is met
     return max(0, min(rounds, MOST_ROUNDS) - under_way)
 
 
 def pairs(records: Sequence[dict[str, float]]) -> list[tuple[dict[str, float], dict[str, float]]]:
-    """Return neighbours that both have a violation to compare."""
+    """Return neighbouring records that both have a positive violation."""
     both = pairwise(records)
     return [(a, b) for a, b in both if a["violation"] > 0 and b["violation"] > 0]
 
 
 LAST_ROUNDS = 10
-"""Rounds that tell how others will go; there may be hundreds."""
+"""Latest rounds that are used to estimate others; there may be hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is likely to be left of a run at some moment."""
+    """The estimated remaining time of a run at some moment."""
 
     stages: list[StageProgress]
-    """Those that have begun in their order, then those foretold."""
+    """Stages that have begun, in order, then planned ones."""
     plan: Record
-    """See `dcsvm_dask.methods.plan.Plan.to_json`; empty where nothing is foretold."""
+    """See `dcsvm_dask.methods.plan.Plan.to_json`; empty where there is no plan."""
     workers: int
     """Tasks that may run at a time."""
     now: float
 
     def run(self) -> float | None:
-        """Return the seconds that are left of the run; None: nobody knows."""
+        """Return the remaining seconds of the run; None without a plan."""
         if not self.plan:
             return None
         single = sum(self._ahead(stage) for stage in self.stages if stage.kind not in CHAINS)
         return single + sum(self.chain(kind) or 0.0 for kind in CHAINS) + self._scoring()
 
     def chain(self, kind: str) -> float | None:
-        """Return the seconds that are left of a chain of rounds; None: nobody knows."""
+        """Return the remaining seconds of a chain of rounds; None without a plan."""
         if not self.plan:
             return None
         known = sum(self._ahead(stage) for stage in self.stages if stage.kind == kind)
         return known + self._more_rounds(kind)
 
     def stage(self, stage: StageProgress) -> float | None:
-        """Return the seconds that are left of a stage; None: nobody knows."""
+        """Return the remaining seconds of a stage; None if there is nothing to estimate from."""
         if stage.state == DONE:
             return 0.0
-        return stage_left(stage, self._telling(), self.workers, self.now)
+        return stage_left(stage, self._recent_stages(), self.workers, self.now)
 
     def _ahead(self, stage: StageProgress) -> float:
-        """Return the seconds that are left of a stage and of those like it that are foretold."""
+        """Return the remaining seconds of a stage and of the planned stages like it."""
         if stage.state != WAITING:
             return self.stage(stage) or 0.0
         maybe = stage.kind == "refine" or "improve" in stage.layers
         times = MAYBE * stage.times if maybe else stage.times
         if stage.kind in CHAINS:
             times *= self._support_beside_plan()
-        return times * stage.planned * correction(self._telling(), stage.kind, self.now)
+        return times * stage.planned * correction(self._recent_stages(), stage.kind, self.now)
 
     def _more_rounds(self, kind: str) -> float:
-        """Return the seconds of the rounds that follow those of a chain that have begun."""
+        """Return the seconds of the rounds of a chain that have not begun."""
         begun = [stage for stage in self.stages if stage.state != WAITING]
         chain = [stage for stage in begun if stage.kind == kind]
         if not chain or begun[-1].kind != kind:  # it has not begun, or it has ended
             return 0.0
         planned = [of for name, of in self.plan["stages"].items() if StageId(name).kind == kind]
-        alone = any(stage.record.get("alone") for stage in begun)
-        rounds = rounds_left(chain, 0 if alone else sum(of["times"] for of in planned[1:]))
+        independent = any(stage.record.get("alone") for stage in begun)
+        rounds = rounds_left(chain, 0 if independent else sum(of["times"] for of in planned[1:]))
         took = [stage.seconds(self.now) for stage in chain[1:] if stage.state == DONE][-3:]
         if took:
             return rounds * sum(took) / len(took)
         like = max((of["seconds"] for of in planned[1:]), default=0.0)
-        return rounds * like * correction(self._telling(), kind, self.now)
+        return rounds * like * correction(self._recent_stages(), kind, self.now)
 
     def _support_beside_plan(self) -> float:
-        """Return how many times more support vectors there are than the plan foretold.
-
-        What a round computes is as much more.
-        """
+        """Return the number of support vectors over the planned one; rounds cost as much more."""
         levels = [stage.record for stage in self.stages if stage.kind == "level"]
         found = [record for record in levels if "support" in record]
         if not found or "measured" not in self.plan:
             return 1.0
-        foretold = found[-1]["rows"] * support_share(self.plan["measured"]["set_share"])
-        return float(found[-1]["support"] / max(1.0, foretold))
+        planned = found[-1]["rows"] * support_share(self.plan["measured"]["set_share"])
+        return float(found[-1]["support"] / max(1.0, planned))
 
     def _scoring(self) -> float:
-        """Return the seconds of scoring the exact model, which no plan foretells."""
+        """Return the seconds of scoring the exact model, which is not in the plan."""
         scores = [stage.record for stage in self.stages if stage.kind == "score" and stage.record]
         found = [stage.record["support"] for stage in self.stages if "support" in stage.record]
         has_model = any("model" in stage.name for stage in self.stages)
@@ -221,8 +265,8 @@ class Estimate:
         values: float = scores[-1]["rows"] * found[-1]
         return values * float(self.plan["measured"]["value_seconds"])
 
-    def _telling(self) -> list[StageProgress]:
-        """Return the stages that tell how others will go: of rounds the last ones."""
+    def _recent_stages(self) -> list[StageProgress]:
+        """Return the stages whose times are used for others: of rounds the latest ones."""
         found, rounds = [], 0
         for stage in reversed(self.stages):
             rounds += stage.kind in CHAINS

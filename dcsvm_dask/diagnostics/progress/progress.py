@@ -1,7 +1,4 @@
-"""How far a run is: what the bars, the dashboard's page and ``status --watch`` show.
-
-Fed by events, live or read from a run's folder.
-"""
+"""The progress of a run, which the bars, the dashboard page and ``status --watch`` show."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ IN_TURN = ("probe", "arrange", "subset", "level", "refine", "conquer", "model")
 
 
 class Progress(Callback):
-    """Where a run stands, as far as has been told."""
+    """The progress of a run, built from its events, live or read from its folder."""
 
     def __init__(self) -> None:
         self.run = ""
@@ -51,25 +48,25 @@ class Progress(Callback):
         self.plan: Record = {}
         self.stages: dict[str, StageProgress] = {}
         self.whole = True
-        """Whether all tasks of this process were told of."""
+        """Whether every task of this process has been reported."""
         self.faults: list[Fault] = []
         self.tasks: list[TaskDone] = []
-        """Those that this process was told of, without what they say of each block."""
+        """The reported tasks, without their lists of blocks."""
 
     def on_begin(self, event: RunBegins) -> None:
-        """Take who computes what; another process than before tells everything anew."""
+        """Store who runs the tasks; the events of an earlier process are dropped."""
         Progress.__init__(self)
         self.run, self.beginning = event.run, event
 
     def on_plan(self, event: Planned) -> None:
-        """Take the stages that are likely to come."""
+        """Add the planned stages."""
         self.plan = event.plan
         for name, of in event.plan["stages"].items():
             stage = self.stages.setdefault(name, StageProgress(name))
             stage.planned, stage.times = of["seconds"], of["times"]
             if stage.state == WAITING:
                 stage.layers = of["layers"]
-        # What an earlier plan foretold and this one does not.
+        # Stages of an earlier plan that are not in this one are dropped.
         self.stages = {
             name: stage
             for name, stage in self.stages.items()
@@ -78,41 +75,41 @@ class Progress(Callback):
         self._in_order()
 
     def on_stage(self, event: StageBegins) -> None:
-        """Take what a stage consists of."""
+        """Begin a stage."""
         stage = StageProgress(event.stage, event.label, event.layers, dict(event.done))
         known = self.stages.get(event.stage)
         stage.planned = known.planned if known and known.planned else self._planned_like(stage)
-        stage.state, stage.began, stage.heard = RUNNING, event.time, event.time
+        stage.state, stage.began, stage.last_event = RUNNING, event.time, event.time
         self.stages[event.stage] = stage
         self._take_blocks_from_arrangement(stage)
         self._in_order()
 
     def on_blocks(self, event: BlocksBegin) -> None:
-        """Take which blocks are being solved."""
+        """Mark the blocks that a task begins to solve."""
         stage = self.stages[event.stage]
         stage.begin_blocks(event.node, event.blocks, event.worker, event.time)
 
     def on_block(self, event: BlockSolved) -> None:
-        """Take what a block came to."""
+        """Mark a block as solved."""
         stage = self.stages[event.stage]
         stage.solve_block(event.node, event.block, event.worker, event.record, event.time)
 
     def on_set(self, event: SetSolved) -> None:
-        """Take how near to its tolerance a task has come."""
+        """Store the violation that a task's working sets have reached."""
         stage = self.stages[event.stage]
-        stage.heard = event.time
+        stage.last_event = event.time
         stage.solve_set(event.number, event.record)
 
     def on_advance(self, event: Advanced) -> None:
-        """Take how far a task is."""
+        """Store the progress of a task."""
         stage = self.stages[event.stage]
-        stage.heard = event.time
+        stage.last_event = event.time
         stage.advance(event)
 
     def on_task(self, event: TaskDone) -> None:
-        """Count it."""
+        """Count a committed task."""
         stage, record = self.stages[event.stage], event.record
-        stage.heard = event.time
+        stage.last_event = event.time
         stage.end_task(event.layer, event.node)
         if "kernel_values" in record and not adds_up(event.stage, event.node):
             stage.kernel_values += record["kernel_values"]
@@ -123,35 +120,35 @@ class Progress(Callback):
         self.tasks.append(replace(event, record=few))
 
     def on_commit(self, event: StageDone) -> None:
-        """Take what a stage came to."""
+        """Store the result of a stage."""
         stage = self.stages[event.stage]
         stage.state, stage.record, stage.resumed = DONE, event.record, event.resumed
         stage.ended = event.time
-        for block in stage.blocks:  # those that an earlier process solved are not told of
+        for block in stage.blocks:  # those that an earlier process solved are not reported
             block.state = DONE
         self.whole = self.whole and (event.resumed or sum(stage.done.values()) >= stage.tasks)
         if event.resumed:
             stage.began, stage.done = event.time, dict(stage.layers)
-        if event.record.get("alone"):  # blocks that never meet need no rounds
+        if event.record.get("alone"):  # blocks without kernel values between them need no rounds
             for other in self.stages.values():
                 other.times = 0 if other.kind in CHAINS and other.times > 1 else other.times
             self._forget("refine")
 
     def on_fault(self, event: Fault) -> None:
-        """Keep it."""
+        """Store a fault."""
         self.faults.append(event)
         if isinstance(event, WorkerLost):
             for stage in self.stages.values():
                 stage.lose_worker(event.worker)
 
     def on_end(self, event: RunEnds) -> None:
-        """Take how the process left the run; what was foretold and did not come is gone."""
+        """Store how the process left the run; stages that did not begin are dropped."""
         self.ending = event
         self.stages = {name: stage for name, stage in self.stages.items() if stage.state != WAITING}
 
     @property
     def workers(self) -> int:
-        """Tasks that may run at a time."""
+        """Number of tasks that may run at a time."""
         return 1 if self.beginning is None else max(1, self.beginning.workers)
 
     @property
@@ -160,12 +157,12 @@ class Progress(Callback):
 
     @property
     def kernel_values(self) -> int:
-        """Those that tasks of this process computed so far."""
+        """Kernel values that tasks of this process have computed."""
         return sum(stage.kernel_values for stage in self.stages.values())
 
     @property
     def ns_per_kernel_value(self) -> float | None:
-        """Processor time of one so far, with all else that those tasks do; None: there are none."""
+        """Processor time of those tasks per kernel value, in nanoseconds; None before the first."""
         busy = sum(stage.busy for stage in self.stages.values())
         return 1e9 * busy / self.kernel_values if self.kernel_values else None
 
@@ -177,29 +174,31 @@ class Progress(Callback):
         return max(0.0, now - self.beginning.time)
 
     def stage_left(self, stage: StageProgress, now: float) -> float | None:
-        """Return how many seconds a stage is likely to take from now on; None: nobody knows."""
+        """Return the estimated remaining seconds of a stage; None without an estimate."""
         return 0.0 if self.ending is not None else self._estimate(now).stage(stage)
 
     def chain_left(self, kind: str, now: float) -> float | None:
-        """Return how many seconds a chain of rounds is likely to take; None: nobody knows."""
+        """Return the estimated remaining seconds of a chain of rounds; None without an estimate."""
         return None if self.ending is not None else self._estimate(now).chain(kind)
 
     def left(self, now: float) -> float | None:
-        """Return how many seconds the run is likely to take from now on; None: nobody knows."""
+        """Return the estimated remaining seconds of the run; None without an estimate."""
         return 0.0 if self.ending is not None else self._estimate(now).run()
 
     def _estimate(self, now: float) -> Estimate:
         return Estimate(list(self.stages.values()), self.plan, self.workers, now)
 
     def _planned_like(self, like: StageProgress) -> float:
-        """Return what the plan foretells of a stage's like: it has one round of each kind."""
+        """Return the planned seconds of stages of the same kind: the plan has one round of each
+        kind.
+        """
         found = [stage.planned for stage in self.stages.values() if stage.kind == like.kind]
         return max((seconds for seconds in found if seconds), default=0.0)
 
     def _in_order(self) -> None:
-        """Put stages that are done or under way first, those that are still to come after them.
+        """Put stages that are done or under way first, planned ones after them.
 
-        The plan has one round of each kind; once a chain begins it is the one that counts.
+        The plan has one round of each kind; once a chain begins, its own rounds replace it.
         """
         begun = [stage for stage in self.stages.values() if stage.state != WAITING]
         passed = [IN_TURN.index(stage.kind) for stage in begun if stage.kind in IN_TURN]
@@ -226,7 +225,7 @@ class Progress(Callback):
         }
 
     def _take_blocks_from_arrangement(self, stage: StageProgress) -> None:
-        """Take the bottom level's blocks: they were arranged."""
+        """Give the bottom level the blocks of the arrangement."""
         arranged = self.stages.get("arrange")
         bottom = stage.kind == "level" and "order" not in stage.layers
         if bottom and arranged is not None and "block_rows" in arranged.record:
@@ -234,5 +233,5 @@ class Progress(Callback):
 
 
 def adds_up(stage: str, node: str) -> bool:
-    """Whether a node's kernel values are the sum of those that other nodes counted."""
+    """Return whether a node's kernel values are the sum of those of other nodes."""
     return node == COMMIT and StageId(stage).kind in (LEVEL, BALANCE)

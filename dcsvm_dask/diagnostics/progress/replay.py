@@ -1,8 +1,8 @@
-"""What happened in a run, told again from its folder: of a finished run, or of one under way.
+"""Replaying the events of a run, finished or running, from its folder.
 
-The journal says which process carried the run, when stages began and what went wrong; commits say
-what every task and every stage came to. Both become the messages that workers send, so whoever
-follows a run can follow its folder as well.
+The journal has the process that ran the run, the begin of stages and faults; commits have the
+results of tasks and stages. Both become the messages that workers send, so the callbacks of a run
+can follow its folder as well.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.problem import PROBE
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.foretelling import PLAN
 from dcsvm_dask.runtime.journal import read_journal
+from dcsvm_dask.runtime.plan_file import PLAN
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -26,17 +26,17 @@ KINDS = {
     "TaskFailed": "failed",
     "WorkerLost": "lost",
     "WorkerSilent": "silent",
-    "NoWorkers": "alone",
+    "NoWorkers": "no_workers",
     "OtherVersions": "versions",
     "RunEnds": "end",
 }
-"""What the journal calls an event, and the kind of message that it comes from."""
+"""Names of events in the journal, and the kinds of the messages that they come from."""
 
 
 class Replay:
-    """Tells callbacks what a run's folder says of the process that carried it last.
+    """Sends callbacks the events of the process that ran a run last.
 
-    What earlier processes had committed is told as it is after a resume: ``resumed``, without
+    Stages that earlier processes committed are reported as after a resume: ``resumed``, without
     tasks.
 
     Parameters
@@ -44,8 +44,8 @@ class Replay:
     run : RunFolder
     callbacks : sequence of Callback
     tasks : bool, default True
-        Whether the tasks of stages that are committed by now are told of, too. They are many: to
-        know where a run stands, the commits of those stages are enough.
+        Whether to report the tasks of stages that are committed by now. There are many of them; the
+        commits of these stages are enough for the state of the run.
     """
 
     def __init__(
@@ -57,23 +57,23 @@ class Replay:
         self._began = -math.inf
         self._stage = ""
         self._layers: dict[str, int] = {}
-        self._told: set[str] = set()
+        self._sent: set[str] = set()
         self._planned = False
         self.ended = False
-        """Whether the journal says that the process has left the run."""
+        """Whether the journal holds the end of the process."""
 
     @property
     def begun(self) -> bool:
-        """Whether a process has begun to carry the run: its workers were ready."""
+        """Whether a process has begun the run: its workers were ready."""
         return self._process >= 0
 
     def look(self) -> None:
-        """Tell what is new since the last look.
+        """Report the events since the last call.
 
         Raises
         ------
         InputError
-            If what the folder holds is damaged.
+            If the run's folder is damaged.
         """
         processes = read_journal(self._run, first=max(0, self._process))
         if not processes:
@@ -84,40 +84,47 @@ class Replay:
         for entry in processes[-1][self._entries :]:
             self._entries += 1
             # A stage has ended when the next one begins, whatever the clocks of hosts say.
-            fault = KINDS[entry["event"]] in ("failed", "lost", "silent", "alone")
-            self._tell_tasks(until=entry["time"] if fault else math.inf)
-            self._tell_entry(dict(entry))
+            fault = KINDS[entry["event"]] in ("failed", "lost", "silent", "no_workers")
+            self._replay_tasks(until=entry["time"] if fault else math.inf)
+            self._replay_entry(dict(entry))
         if not self.ended:
-            self._tell_tasks()
+            self._replay_tasks()
 
     def end(self, state: str, message: str, *, converged: bool = False) -> None:
-        """Tell how the run has ended, unless its journal has said so."""
+        """Report the end of the run, unless the journal holds it.
+
+        Parameters
+        ----------
+        state : {"complete", "interrupted", "failed"}
+        message : str
+        converged : bool, default False
+        """
         if not self.ended:
             self.ended = True
             self._announcer.end(state, message, converged=converged)
 
-    def _tell_entry(self, entry: dict[str, Any]) -> None:
+    def _replay_entry(self, entry: dict[str, Any]) -> None:
         kind = KINDS[entry.pop("event")]
         if kind == "graph":
-            self._tell_stage(entry)
+            self._replay_stage(entry)
             return
         if kind == "begin":
             self._began, self._planned = entry["time"], False
         self.ended = kind == "end"
         self._send({"kind": kind, **entry})
 
-    def _tell_stage(self, stage: dict[str, Any]) -> None:
+    def _replay_stage(self, stage: dict[str, Any]) -> None:
         now = stage.pop("time")
         if stage["stage"] != PROBE:
-            self._tell_plan(now)
-        self._stage, self._layers, self._told = stage["stage"], stage["layers"], set()
+            self._replay_plan(now)
+        self._stage, self._layers, self._sent = stage["stage"], stage["layers"], set()
         found = self._run.find(self._stage, COMMIT)
         if found is not None and ended(found.record) < self._began:
             self._stage, stage = "", {**stage, "record": found.record}
         self._send({"kind": "graph", "time": now, "stages": [stage]})
 
-    def _tell_plan(self, now: float) -> None:
-        """Tell the plan when the first stage after the probe begins: it is final then."""
+    def _replay_plan(self, now: float) -> None:
+        """Report the plan when the first stage after the probe begins: it is final then."""
         if self._planned:
             return
         self._planned = True
@@ -127,19 +134,19 @@ class Replay:
             return
         self._send({"kind": "plan", "time": now, "plan": plan})
 
-    def _tell_tasks(self, until: float = math.inf) -> None:
-        """Tell the tasks of the stage under way that ended until then."""
+    def _replay_tasks(self, until: float = math.inf) -> None:
+        """Report the tasks of the present stage that ended until a time."""
         messages = []
         for node, record in self._new_nodes():
             if self._began <= ended(record) <= until:
-                self._told.add(node)
+                self._sent.add(node)
                 messages += list(self._of_node(node, record))
         # The commit is the last one, whatever the clocks of hosts say.
         for message in sorted(messages, key=lambda one: (one["node"] == COMMIT, one["time"])):
             self._send(message)
 
     def _of_node(self, node: str, record: Record) -> Iterator[dict[str, Any]]:
-        """Yield what a node's task has told, or would have."""
+        """Yield the messages of a node's task."""
         layer = node if node in self._layers else node.rsplit("-", 1)[0]
         about = {"stage": self._stage, "node": node, "worker": record["host"]}
         if self._with_tasks and "each" in record:
@@ -157,12 +164,12 @@ class Replay:
         yield {"kind": "task", "time": ended(record), **about, "layer": layer, "record": record}
 
     def _new_nodes(self) -> Iterator[tuple[str, Record]]:
-        if not self._stage or COMMIT in self._told:
+        if not self._stage or COMMIT in self._sent:
             return
         run, stage = self._run, self._stage
         whole = self._with_tasks or run.find(stage, COMMIT) is None
         if whole:
-            for node, found in run.read(stage, but=self._told).items():
+            for node, found in run.read(stage, but=self._sent).items():
                 yield node, found.record
         elif (commit := run.find(stage, COMMIT)) is not None:
             yield COMMIT, commit.record

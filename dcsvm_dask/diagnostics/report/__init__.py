@@ -1,5 +1,5 @@
 """The report of a run: tables of numbers, figures of them, one HTML file.
 
-Files here hold one subject each. Those that make tables (plain columns of numbers) know nothing of
-figures; `draw` holds the figures and knows Bokeh; `page` puts them together.
+`tables` holds plain columns of numbers and knows nothing of figures; `views` holds the figures and
+uses Bokeh; `page` puts them together.
 """

@@ -1,4 +1,4 @@
-"""The page: sections put into one HTML file that needs no network."""
+"""The HTML file of a report, which needs no network."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from dcsvm_dask.errors import InputError
 
 NEEDED = "a report needs bokeh: pip install 'dcsvm-dask[report]'"
 GENERATOR = "dcsvm_dask report"
-"""What marks a file as a report, which may be written over."""
+"""Mark of files that are reports and may be overwritten."""
 MOST_EMBEDDED = 20_000
-"""Rows of a table that the page holds; --csv saves all."""
+"""Largest number of rows of a table in the page; --csv saves all."""
 
 
 def available() -> bool:
-    """Return whether what a report needs is installed."""
+    """Return whether the packages that a report needs are installed."""
     from importlib.util import find_spec
 
     return find_spec("bokeh") is not None and find_spec("jinja2") is not None
 
 
 def require() -> None:
-    """Refuse to go on without what a report needs.
+    """Raise an error if the packages that a report needs are missing.
 
     Raises
     ------
     InputError
-        That says what to install.
+        With the command that installs them.
     """
     if not available():
         raise InputError(NEEDED)
@@ -49,25 +49,31 @@ def page(
     sections: Iterable[Section],
     tables: dict[str, Table],
 ) -> str:
-    """Return the HTML text.
+    """Return a report as HTML text.
 
     Parameters
     ----------
     title, subtitle : str
     state : str
-        A word that is shown as a badge.
-    headlines : list of (label, value, what it is)
+        A word that is shown as a badge; empty for none.
+    headlines : list of (str, str, str)
+        Label, value and explanation of each figure at the top.
     notes : list of str
-        What could not be read.
-    tables : dict
-        Those that a link may save as CSV.
+        Messages about data that could not be read.
+    sections : iterable of Section
+    tables : dict of str to Table
+        Tables that the page can save as CSV.
+
+    Returns
+    -------
+    str
     """
     from bokeh.resources import Resources
 
     listed = list(sections)
     pictures = [part for one in listed for part in one.parts if isinstance(part, Picture)]
     used = {getattr(part, "table", None) for one in listed for part in one.parts}
-    held = {name: _cut(columns) for name, columns in tables.items() if name in used}
+    embedded = {name: _cut(columns) for name, columns in tables.items() if name in used}
     made: str = _template().render(
         title=title,
         subtitle=subtitle,
@@ -79,8 +85,8 @@ def page(
         bokeh=Resources(mode="inline", components=["bokeh"]).render_js() if pictures else "",
         style=_file("style.css"),
         own_script=_file("script.js"),
-        tables=_safe(json.dumps(held, allow_nan=False)),
-        cut={name for name in held if n_rows(tables[name]) > MOST_EMBEDDED},
+        tables=_safe(json.dumps(embedded, allow_nan=False)),
+        cut={name for name in embedded if n_rows(tables[name]) > MOST_EMBEDDED},
         generator=f"{GENERATOR} {__version__}",
         made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
     )
@@ -88,9 +94,9 @@ def page(
 
 
 def _embedded(pictures: list[Picture]) -> str:
-    """Return the figures as what `Bokeh.embed.embed_items` takes, in JSON.
+    """Return the figures in JSON for `Bokeh.embed.embed_items`.
 
-    `bokeh.embed.components` gives the same, but looks at every model some hundred times.
+    `bokeh.embed.components` gives the same, but visits every model some hundred times.
     """
     from bokeh.core.json_encoder import serialize_json
     from bokeh.document import Document
@@ -105,7 +111,7 @@ def _embedded(pictures: list[Picture]) -> str:
 
 
 def _safe(text: str) -> str:
-    """Return JSON that can end no script element."""
+    """Return JSON text that cannot end a script element."""
     return text.replace("<", "\\u003c")
 
 

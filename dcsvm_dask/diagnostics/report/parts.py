@@ -1,4 +1,4 @@
-"""What a report is made of: sections of figures, tables and words."""
+"""The parts of a report: sections of figures, tables and text."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from dcsvm_dask.diagnostics.report.text import Format
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with what one should see in it."""
+    """A figure with an explanation."""
 
     figure: Any
     """A Bokeh model."""
     title: str
     caption: str
     table: str | None = None
-    """Name of the table that holds its numbers."""
+    """Name of the table with its numbers."""
     third: bool = False
-    """Whether three stand side by side; else two do, or one where `wide`."""
+    """Whether three stand side by side; else two, or one if `wide`."""
     wide: bool = False
 
     @property
     def kind(self) -> str:
-        """The class of its box."""
+        """CSS class of the box."""
         return "picture"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as people read it."""
+    """A table of texts."""
 
     title: str
     headers: list[str]
@@ -45,7 +45,7 @@ class Grid:
 
     @property
     def kind(self) -> str:
-        """The class of its box."""
+        """CSS class of the box."""
         return "grid"
 
 
@@ -55,25 +55,25 @@ class Matrix:
 
     title: str
     cells: list[list[tuple[str, str, float]]]
-    """For each true class and predicted class the count, its share as text and as a number."""
+    """For each true class and predicted class the count, and its share as text and as number."""
     labels: list[str]
 
     @property
     def kind(self) -> str:
-        """The class of its box."""
+        """CSS class of the box."""
         return "matrix"
 
 
 @dataclass(frozen=True)
 class Words:
-    """A paragraph; `code` is shown as what one types."""
+    """A paragraph; `code` is shown as a command."""
 
     text: str
     code: str = ""
 
     @property
     def kind(self) -> str:
-        """The class of its box."""
+        """CSS class of the box."""
         return "words"
 
 
@@ -82,10 +82,10 @@ Part = Picture | Grid | Matrix | Words
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page; one without parts says why in its lead."""
+    """A section of the page; one without parts gives the reason in its lead."""
 
     name: str
-    """Where links of the page go."""
+    """Target of links in the page."""
     title: str
     lead: str
     parts: list[Part] = field(default_factory=list)
@@ -101,14 +101,24 @@ def grid(
     words: tuple[str, ...] = (),
     wide: bool = True,
 ) -> Grid:
-    """Return a table as people read it.
+    """Return a table formatted as text.
 
     Parameters
     ----------
     columns : Table
     shown : list of (key, header, format)
+        The columns to show.
+    title, caption : str
+    table : str, optional
+        Name of the table with the same numbers.
     words : tuple of str
         Keys of columns that are text.
+    wide : bool, default True
+        Whether it fills the width of the page.
+
+    Returns
+    -------
+    Grid
     """
     rows = [[form(row[key]) for key, _, form in shown] for row in rows_of(columns)]
     return Grid(

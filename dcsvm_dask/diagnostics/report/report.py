@@ -1,4 +1,4 @@
-"""The report of one run."""
+"""The report of one run, and the comparison of several."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dcsvm_dask.diagnostics.report.tables.records import Records, read_records
 from dcsvm_dask.diagnostics.report.tables.support_compared import support_compared
 from dcsvm_dask.diagnostics.report.tables.table import Table
 from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.methods.registry import has_levels
 from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.methods.settings import DEFAULT_METHOD
@@ -29,14 +30,19 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
     Parameters
     ----------
     run : RunFolder or Records
-    compute : bool
-        Whether to compute what costs kernel values; it is kept in the run's folder. Otherwise
-        only what was computed before is shown.
+    compute : bool, default True
+        Whether to compute figures that cost kernel values and store them in the run's folder;
+        otherwise only stored ones are shown.
+
+    Returns
+    -------
+    html : str
+    tables : dict of str to Table
 
     Raises
     ------
     InputError
-        If bokeh is not installed, or what the run committed is damaged.
+        If bokeh is not installed, or a commit of the run is damaged.
     """
     require()
     records = run if isinstance(run, Records) else read_records(run)
@@ -118,7 +124,7 @@ def _subtitle(records: Records) -> str:
     about = f"{rows:,} rows" + (f" of {data.n_features:,} features" if data is not None else "")
     method = records.status["method"]
     how = f"{'' if method == DEFAULT_METHOD else method + ', '}{kernel['name']} kernel"
-    if method != METHOD and kernel["name"] != "linear":
+    if method != METHOD and "gamma" in parameters_of(kernel["name"]):
         how += f", gamma {kernel['gamma']:g}"
     how += "" if method == METHOD else f", C {settings['C']:g}"
     how += ", with a bias" if settings["fit_intercept"] else ""
@@ -131,7 +137,7 @@ def compare(runs: list[RunFolder]) -> tuple[str, dict[str, Table]]:
     Raises
     ------
     InputError
-        If bokeh is not installed, or what a run committed is damaged.
+        If bokeh is not installed, or a commit of a run is damaged.
     """
     require()
     records = [read_records(run) for run in runs]

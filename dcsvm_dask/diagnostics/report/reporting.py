@@ -15,25 +15,25 @@ from dcsvm_dask.storage.run import RunFolder
 class Reporting(Callback):
     """Writes ``report.html`` into a run's folder when a process leaves the run.
 
-    It computes no kernel values, and whatever goes wrong becomes one sentence.
+    It computes no kernel values, and an error becomes one sentence.
 
     Parameters
     ----------
     run : RunFolder
     others : sequence of Callback
-        Who is told that sentence.
+        Callbacks that receive the sentence.
     """
 
     def __init__(self, run: RunFolder, others: Sequence[Callback] = ()) -> None:
         self._run, self._others = run, others
 
     def on_end(self, event: RunEnds) -> None:
-        """Write the report, unless somebody wants the process to end at once."""
+        """Write the report, unless the process was told to end at once."""
         if event.message not in (INTERRUPTED, TERMINATED):
             self.write()
 
     def write(self) -> None:
-        """Write the report, or say why not."""
+        """Write the report, or report why it cannot be written."""
         if not available():
             self._say("no report: it needs bokeh (pip install 'dcsvm-dask[report]')")
             return
@@ -41,11 +41,11 @@ class Reporting(Callback):
             from dcsvm_dask.diagnostics.report.report import report
             from dcsvm_dask.diagnostics.report.writing import place_in, write_html
 
-            # The header may have got other goals since.
+            # The goals in the header may have changed.
             run = RunFolder.open(self._run.place)
             self._run.check_owner()
             write_html(report(run, compute=False)[0], place_in(run))
-        except Exception as error:  # noqa: BLE001 (a picture must not make a run fail)
+        except Exception as error:  # noqa: BLE001 (a report must not make a run fail)
             self._say(f"no report: {error}")
 
     def _say(self, text: str) -> None:

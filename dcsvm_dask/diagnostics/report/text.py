@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers as texts of a report."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Format = Callable[[Any], str]
 
 
 def whole(value: float | None) -> str:
-    """Return a count."""
+    """Return a count as text."""
     return NOTHING if value is None else f"{value:,.0f}"
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with some digits that count."""
+    """Return a number with some significant digits."""
     if value is None:
         return NOTHING
     if value == 0 or 1e-3 <= abs(value) < 10**digits:
@@ -31,7 +31,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def exact(value: float | None) -> str:
-    """Return an objective: all digits that its size leaves of ten."""
+    """Return an objective with ten digits, at most six of them decimals."""
     if value is None:
         return NOTHING
     before = len(f"{abs(value):.0f}")
@@ -39,19 +39,19 @@ def exact(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share."""
+    """Return a share in per cent."""
     return NOTHING if value is None else f"{100 * value:.2f} %"
 
 
 def seconds(value: float | None) -> str:
-    """Return a time."""
+    """Return a duration as text."""
     if value is None:
         return NOTHING
     return f"{value:.3f} s" if value < 0.1 else duration(value)
 
 
 def size(value: float | None) -> str:
-    """Return a number of bytes."""
+    """Return a number of bytes as text."""
     if value is None:
         return NOTHING
     for unit in ("B", "KiB", "MiB"):
@@ -72,7 +72,7 @@ def large(value: float | None) -> str:
 
 
 def moment(value: float | None) -> str:
-    """Return a time of day, UTC."""
+    """Return a time (seconds since 1970) as date and time, UTC."""
     if value is None:
         return NOTHING
     when = dt.datetime.fromtimestamp(value, dt.UTC)
@@ -80,7 +80,7 @@ def moment(value: float | None) -> str:
 
 
 def word(value: Any) -> str:
-    """Return anything as it is."""
+    """Return a value of any type as text."""
     if value is None or value == "":
         return NOTHING
     if isinstance(value, bool):

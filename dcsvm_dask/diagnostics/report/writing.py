@@ -1,4 +1,4 @@
-"""Writing reports: an HTML file, a folder of CSV files."""
+"""Writing reports: an HTML file and a folder of CSV files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dcsvm_dask.storage.run import RunFolder
 
 NAME = "report.html"
 HEAD_BYTES = 600
-"""In which a report says that it is one."""
+"""First bytes of a report, which hold its mark."""
 
 
 def place_in(run: RunFolder) -> Location:
-    """Return where a run's report lies."""
+    """Return the place of a run's report."""
     return run.place / NAME
 
 
@@ -28,23 +28,23 @@ def check_places(
     own: Location | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Refuse places where a report may not be written, before it is made.
+    """Raise an error for places where a report may not be written, before it is made.
 
     Parameters
     ----------
     page : Location
         An older report there is replaced.
-    csv : str, path or Location, optional
+    csv : str, path, Location or None
         The folder of its tables.
     own : Location, optional
-        The one place in a run that a report has.
+        The place of a report in the run itself.
     overwrite : bool, default False
-        Whether tables that are there are replaced.
+        Whether existing tables are replaced.
 
     Raises
     ------
     InputError
-        If something else lies there, or it is inside a run or a data set.
+        If another file lies there, or the place is inside a run or a data set.
     """
     if page != own:
         refuse_inside(page)
@@ -62,18 +62,18 @@ def check_places(
 
 
 def write_html(text: str, place: Location) -> None:
-    """Write a report, over an older one but over nothing else; see `refuse_other`."""
+    """Write a report, replacing an older report but no other file; see `refuse_other`."""
     refuse_other(place)
     place.write_bytes(text.encode())
 
 
 def refuse_other(place: Location) -> None:
-    """Refuse a place where something lies that is no report.
+    """Raise an error if a file that is no report lies at a place.
 
     Raises
     ------
     InputError
-        If there is.
+        If there is one, or a folder.
     """
     try:
         head = place.read_bytes()[:HEAD_BYTES]
@@ -86,12 +86,12 @@ def refuse_other(place: Location) -> None:
 
 
 def write_csv(tables: dict[str, Table], folder: Location) -> list[str]:
-    """Write a CSV file for each table that has rows; return their names.
+    """Write a CSV file for each table that has rows, and return the names of the files.
 
     Raises
     ------
     InputError
-        If there can be no such folder.
+        If the folder cannot be made.
     """
     written = []
     for name, columns in tables.items():

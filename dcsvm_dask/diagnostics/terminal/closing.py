@@ -1,4 +1,4 @@
-"""What a terminal says at the end of a run: what came of it, and what can be next."""
+"""The text at the end of a run on a terminal: the result, and possible next commands."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ REPORT = "report.html"
 
 
 def closing(run: RunFolder, status: dict[str, Any]) -> str:
-    """Return where a run stands and how to go on, in a few lines.
+    """Return the state and the model of a run and the next commands, in a few lines.
 
     Parameters
     ----------
     run : RunFolder
     status : dict
-        What `dcsvm_dask.diagnostics.status.status` returned.
+        The result of `dcsvm_dask.diagnostics.status.status`.
+
+    Returns
+    -------
+    str
     """
     lines = [("run", shown(run.place.url)), ("state", _state(status))]
     if status["model"] is not None:
@@ -40,7 +44,7 @@ def closing(run: RunFolder, status: dict[str, Any]) -> str:
 
 
 def next_commands(run: RunFolder, status: dict[str, Any]) -> list[str]:
-    """Return commands that make sense now."""
+    """Return commands that are useful next."""
     place = shown(run.place.url)
     found = [] if status["state"] == "complete" else [f"dcsvm resume {place}"]
     if status["state"] == "complete" and is_exact(status) and not status["converged"]:
@@ -55,7 +59,7 @@ def next_commands(run: RunFolder, status: dict[str, Any]) -> list[str]:
 
 
 def test_rows(run: RunFolder) -> str:
-    """Return where rows to test a run's model are, as far as is known."""
+    """Return the place of rows to test a run's model on; "DATA" where it is not known."""
     if run.header.get("holdout"):
         return shown(run.header["holdout"])
     try:
@@ -66,7 +70,7 @@ def test_rows(run: RunFolder) -> str:
 
 
 def shown(url: str) -> str:
-    """Return a place as one would type it here."""
+    """Return a place relative to the working directory where it is below it."""
     below = f"{Path.cwd()}{os.sep}"
     return url.removeprefix(below)
 

@@ -1,7 +1,4 @@
-"""A run in the terminal: lines for what is committed, below them the tree with its bars.
-
-What commits say, as lines whose columns stand below each other.
-"""
+"""A run on a terminal: a line for each commit, and below the lines the stages with their bars."""
 
 from __future__ import annotations
 
@@ -19,6 +16,7 @@ from dcsvm_dask.diagnostics.outline import in_brief
 from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.diagnostics.terminal.closing import shown
 from dcsvm_dask.diagnostics.terminal.table import table
+from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.masking import printable
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
@@ -51,7 +49,7 @@ RIGHT = ">"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its heading, how wide it is at least, and on which side its text stands."""
+    """A column: its heading, least width, and the side on which its text is aligned."""
 
     key: str
     heading: str
@@ -71,25 +69,40 @@ COLUMNS = (
     Column("accuracy", "accuracy", "acc.", 6),
 )
 ROUNDING = 1e-9
-"""Of an objective: what its last bits may be."""
+"""Share of an objective up to which an error is rounding."""
 NEEDLESS = ("error", "time", "violation", "gap", "accuracy")
-"""What is left out of narrow lines, the first one first."""
+"""Columns that narrow lines leave out, the first one first."""
 
 
 def is_point(stage: str) -> bool:
-    """Whether a stage's commit measures the whole problem."""
+    """Return whether a stage's commit measures the whole problem."""
     return StageId(stage).kind in (LEVEL, LOOK, "grow", "fit", *CHAINS)
 
 
 def figures(seconds: float, stage: str, record: Record, accuracy: float | None) -> dict[str, str]:
-    """Return what a commit says of the whole problem, as the texts of `COLUMNS`.
+    """Return the figures of a commit as texts by the keys of `COLUMNS`.
 
-    A level's violation is that of its blocks, gap and violation of refinement those of the support
-    vectors' problem, so they are not among them.
+    A level's violation is that of its blocks, gap and violation of refinement are those of the
+    support
+    vectors' problem, so they are left out.
+
+    Parameters
+    ----------
+    seconds : float
+        Time of the commit since the run began.
+    stage : str
+    record : dict
+        Record of the commit.
+    accuracy : float or None
+        On held-out rows; None where it was not scored.
+
+    Returns
+    -------
+    dict of str to str
     """
     at_level = "objective_estimate" in record
     objective = record["objective_estimate" if at_level else "objective"]
-    # Where blocks never meet, nothing of it is estimated.
+    # Without kernel values between blocks the objective is exact.
     exact = not at_level or record["objective_error"] <= ROUNDING * abs(objective)
     gap = record.get("gap", record.get("gap_estimate"))
     found = {
@@ -112,13 +125,13 @@ def figures(seconds: float, stage: str, record: Record, accuracy: float | None) 
 
 
 def headings(width: int) -> str:
-    """Return the line above all others."""
+    """Return the line of headings."""
     long, columns = layout(width)
     return _line(columns, {c.key: c.heading if long else c.short for c in columns}, width)
 
 
 def has_time(width: int) -> bool:
-    """Return whether lines of some width begin with the time."""
+    """Return whether lines of some width have a column of times."""
     return any(column.key == "time" for column in layout(width)[1])
 
 
@@ -129,7 +142,7 @@ def line(texts: dict[str, str], width: int) -> str:
 
 
 def layout(width: int) -> tuple[bool, list[Column]]:
-    """Return which columns fit into a width, and whether their whole headings do."""
+    """Return whether full headings fit into a width, and the columns that fit."""
     columns = list(COLUMNS)
     long = [
         Column(c.key, c.heading, c.short, max(c.width, len(c.heading)), c.side) for c in columns
@@ -162,7 +175,7 @@ if TYPE_CHECKING:
 
 PER_SECOND = 4
 HEADINGS_EVERY = 40
-"""Lines between two headings: as many as one sees at a time."""
+"""Lines between two headings: about a screen."""
 
 
 class Terminal(Callback):
@@ -171,7 +184,7 @@ class Terminal(Callback):
     Parameters
     ----------
     console : rich.console.Console, optional
-        Where to; by default standard error, so that standard output stays for results.
+        The console to print on; standard error by default, which leaves standard output to results.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -181,31 +194,31 @@ class Terminal(Callback):
 
         self._console = console or Console(stderr=True, highlight=False)
         self._ascii = self._console.options.ascii_only
-        # What is drawn is drawn in a thread of its own, so that seconds go on.
+        # Drawing has a thread of its own, so that seconds count between events.
         self._lock = threading.Lock()
         self._spinner = Spinner("line" if self._ascii else "dots")
         self._progress = Progress()
         self._doing, self._since = "", 0.0
-        self._held: StageDone | None = None
+        self._pending: StageDone | None = None
         self._lines = 0
         self._live = Live(
             console=self._console,
             get_renderable=self._render,
             refresh_per_second=PER_SECOND,
             vertical_overflow="crop",
-            # What others print goes above; what goes into a file stays what it is.
+            # Output of others is printed above the bars; output to files is not redirected.
             redirect_stdout=sys.stdout.isatty(),
             redirect_stderr=sys.stderr.isatty(),
         )
 
     def on_event(self, event: Event) -> None:
-        """Show it, and print what is to stay."""
+        """Update the progress, then print the event's line."""
         with self._lock:
             self._progress.on_event(event)
         super().on_event(event)
 
     def on_begin(self, event: RunBegins) -> None:
-        """Say what is trained; from now on the tree is shown."""
+        """Print the problem that is trained, and begin to show the stages."""
         with self._lock:
             self._doing = ""
         about = event.about
@@ -218,37 +231,37 @@ class Terminal(Callback):
         self._start()
 
     def on_plan(self, event: Planned) -> None:
-        """Say what the run is likely to take."""
+        """Print the estimated time, memory and work of the run."""
         self._sentence(event, "plan", in_brief(event.plan))
 
     def on_stage(self, event: StageBegins) -> None:
-        """Print the line of the stage before, unless it is about to have its accuracy."""
-        if self._held is not None and event.stage not in ending_in_score(self._held.stage):
-            self._tell_held()
+        """Print the line of the stage before, unless its score is the next stage."""
+        if self._pending is not None and event.stage not in ending_in_score(self._pending.stage):
+            self._print_pending()
 
     def on_commit(self, event: StageDone) -> None:
-        """Print what the stage came to; where it may be scored next, with its accuracy."""
+        """Print the result of a stage; one that may be scored next waits for its accuracy."""
         if is_point(event.stage):
-            self._tell_held()
-            self._held = event
-        elif StageId(event.stage).kind == SCORE and self._held is not None:
-            self._tell_held(event.record["accuracy"])
+            self._print_pending()
+            self._pending = event
+        elif StageId(event.stage).kind == SCORE and self._pending is not None:
+            self._print_pending(event.record["accuracy"])
         elif not event.resumed and StageId(event.stage).kind != MODEL:
             stage = StageId(event.stage)
-            # Of a committee its level, rather than what describes it anyway.
+            # A committee is named by its level.
             about = stage.origin if COMMITTEE in (stage.kind, stage.subject.kind) else stage
             self._sentence(event, about, describe(stage, event.record))
 
     def on_fault(self, event: Fault) -> None:
-        """Print what went wrong."""
+        """Print a fault."""
         self._sentence(event, "", fault(event), style=RED)
 
     def on_versions(self, event: OtherVersions) -> None:
-        """Print which differ."""
+        """Print the versions that differ."""
         self._sentence(event, "", other_versions(event), style=RED)
 
     def on_say(self, event: Said) -> None:
-        """Print it, or show it with its seconds while it lasts."""
+        """Print a sentence, or show it with its seconds while it lasts."""
         if not event.doing:
             self._print(event.text)
             return
@@ -256,9 +269,9 @@ class Terminal(Callback):
             self._doing, self._since = event.text, event.time
         self._start()
 
-    def on_end(self, event: RunEnds) -> None:  # noqa: ARG002 (others show what it says)
-        """Leave the tree as it is, and the terminal in order."""
-        self._tell_held()
+    def on_end(self, event: RunEnds) -> None:  # noqa: ARG002 (`closing` shows it)
+        """Stop drawing and leave the terminal in order."""
+        self._print_pending()
         with self._lock:
             self._doing = ""
         self._live.stop()
@@ -270,11 +283,11 @@ class Terminal(Callback):
     def _start(self) -> None:
         if not self._live.is_started:
             self._live.start(refresh=True)
-            # A run may be killed at any time, and leaves a terminal that has its cursor.
+            # A killed run must leave the cursor visible.
             self._console.show_cursor(True)
 
     def _render(self) -> RenderableType:
-        """Draw what changes."""
+        """Return the drawing of the stages."""
         from rich.text import Text
 
         width, height = self._console.width, self._console.height
@@ -286,20 +299,20 @@ class Terminal(Callback):
             if self._progress.beginning is None:
                 return Text()
             tree = table(self._progress, now, width, height, ascii_only=self._ascii)
-            held = self._held
-        above = Text() if held is None else self._figures(held, None).append("\n")
+            pending = self._pending
+        above = Text() if pending is None else self._figures(pending, None).append("\n")
         return above.append("\n").append_text(tree)
 
-    def _tell_held(self, accuracy: float | None = None) -> None:
+    def _print_pending(self, accuracy: float | None = None) -> None:
         """Print the line of the commit that waited for its accuracy."""
         with self._lock:
-            held, self._held = self._held, None
-        if held is None:
+            pending, self._pending = self._pending, None
+        if pending is None:
             return
         if self._lines % HEADINGS_EVERY == 0:
             self._print(headings(self._console.width), style="bold")
         self._lines += 1
-        self._console.print(self._figures(held, accuracy))
+        self._console.print(self._figures(pending, accuracy))
 
     def _figures(self, event: StageDone, accuracy: float | None) -> Text:
         from rich.text import Text
@@ -317,7 +330,7 @@ class Terminal(Callback):
         )
 
     def _sentence(self, event: Event, about: str, text: str, style: str = "") -> None:
-        """Print a sentence beside the time, wrapped below its own beginning."""
+        """Print a sentence beside the time, wrapped with a hanging indent."""
         from rich.table import Table
         from rich.text import Text
 
@@ -344,12 +357,12 @@ class Terminal(Callback):
 
 
 def ending_in_score(stage: str) -> tuple[str, ...]:
-    """Return the stages after which a point has its accuracy."""
+    """Return the stages between a point and its accuracy."""
     return StageId.about(MODEL, stage), *scores_of(stage)
 
 
 def kernel_text(kernel: dict[str, Any]) -> str:
     """Return a kernel's name and the parameters that it has."""
-    used = {"poly": ("degree", "gamma", "coef0"), "sigmoid": ("gamma", "coef0"), "linear": ()}
-    words = (f"{key} {kernel[key]:g}" for key in used.get(kernel["name"], ("gamma",)))
+    used = parameters_of(kernel["name"])
+    words = (f"{key} {kernel[key]:g}" for key in ("degree", "gamma", "coef0") if key in used)
     return " ".join([kernel["name"], *words])

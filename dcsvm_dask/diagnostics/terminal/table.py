@@ -1,7 +1,4 @@
-"""The tree of a run as coloured text, as wide as it may be.
-
-The tree of a run as rows of a table: one a stage, one for a chain of rounds.
-"""
+"""The stages of a run as rows of a table of coloured text; a chain of rounds is one row."""
 
 from __future__ import annotations
 
@@ -22,21 +19,21 @@ STOPPED = "stopped"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the table."""
+    """A row of the table."""
 
     name: str
     state: str
     share: float
     count: str
-    """Blocks or tasks that are done, of how many; or what else it is at."""
+    """Blocks or tasks that are done and their number, or another figure of the stage."""
     seconds: float | None
-    """How long it has taken; None: it has not begun, or did before this process."""
+    """Elapsed time; None if the stage has not begun, or was done before this process."""
     left: float | None
-    """How much longer it is likely to take; None: nobody knows."""
+    """Estimated remaining time in seconds; None without an estimate."""
 
 
 def rows(progress: Progress, now: float) -> list[Row]:
-    """Return the rows of a run, those done first."""
+    """Return the rows of a run, those of done stages first."""
     return list(_rows(progress, now))
 
 
@@ -76,7 +73,7 @@ def _of_stage(progress: Progress, stage: StageProgress, now: float, *, scoring: 
 
 
 def _of_chain(progress: Progress, chain: list[StageProgress], now: float) -> Row:
-    """Return the row of a chain of rounds: that of the round under way, with what is to come."""
+    """Return the row of a chain of rounds: the present round with the time left for all."""
     begun = [stage for stage in chain if stage.state != WAITING]
     kind = chain[0].kind
     left = progress.chain_left(kind, now)
@@ -97,7 +94,7 @@ def _of_chain(progress: Progress, chain: list[StageProgress], now: float) -> Row
 
 
 def _of_model(progress: Progress, now: float, scoring: set[str]) -> Iterator[Row]:
-    """Yield the row of the exact model, which its score belongs to."""
+    """Yield the row of the exact model with its score."""
     models = _of(progress, "model")
     if not models:
         goes_on = progress.ending is None and progress.plan
@@ -126,7 +123,7 @@ def _state(progress: Progress, stage: StageProgress) -> str:
 
 
 def _count(stage: StageProgress) -> str:
-    """Return how much of a stage is done: blocks of a level, else tasks of the layer under way."""
+    """Return the done part of a stage: blocks of a level, else tasks of the present layer."""
     if stage.resumed:
         return "committed before"
     blocks = stage.n_blocks and (stage.state == DONE or _under_way(stage) == SOLVE)
@@ -145,21 +142,23 @@ def _count(stage: StageProgress) -> str:
     return f"{layer} {stage.done.get(layer, 0)}/{stage.layers[layer]}" if many else layer
 
 
-def how_far(told: Advanced) -> str:
-    """Return how much of what a task has done: 12,800/50,000 rows."""
-    if told.total:
-        return f"{told.done:,}/{told.total:,} {told.unit}"
-    return f"{told.done:,} {told.unit}"
+def how_far(event: Advanced) -> str:
+    """Return the reported progress of a task: 12,800/50,000 rows."""
+    if event.total:
+        return f"{event.done:,}/{event.total:,} {event.unit}"
+    return f"{event.done:,} {event.unit}"
 
 
 def _under_way(stage: StageProgress) -> str:
-    """Return the layer whose tasks are next."""
+    """Return the first layer whose tasks are not all done."""
     left = (name for name, count in stage.layers.items() if stage.done.get(name, 0) < count)
     return next(left, "commit")
 
 
 def _share(stage: StageProgress, seconds: float | None, left: float | None) -> float:
-    """Return how far a bar is; with few large blocks their time tells more than their number."""
+    """Return the filled share of a bar; with few large blocks elapsed time says more than their
+    number.
+    """
     if stage.state != RUNNING or not stage.blocks or not seconds or left is None:
         return stage.share
     return max(stage.share, seconds / (seconds + left))
@@ -170,15 +169,30 @@ if TYPE_CHECKING:
 
 NAME, SECONDS, LEFT, LONGEST_BAR, SHORTEST_BAR = 9, 7, 13, 60, 6
 COUNTS = (22, 16)
-"""Widths of the column that counts blocks and tasks, in wide lines and in narrow ones."""
+"""Widths of the column that counts blocks and tasks, in wide and in narrow lines."""
 WIDE = 76
 STANDING = {"support": "support vectors", "objective": "objective", "violation": "violation"}
-"""What is shown of a task that tells how far it is, and its name there."""
+"""Labels of the figures that are shown of a task that reports its progress."""
 STYLES = {WAITING: GREY, RUNNING: "bold", DONE: "", STOPPED: RED}
 
 
 def table(progress: Progress, now: float, width: int, height: int, *, ascii_only: bool) -> Text:
-    """Return the rows of a run and the lines below them, in at most some width and height."""
+    """Return the rows of a run and the lines below them, cut to a width and a height.
+
+    Parameters
+    ----------
+    progress : Progress
+    now : float
+        Seconds since 1970.
+    width, height : int
+        Characters and lines.
+    ascii_only : bool
+        Whether the terminal shows ASCII only.
+
+    Returns
+    -------
+    rich.text.Text
+    """
     from rich.text import Text
 
     below = foot(progress, now, width, ascii_only=ascii_only)
@@ -187,7 +201,20 @@ def table(progress: Progress, now: float, width: int, height: int, *, ascii_only
 
 
 def fitting(progress: Progress, now: float, height: int) -> list[Row]:
-    """Return the rows that fit into a height: first those done go, then those far ahead."""
+    """Return the rows that fit into a height; done stages are dropped first, then the last planned.
+
+    Parameters
+    ----------
+    progress : Progress
+    now : float
+        Seconds since 1970.
+    height : int
+        Lines.
+
+    Returns
+    -------
+    list of Row
+    """
     found, most = rows(progress, now), max(1, height - 5)
     while len(found) > most:
         done = [row for row in found if row.state == DONE]
@@ -196,7 +223,19 @@ def fitting(progress: Progress, now: float, height: int) -> list[Row]:
 
 
 def row_line(row: Row, width: int, *, ascii_only: bool) -> Text:
-    """Return a row as text."""
+    """Return a row as a line of at most `width` characters.
+
+    Parameters
+    ----------
+    row : Row
+    width : int
+    ascii_only : bool
+        Whether the terminal shows ASCII only.
+
+    Returns
+    -------
+    rich.text.Text
+    """
     from rich.text import Text
 
     counts = COUNTS[0 if width >= WIDE else 1]
@@ -218,7 +257,19 @@ def row_line(row: Row, width: int, *, ascii_only: bool) -> Text:
 
 
 def bar_text(row: Row, width: int, *, ascii_only: bool) -> Text:
-    """Return a bar that is filled as far as the row is done."""
+    """Return a progress bar of `width` characters.
+
+    Parameters
+    ----------
+    row : Row
+    width : int
+    ascii_only : bool
+        Whether the terminal shows ASCII only.
+
+    Returns
+    -------
+    rich.text.Text
+    """
     from rich.text import Text
 
     full, half, empty = ("#", "", "-") if ascii_only else ("━", "╸", "─")
@@ -230,7 +281,22 @@ def bar_text(row: Row, width: int, *, ascii_only: bool) -> Text:
 
 
 def foot(progress: Progress, now: float, width: int, *, ascii_only: bool) -> list[Text]:
-    """Return the lines below the table: how far the run is, what computes it, what went wrong."""
+    """Return the lines below the table: times, workers, work, figures and faults.
+
+    Parameters
+    ----------
+    progress : Progress
+    now : float
+        Seconds since 1970.
+    width : int
+        Characters of a line.
+    ascii_only : bool
+        Whether the terminal shows ASCII only.
+
+    Returns
+    -------
+    list of rich.text.Text
+    """
     from rich.text import Text
 
     left = progress.left(now)
@@ -263,21 +329,21 @@ def foot(progress: Progress, now: float, width: int, *, ascii_only: bool) -> lis
 
 
 def standing(progress: Progress) -> list[str]:
-    """Return where the task stands that told last how far it is."""
-    told = [
+    """Return the figures of the task that reported its progress last."""
+    events = [
         event
         for stage in progress.stages.values()
         if stage.state == RUNNING and progress.ending is None
         for event in stage.advanced.values()
     ]
-    if not told:
+    if not events:
         return []
-    record = max(told, key=lambda event: event.time).record
+    record = max(events, key=lambda event: event.time).record
     return [f"{name} {brief(record[key])}" for key, name in STANDING.items() if key in record]
 
 
 def faults(progress: Progress) -> Sequence[str]:
-    """Return what went wrong so far, counted."""
+    """Return the number of lost workers and of retried steps, as texts."""
     lost = sum(isinstance(event, WorkerLost) for event in progress.faults)
     failed = sum(isinstance(event, TaskFailed) for event in progress.faults)
     texts = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from dcsvm_dask.checks import check
+from dcsvm_dask.kernels import kernels_with_map
 from dcsvm_dask.methods.approximation import features
 from dcsvm_dask.methods.approximation import linear_svm as linear_machine
 from dcsvm_dask.methods.forecast import Forecast, largest
@@ -77,7 +78,7 @@ class Approximation(Options):
     @property
     def kernels(self) -> tuple[str, ...]:
         """Names of the kernels that the map is made for."""
-        return ("rbf",)
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Nystrom(Approximation):
     @property
     def kernels(self) -> tuple[str, ...]:
         """Names of the kernels that the map is made for: those that are positive semi-definite."""
-        return ("rbf", "poly", "linear", "laplacian")
+        return kernels_with_map("nystrom")
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Fourier(Approximation):
     @property
     def kernels(self) -> tuple[str, ...]:
         """Names of the kernels that the map is made for."""
-        return ("rbf",) if self.structured else ("rbf", "laplacian")
+        return kernels_with_map("fastfood" if self.structured else "fourier")
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,11 @@ class Ltpu(Approximation):
         super().__post_init__()
         whole(self, "centres", 1)
         whole(self, "neighbours", 0)
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels that the map is made for."""
+        return kernels_with_map("ltpu")
 
 
 KINDS: dict[str, type[Approximation]] = {"nystrom": Nystrom, "fourier": Fourier, "ltpu": Ltpu}

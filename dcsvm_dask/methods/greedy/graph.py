@@ -8,6 +8,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.kernels import KERNELS
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.forecast import Forecast, largest
 from dcsvm_dask.methods.graph import (
@@ -61,7 +62,7 @@ class Greedy(Options):
 
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that is not positive semi-definite."""
-        check(name != "sigmoid", "kernel", name, "positive semi-definite here")
+        check(KERNELS[name].can_be_psd, "kernel", name, "positive semi-definite here")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import KERNELS, kernels_of_libsvm
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import COMMIT, Outcome, Stage, Stages, single
@@ -74,7 +75,7 @@ class Libsvm(Reference):
 
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that LIBSVM does not have."""
-        known = ("rbf", "poly", "linear", "sigmoid")
+        known = kernels_of_libsvm()
         check(name in known, "kernel", name, f"one of {', '.join(known)} here")
 
     def check_bias(self, fit_intercept: bool) -> None:
@@ -120,7 +121,7 @@ class Liblinear(Reference):
 
     def check_kernel(self, name: str) -> None:
         """Refuse any kernel but the linear one."""
-        check(name == "linear", "kernel", name, "linear here: add --kernel linear")
+        check(KERNELS[name].is_linear, "kernel", name, "linear here: add --kernel linear")
 
     @property
     def step(self) -> Step:

@@ -35,14 +35,6 @@ METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
 BLOCK_ROWS = 4096
 """Of a block, at most, about, where nothing else is said."""
-OF_KERNEL = {
-    "rbf": ("gamma",),
-    "laplacian": ("gamma",),
-    "linear": (),
-    "poly": ("gamma", "degree", "coef0"),
-    "sigmoid": ("gamma", "coef0"),
-}
-"""Which of them a kernel has."""
 # Rows of the blocks of a task, about: for each kernel.
 SLOT_ROWS, MOST_SLOTS = 8192, 128
 # Of the candidates, a rung keeps one of so many; the next one looks at so many times the blocks.

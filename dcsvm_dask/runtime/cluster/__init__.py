@@ -1,1 +1,1 @@
-"""Clusters: what their files say, starting workers by kind, connecting to a scheduler."""
+"""Cluster files, starting workers by kind, and connecting to a scheduler."""

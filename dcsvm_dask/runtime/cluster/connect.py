@@ -1,4 +1,4 @@
-"""Clusters: local processes, or a running scheduler, made ready for the tasks of a run."""
+"""Local clusters and running schedulers, prepared for the tasks of a run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DASHBOARD_PORT = 8787
 SPAWNED_WITH = "distributed.nanny.pre-spawn-environ"
 QUIET_TRACKER = "ignore:resource_tracker"
 OPEN_TO_ALL = (
-    "the workers take connections from every user of this machine, who can run code as you: "
+    "the workers accept connections of every user of this machine, who can run code as you: "
     "`pip install cryptography`, or use --workers 0"
 )
 GUARD = (
@@ -63,15 +63,24 @@ def local_cluster(
 ) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
 
-    Its connections need a certificate that is made for this cluster and lies in memory only, so
-    that no other user of the machine gets in; see `temporary_security`.
+    Its connections need a certificate that is made for this cluster and kept in memory, so that no
+    other user of the machine can connect; see `temporary_security`.
 
     Parameters
     ----------
+    workers : int
+        Number of processes, at least 1.
+    memory_limit : int
+        Bytes of each process.
+    announcer : Announcer
     settings : mapping
-        Dask's configuration, dotted.
+        Dask's configuration with dotted names.
     run : BegunBy, optional
-        The run that they are for.
+        The run that the workers are for.
+
+    Yields
+    ------
+    Executor
 
     Raises
     ------
@@ -98,8 +107,7 @@ def local_cluster(
                     memory_limit=memory_limit,
                     security=security,
                     dashboard_address=f"127.0.0.1:{dashboard_port()}",
-                    # What fails reaches the user as an error; what is done again needs no
-                    # traceback.
+                    # Failures reach the user as errors; retried tasks need no traceback.
                     silence_logs=logging.CRITICAL,
                 )
                 stack.enter_context(cluster)
@@ -114,14 +122,14 @@ def local_cluster(
             with prepared(client, announcer, plugin) as watch:
                 yield OnCluster(client, announcer, description, None, watch)
         except KeyboardInterrupt:
-            with uninterrupted():  # a second Ctrl-C would make it longer, not shorter
+            with uninterrupted():  # a second Ctrl-C would only delay it
                 kill_workers(cluster)
                 stack.close()
             raise
 
 
 def temporary_security() -> Any:
-    """Return certificates for one local cluster, None where `cryptography` is not installed."""
+    """Return certificates for one local cluster; None where `cryptography` is not installed."""
     if importlib.util.find_spec("cryptography") is None:
         return None
     from distributed import Security
@@ -130,14 +138,14 @@ def temporary_security() -> Any:
 
 
 def kill_workers(cluster: Any) -> None:
-    """Let the workers of a local cluster go at once: what they have not committed is done again.
+    """Kill the workers of a local cluster; their uncommitted tasks run again after a resume.
 
-    Asked to leave they would be waited for, several seconds, while their steps go on.
+    Closed in order, they would finish their steps, which takes several seconds.
     """
-    # Connections notice it on their own thread, at times when the cluster's silence has ended.
+    # Connections notice it on their own thread, perhaps when logs are no longer silenced.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     for nanny in cluster.workers.values():
-        nanny.close_gracefully()  # it starts no other worker
+        nanny.close_gracefully()  # so that it does not start another worker
         with contextlib.suppress(ProcessLookupError, TypeError):  # gone, or not there yet
             os.kill(nanny.pid, signal.SIGKILL)
 
@@ -148,11 +156,11 @@ def client_at(address: str) -> Any:
     Raises
     ------
     InputError
-        If nothing answers at the address.
+        If no scheduler answers at the address.
     """
     from distributed import Client
 
-    # Its own reports of a lost connection are tracebacks; that it is lost ends the run anyway.
+    # It logs a lost connection with a traceback; the error of the run is enough.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -163,35 +171,35 @@ def client_at(address: str) -> Any:
         ) from error
     except TypeError as error:  # what Dask raises without certificates
         raise InputError(
-            f"the scheduler at {address} speaks TLS: name a certificate in Dask's configuration "
+            f"the scheduler at {address} uses TLS: set a certificate in Dask's configuration "
             "(distributed.comm.tls)"
         ) from error
 
 
 @contextmanager
 def connected(where: Any, patience: float, say: Say) -> Iterator[tuple[Any, Workers]]:
-    """Give a client of a running scheduler that has workers of this version.
+    """Open a client of a running scheduler whose workers have this version of the package.
 
     Parameters
     ----------
     where : str or distributed.Client
-        The scheduler's address, or a client of it, which is used as it is and stays open.
+        The scheduler's address, or a client of it, which stays open.
     patience : float
         Seconds to wait for a worker.
     say : callable
-        Told that a worker is waited for.
+        Called with a sentence if a worker is waited for.
 
     Yields
     ------
     client : distributed.Client
     workers : dict
-        What the scheduler says of those that tasks may use; they may leave again.
+        The scheduler's description of the workers that tasks may use; they may leave again.
 
     Raises
     ------
     InputError
-        If nothing answers at the address, the client cannot be used here, no worker comes in time,
-        or one lacks the package.
+        If no scheduler answers at the address, the client cannot be used here, no worker comes in
+        time, or one lacks the package.
     """
     if isinstance(where, str):
         address, opened = where, client_at(where)
@@ -217,7 +225,7 @@ def address_in(file: str) -> str:
     Raises
     ------
     InputError
-        If there is none, or it is no such file.
+        If the file is missing, or not written by a scheduler.
     """
     try:
         return str(json.loads(Path(file).read_text())["address"])
@@ -226,14 +234,36 @@ def address_in(file: str) -> str:
             f"{file}: there is no such file; `dask scheduler --scheduler-file {file}` writes it"
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file}: is no file that a Dask scheduler wrote") from error
+        raise InputError(
+            f"{file}: is not a file written by `dask scheduler --scheduler-file`"
+        ) from error
 
 
 @contextmanager
 def remote_cluster(
     where: Any, announcer: Announcer, patience: float, run: BegunBy | None = None
 ) -> Iterator[Executor]:
-    """Attach to a running scheduler; see `connected`."""
+    """Attach to a running scheduler.
+
+    Parameters
+    ----------
+    where : str or distributed.Client
+        The scheduler's address, or a client of it.
+    announcer : Announcer
+    patience : float
+        Seconds to wait for a worker.
+    run : BegunBy, optional
+        The run that the workers are for.
+
+    Yields
+    ------
+    Executor
+
+    Raises
+    ------
+    InputError
+        See `connected`.
+    """
     with connected(where, patience, announcer.say) as (client, workers):
         announcer.say("preparing the workers, which compile at their first run", doing=True)
         address = client.scheduler.address
@@ -244,22 +274,22 @@ def remote_cluster(
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Keep a Ctrl-C or SIGTERM until the end of the block: half a cluster cannot be closed.
+    """Delay Ctrl-C and SIGTERM until the end of the block: a half-started cluster cannot be closed.
 
-    Processes that start inside are deaf to SIGINT for good; this one speaks for them.
+    Processes that start inside ignore SIGINT for good; this process ends them.
     """
-    came: list[int] = []
+    received: list[int] = []
 
     def note(number: int, _: object) -> None:
-        came.append(number)
+        received.append(number)
 
     try:
         before = {number: signal.signal(number, note) for number in ENDING}
     except ValueError:  # not the main thread, which is the one that is interrupted
         yield
         return
-    # It takes SIGINT off the mask when it starts, so it has to be there before. Of what killed
-    # workers leave behind it would tell the user.
+    # The resource tracker unblocks SIGINT when it starts, so it is started before. It is silenced:
+    # it would report the semaphores of killed workers.
     sys.warnoptions.append(QUIET_TRACKER)
     resource_tracker.ensure_running()
     sys.warnoptions.remove(QUIET_TRACKER)
@@ -270,12 +300,12 @@ def uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number, handler in before.items():
             signal.signal(number, handler)
-    if came:
-        signal.raise_signal(came[0])
+    if received:
+        signal.raise_signal(received[0])
 
 
 def dashboard_port() -> int:
-    """Return the port where people look for the dashboard, 0 (any) if something else has it."""
+    """Return Dask's usual dashboard port, or 0 (any port) if it is in use."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -286,18 +316,18 @@ def dashboard_port() -> int:
 
 
 def check_versions(client: Any, address: str) -> None:
-    """Refuse a cluster whose workers have another version of the package or of its results.
+    """Raise an error if workers have another version of the package or of its results.
 
     Raises
     ------
     InputError
-        With a worker and what it has.
+        With the worker and its versions.
     """
     found, used = client.run(installed, on_error="return"), workers_of(client)
     for worker, package in sorted(found.items()):
         if package == (__version__, RESULT_VERSION):
             continue
-        # Every worker of a scheduler imports what is registered for those that a run uses.
+        # A registered plugin is imported by every worker of a scheduler, also by unused ones.
         if worker not in used and not isinstance(package, ModuleNotFoundError):
             continue
         has = "no dcsvm_dask"
@@ -312,35 +342,46 @@ def check_versions(client: Any, address: str) -> None:
 
 
 def refuse_in_child() -> None:
-    """Leave a process that is a worker's, still importing the script that wants to train.
+    """Exit from a worker process that is still importing the user's script.
 
-    It leaves at once, past any ``except Exception`` of the script, which would go on here.
+    It raises `SystemExit`, which no ``except Exception`` of the script catches.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(f"dcsvm_dask: {GUARD}")
 
 
-def _tell_of_task(message: Any, announcer: Announcer) -> None:
-    """Pass on what a worker says; what this process itself has told comes back, too."""
+def _forward(message: Any, announcer: Announcer) -> None:
+    """Forward a message of a worker; messages of this process come back, too, and are ignored."""
     if isinstance(message, dict) and "worker" in message and message.get("kind") != "silent":
         announcer.send(message)
 
 
 @contextmanager
 def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterator[WorkerWatch]:
-    """Prepare the workers of a cluster and pass on what is told there, and who is gone."""
+    """Prepare the workers of a cluster, and forward their messages and losses.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    announcer : Announcer
+    plugin : PrepareWorker
+
+    Yields
+    ------
+    WorkerWatch
+    """
     watch = WorkerWatch(announcer)
-    # First: what workers say while they are prepared is to be heard.
+    # First, since workers send messages while they are prepared.
     with contextlib.ExitStack() as stack:
         enter = stack.enter_context
-        enter(subscribed(client, TOPIC, lambda said: _tell_of_task(said, announcer)))
+        enter(subscribed(client, TOPIC, lambda message: _forward(message, announcer)))
         for topic in TOPICS:
             enter(subscribed(client, topic, partial(watch.take, topic)))
         stack.callback(watch.flush)
         try:
             plugin.name = plugin_name(client.id)
             client.register_plugin(plugin)
-            with contextlib.suppress(Exception):  # a scheduler without dcsvm_dask keeps no house
+            with contextlib.suppress(Exception):  # the scheduler may lack dcsvm_dask
                 client.register_plugin(Caretaker())
             announcer.attach(client)
             yield watch

@@ -1,4 +1,4 @@
-"""Cluster files: how to get workers, read from YAML and checked at the door."""
+"""Cluster files: reading them from YAML and checking their keys."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ KEYS: dict[str, tuple[str, ...]] = {
     SSH: (*COMMON, "hosts", "workers_per_host", "options"),
     **dict.fromkeys(QUEUES, (*COMMON, "workers", "adapt", "workers_per_job", "options")),
 }
-"""Keys of a file, by its kind."""
-SAID = {
+"""Keys of a file by its kind."""
+GIVEN_BY = {
     "hosts": "hosts",
     "cores": "workers_per_job",
     "processes": "workers_per_job",
     "memory": "memory",
     "n_workers": "workers or adapt",
 }
-"""Options of a cluster's class that a key of the file stands for."""
+"""Options of a cluster's class that are given by a key of the file."""
 NOT_OURS = {"asynchronous", "job_cls", "loop", "nanny", "scheduler_cls", "worker_class"}
 NOT_OURS |= {"worker_command"}
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -38,7 +38,7 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class ClusterFile:
-    """How to get workers of one thread each.
+    """A description of workers of one thread each.
 
     Parameters
     ----------
@@ -47,22 +47,22 @@ class ClusterFile:
     kind : str
         One of `KINDS`.
     workers : int, optional
-        How many; None: as many as cores (local), as follows from the hosts (ssh) or as the tasks
-        need (`adapt`).
+        Number of workers; None: the number of cores (local), that of the hosts (ssh), or as many as
+        the tasks need (`adapt`).
     adapt : tuple (minimum, maximum), optional
-        Between how many workers a queue's cluster adapts to its tasks.
+        Range of the number of workers that a queue's cluster adapts to its tasks.
     memory : int, optional
         Bytes of each worker; None: an equal share of this machine's (local).
     together : int, default 1
         Workers of one job or host.
     hosts : tuple of str
-        Of SSH: the scheduler's, then those of workers.
+        SSH: the scheduler's host, then those of workers.
     options : dict
         Keyword arguments of the cluster's class.
     environment : dict
-        Variables of worker processes.
+        Environment variables of worker processes.
     dask : dict
-        Dask's configuration, dotted names.
+        Dask's configuration with dotted names.
     """
 
     name: str
@@ -78,7 +78,7 @@ class ClusterFile:
 
     @property
     def least(self) -> int:
-        """How many workers of a queue are asked for at first: those of one job at least."""
+        """Number of workers of a queue that are started first: at least those of one job."""
         return max(self.adapt[0], self.together) if self.adapt else self.workers or 1
 
 
@@ -88,44 +88,46 @@ def read_cluster(file: str | os.PathLike[str]) -> ClusterFile:
     Raises
     ------
     InputError
-        If it is none, with the line and the key.
+        If it is not a valid cluster file, with the line and the key.
     """
     name = os.fspath(file)
     found = read_documents(name)
     how = foreign_command(name, found)
     if how is not None:
         raise InputError(
-            f"{name}: is not for --cluster: start it by `{how}`, then give its scheduler's address "
-            f"by --scheduler (`dcsvm cluster {name}` says more)"
+            f"{name}: is not for --cluster: start it with `{how}`, then give its scheduler's "
+            f"address with --scheduler (see `dcsvm cluster {name}`)"
         )
     if len(found) != 1 or not isinstance(found[0], dict):
-        raise InputError(f"{name}: is no cluster file; it begins with `kind: {'|'.join(KINDS)}`")
+        raise InputError(f"{name}: is not a cluster file; begin it with `kind: {'|'.join(KINDS)}`")
     return _Checked(name, found[0], _lines(name)).cluster()
 
 
 def read_documents(name: str) -> list[Any]:
-    """Return what the documents of a YAML file say.
+    """Return the documents of a YAML file.
 
     Raises
     ------
     InputError
-        If it is not there or no YAML.
+        If it is missing or not YAML.
     """
     try:
         return list(yaml.safe_load_all(Path(name).read_text(encoding="utf-8")))
     except (FileNotFoundError, IsADirectoryError) as error:
         raise InputError(f"{name}: there is no such file") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: is no YAML: {error}") from error
+        raise InputError(f"{name}: is not YAML: {error}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{name}:{line}: is no YAML: {error.problem}") from error
+        raise InputError(f"{name}:{line}: is not YAML: {error.problem}") from error
     except yaml.YAMLError as error:
-        raise InputError(f"{name}: is no YAML: {' '.join(str(error).split())}") from error
+        raise InputError(f"{name}: is not YAML: {' '.join(str(error).split())}") from error
 
 
 def foreign_command(name: str, documents: list[Any]) -> str | None:
-    """Return the command that applies a file made for another program, None for one of ours."""
+    """Return the command that applies a file of kubectl or Docker Compose; None for a cluster
+    file.
+    """
     first = documents[0] if documents and isinstance(documents[0], dict) else {}
     if "apiVersion" in first:
         return f"kubectl apply -f {name}"
@@ -135,35 +137,36 @@ def foreign_command(name: str, documents: list[Any]) -> str | None:
 
 
 def _lines(name: str) -> dict[str, int]:
-    """Return the line of every key at the top; a second one of a name would win in silence."""
+    """Return the line of each top-level key; duplicate keys raise an error."""
     lines: dict[str, int] = {}
     tree = yaml.compose(Path(name).read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     assert isinstance(tree, yaml.MappingNode)
     for key, _ in tree.value:
         if key.value in lines:
             raise InputError(
-                f"{name}:{key.start_mark.line + 1}: {key.value}: is in line {lines[key.value]}, too"
+                f"{name}:{key.start_mark.line + 1}: {key.value}: is also in line "
+                f"{lines[key.value]}; remove one"
             )
         lines[key.value] = key.start_mark.line + 1
     return lines
 
 
 class _Checked:
-    """A file's keys, each taken as what it has to be."""
+    """The checked values of a file's keys."""
 
-    def __init__(self, name: str, said: dict[str, Any], lines: dict[str, int]) -> None:
+    def __init__(self, name: str, values: dict[str, Any], lines: dict[str, int]) -> None:
         self._name = name
-        self._said = said
+        self._values = values
         self._lines = lines
 
     def cluster(self) -> ClusterFile:
-        kind = self._said.get("kind")
+        kind = self._values.get("kind")
         if kind not in KINDS:
-            self._fail("kind", f"{kind!r} is not possible; give one of {', '.join(KINDS)}")
-        for key in self._said:
+            self._fail("kind", f"must be one of {', '.join(KINDS)}, got {kind!r}")
+        for key in self._values:
             if key not in KEYS[kind]:
                 known = ", ".join(KEYS[kind])
-                self._fail(key, f"kind {kind} has no such key; it has {known}")
+                self._fail(key, f"is not a key of kind {kind}; use {known}")
         memory = self._memory()
         if memory is None and kind != LOCAL:
             self._fail("kind", f"{kind} needs memory, that of a worker: `memory: 4GiB`")
@@ -191,7 +194,7 @@ class _Checked:
     def _memory(self) -> int | None:
         from dask.utils import parse_bytes
 
-        size = self._said.get("memory")
+        size = self._values.get("memory")
         if size is None:
             return None
         try:
@@ -199,30 +202,30 @@ class _Checked:
         except ValueError:
             found = 0
         if found <= 0:
-            self._fail("memory", f"{size!r} is no size; write 800MB or 4GiB")
+            self._fail("memory", f"must be a size like 800MB or 4GiB, got {size!r}")
         return found
 
     def _count(
         self, key: str, within: Mapping[str, Any] | None = None, least: int = 1
     ) -> int | None:
-        found = (self._said if within is None else within).get(key)
+        found = (self._values if within is None else within).get(key)
         name = key if within is None else f"adapt.{key}"
         if found is None:
             return None
         if not isinstance(found, int) or isinstance(found, bool) or found < least:
-            self._fail(name, f"{found!r} is not possible; give a whole number from {least}")
+            self._fail(name, f"must be a whole number of at least {least}, got {found!r}")
         return found
 
     def _mapping(self, key: str) -> dict[str, Any]:
-        found = self._said.get(key)
+        found = self._values.get(key)
         if found is None:
             return {}
         if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-            self._fail(key, f"{found!r} is not possible; give names with values below it")
+            self._fail(key, f"must be names with values, got {found!r}")
         return found
 
     def _adapt(self) -> tuple[int, int] | None:
-        if "adapt" not in self._said:
+        if "adapt" not in self._values:
             return None
         found = self._mapping("adapt")
         minimum, maximum = self._count("minimum", found, 0), self._count("maximum", found)
@@ -233,7 +236,7 @@ class _Checked:
         return minimum, maximum
 
     def _hosts(self) -> tuple[str, ...]:
-        found = self._said.get("hosts")
+        found = self._values.get("hosts")
         if (
             not isinstance(found, list)
             or len(found) < 2
@@ -245,29 +248,33 @@ class _Checked:
     def _options(self) -> dict[str, Any]:
         found = self._mapping("options")
         for name in found:
-            if name in SAID:
-                self._fail(f"options.{name}", f"is said by the file's {SAID[name]}")
+            if name in GIVEN_BY:
+                self._fail(
+                    f"options.{name}", f"is given by the file's {GIVEN_BY[name]}; leave it out"
+                )
             if name in NOT_OURS:
-                self._fail(f"options.{name}", "is not for a cluster file; leave it out")
+                self._fail(f"options.{name}", "cannot be set in a cluster file; leave it out")
         return found
 
     def _environment(self) -> dict[str, str]:
         found = self._mapping("environment")
         for name, value in found.items():
             if not VARIABLE.fullmatch(name):
-                self._fail(f"environment.{name}", "is no name of a variable")
+                self._fail(f"environment.{name}", "is not a valid name of a variable")
             if isinstance(value, bool) or not isinstance(value, str | int | float):
-                self._fail(f"environment.{name}", f"{value!r} is no text; put it in quotes")
+                self._fail(f"environment.{name}", f"must be text, got {value!r}; put it in quotes")
         return {name: str(value) for name, value in found.items()}
 
     def _check_numbers(self, found: ClusterFile) -> None:
-        """Refuse numbers of workers that no number of jobs gives."""
+        """Raise an error for numbers of workers that are not multiples of those of a job."""
         if (found.workers is None) == (found.adapt is None):
             self._fail("kind", f"{found.kind} needs either workers or adapt")
         key = "workers" if found.adapt is None else "adapt"
         for number in found.adapt or (found.workers or 1,):
             if number % found.together:
-                self._fail(key, f"{number} is no multiple of workers_per_job, {found.together}")
+                self._fail(
+                    key, f"must be a multiple of workers_per_job, {found.together}, got {number}"
+                )
 
 
 def dotted(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a cluster file means to the classes that start clusters: SSH hosts, jobs of queues."""
+"""The arguments of the classes that start clusters over SSH and by queues."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ ENCRYPTION = "distributed.comm.require-encryption"
 CACHE = "NUMBA_CACHE_DIR"
 LOOPBACK = "127.0.0.1"
 WORKER_PAGES = f"{LOOPBACK}:0"
-WORKER_WORDS = ("--dashboard-address", WORKER_PAGES, "--preload-nanny", MODULE)
-"""Of the command `dask worker`, which passes over the setting distributed.nanny.preload."""
+WORKER_OPTIONS = ("--dashboard-address", WORKER_PAGES, "--preload-nanny", MODULE)
+"""Options of `dask worker`, which ignores the setting distributed.nanny.preload."""
 CONNECT_SECONDS = 20
 START_SECONDS = 600
-"""Within which a queue's worker has found its scheduler and compiled."""
+"""Seconds in which a queue's worker must find its scheduler and compile."""
 HERE = ("distributed.scheduler.", "distributed.adaptive.", "distributed.deploy.")
-"""Settings of the scheduler, which in a queue's cluster is in this process."""
+"""Prefixes of settings of the scheduler, which in a queue's cluster is in this process."""
 OF_BOTH = ("interface", "protocol", "config_name")
-"""Options that a queue's cluster hands on to its jobs."""
+"""Options that a queue's cluster passes on to its jobs."""
 CLASSES = {
     "slurm": "SLURMCluster",
     "pbs": "PBSCluster",
@@ -50,7 +50,7 @@ CLASSES = {
 
 
 def check(file: ClusterFile) -> None:
-    """Refuse a file that nothing can be started from here, before anything is.
+    """Raise an error if no cluster can be started from a file here, before anything is started.
 
     Raises
     ------
@@ -65,13 +65,13 @@ def check(file: ClusterFile) -> None:
         command = str(_queue_class(file).job_cls.submit_command).split()[0]
         if shutil.which(command) is None:
             raise InputError(
-                f"{file.name}: there is no {command} here; start the run where jobs of "
-                f"{file.kind} are submitted"
+                f"{file.name}: the command {command} is not installed here; start the run where "
+                f"jobs of {file.kind} are submitted"
             )
 
 
 def settings(file: ClusterFile) -> dict[str, Any]:
-    """Return the settings of Dask, by dotted name, under which a cluster is started.
+    """Return Dask's settings for a cluster, by dotted name.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def settings(file: ClusterFile) -> dict[str, Any]:
     absent = object()
     for name in file.dask:
         if dask.config.get(name, absent) is absent:
-            raise InputError(f"{file.name}: dask: {name} is no setting of Dask's configuration")
+            raise InputError(f"{file.name}: dask: {name} is not a setting of Dask's configuration")
     ours = yaml.safe_load(SETTINGS.read_text(encoding="utf-8"))
     spawned = {f"{SPAWNED_WITH}.{name}": value for name, value in file.environment.items()}
     found = {**dotted(ours), **file.dask, **spawned}
@@ -103,14 +103,15 @@ def create(file: ClusterFile) -> Any:
 
 
 def ask_for_workers(cluster: Any, file: ClusterFile) -> None:
-    """Submit a queue's first jobs, and from now on as many as are needed.
+    """Submit a queue's first jobs, and more jobs when workers are needed.
 
-    A number that is fixed is kept, too: jobs end with their time, workers with their host.
+    A fixed number of workers is maintained, too: jobs end after their time, workers with their
+    host.
     """
 
     async def submit() -> None:
         cluster.scale(file.least)
-        await cluster._correct_state()  # which raises what the submission says
+        await cluster._correct_state()  # raises the error of the submission
 
     cluster.sync(submit)
     minimum, maximum = file.adapt or (file.least, file.least)
@@ -119,7 +120,9 @@ def ask_for_workers(cluster: Any, file: ClusterFile) -> None:
 
 
 def dashboard(file: ClusterFile, link: str) -> str:
-    """Return where the dashboard is, given Dask's link, which names no loopback."""
+    """Return the address of the dashboard, given Dask's link, which does not name the loopback
+    interface.
+    """
     arguments = ssh_arguments(file) if file.kind == SSH else queue_arguments(file)
     if not arguments["scheduler_options"]["dashboard_address"].startswith(LOOPBACK):
         return link
@@ -128,45 +131,50 @@ def dashboard(file: ClusterFile, link: str) -> str:
 
 
 def job_of(worker: Any) -> str:
-    """Return the job of a worker: those of one come and go together."""
+    """Return the job of a worker; the workers of a job start and end together."""
     return str(worker.name).rsplit("-", 1)[0]
 
 
 def scheme(file: ClusterFile) -> str:
-    """Return how processes that are started over SSH talk: by TLS where the file asks for it."""
+    """Return the protocol of processes that are started over SSH: "tls" or "tcp"."""
     return "tls" if settings(file).get(ENCRYPTION) else "tcp"
 
 
 def ssh_arguments(file: ClusterFile) -> dict[str, Any]:
     """Return the keyword arguments of distributed's SSHCluster."""
-    said = dict(file.options)
+    options = dict(file.options)
     return {
         "hosts": list(file.hosts),
-        "connect_options": {"connect_timeout": CONNECT_SECONDS, **said.pop("connect_options", {})},
+        "connect_options": {
+            "connect_timeout": CONNECT_SECONDS,
+            **options.pop("connect_options", {}),
+        },
         "scheduler_options": {
             "protocol": f"{scheme(file)}://",
             "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}",
-            **said.pop("scheduler_options", {}),
+            **options.pop("scheduler_options", {}),
         },
         "worker_options": {
             "dashboard_address": WORKER_PAGES,
-            **said.pop("worker_options", {}),
+            **options.pop("worker_options", {}),
             "nthreads": 1,
             "n_workers": file.together,
             "memory_limit": file.memory,
         },
         "silence_logs": logging.CRITICAL,
-        **said,
+        **options,
     }
 
 
 def queue_arguments(file: ClusterFile) -> dict[str, Any]:
     """Return the keyword arguments of a class of dask-jobqueue."""
     assert file.memory is not None
-    said = dict(file.options)
+    options = dict(file.options)
     variables = exported(file, HERE)
     prologue = [f"export {name}={value}" for name, value in variables.items()]
-    if CACHE not in variables:  # many queues hand on that of the command, which may be shared
+    if (
+        CACHE not in variables
+    ):  # many queues pass on the submitter's value, whose folder may be shared
         prologue.insert(0, f"unset {CACHE}")
     return {
         "cores": file.together,
@@ -174,21 +182,21 @@ def queue_arguments(file: ClusterFile) -> dict[str, Any]:
         "memory": f"{file.memory * file.together} B",
         "scheduler_options": {
             "dashboard_address": f"{LOOPBACK}:{dashboard_port()}",
-            **said.pop("scheduler_options", {}),
+            **options.pop("scheduler_options", {}),
         },
         "worker_extra_args": [
-            *WORKER_WORDS,
-            *said.pop("worker_extra_args", []),
+            *WORKER_OPTIONS,
+            *options.pop("worker_extra_args", []),
         ],
-        "job_script_prologue": [*prologue, *said.pop("job_script_prologue", [])],
+        "job_script_prologue": [*prologue, *options.pop("job_script_prologue", [])],
         "death_timeout": START_SECONDS,
         "silence_logs": logging.CRITICAL,
-        **said,
+        **options,
     }
 
 
 def exported(file: ClusterFile, without: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return `settings` as variables for a shell, but for those that begin with some names."""
+    """Return `settings` as shell variables, without those whose names have one of some prefixes."""
     return {
         _variable(name): shlex.quote(json.dumps(value) if isinstance(value, list) else str(value))
         for name, value in settings(file).items()
@@ -208,17 +216,17 @@ def job_script(file: ClusterFile) -> str:
     if arguments.get("security"):  # whose certificates are made when the scheduler starts
         arguments["protocol"] = "tls://"
     of_cluster = signature(_require("dask_jobqueue", file).JobQueueCluster).parameters
-    said = {
+    options = {
         name: value
         for name, value in arguments.items()
         if name not in of_cluster or name in OF_BOTH
     }
-    logs = said.get("log_directory")
+    logs = options.get("log_directory")
     try:
         with tempfile.TemporaryDirectory() as folder:
-            if logs is not None:  # a job that is not submitted has no need of its folder
-                said["log_directory"] = folder
-            job = queue.job_cls("tcp://SCHEDULER:8786", name="dcsvm-0", **said)
+            if logs is not None:  # the folder is not needed, so it is not created
+                options["log_directory"] = folder
+            job = queue.job_cls("tcp://SCHEDULER:8786", name="dcsvm-0", **options)
             return str(job.job_script()).replace(folder, str(logs))
     except (TypeError, ValueError) as error:
         raise InputError(f"{file.name}: options: {str(error).split('.__init__() ')[-1]}") from error
@@ -230,7 +238,7 @@ def _queue_class(file: ClusterFile) -> Any:
 
 def _require(module: str, file: ClusterFile) -> Any:
     try:
-        with signals_kept():
+        with preserved_signals():
             return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise InputError(
@@ -240,8 +248,8 @@ def _require(module: str, file: ClusterFile) -> Any:
 
 
 @contextmanager
-def signals_kept() -> Iterator[None]:
-    """Put back what dask-jobqueue 0.9 does at its import: that Ctrl-C ends the process at once."""
+def preserved_signals() -> Iterator[None]:
+    """Restore the signal handlers that importing dask-jobqueue 0.9 replaces."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -250,7 +258,7 @@ def signals_kept() -> Iterator[None]:
 
 
 def _variable(setting: str) -> str:
-    """Return the variable that gives a process one of Dask's settings."""
+    """Return the environment variable of one of Dask's settings."""
     if setting.startswith(SPAWNED_WITH):
         return setting.removeprefix(f"{SPAWNED_WITH}.")
     return "DASK_" + setting.replace(".", "__").replace("-", "_").upper()

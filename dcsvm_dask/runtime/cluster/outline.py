@@ -1,4 +1,4 @@
-"""What a cluster file would start or submit, in words, without doing it."""
+"""A description of the cluster that a file would start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dcsvm_dask.runtime.cluster.file import (
     read_documents,
 )
 from dcsvm_dask.runtime.cluster.kinds import (
-    WORKER_WORDS,
+    WORKER_OPTIONS,
     exported,
     job_script,
     scheme,
@@ -27,21 +27,21 @@ from dcsvm_dask.runtime.cluster.kinds import (
 
 
 def outline(name: str) -> str:
-    """Return what a file would do, a file for kubectl or Docker Compose included.
+    """Return a description of a cluster file, or of a file for kubectl or Docker Compose.
 
     Raises
     ------
     InputError
-        If it is none of these, or cannot be used as it is.
+        If the file is none of these, or is not valid.
     """
     documents = read_documents(name)
     command = foreign_command(name, documents)
     if command is not None:
-        return "\n".join([*_foreign(documents), "", "Start it by:", f"  {command}"])
+        return "\n".join([*_foreign(documents), "", "Start it with:", f"  {command}"])
     file = read_cluster(name)
     settings(file)
     how = {LOCAL: _local, SSH: _ssh}.get(file.kind, _queue)
-    return "\n".join([*how(file), "", "Train on it by:", f"  dcsvm train ... --cluster {name}"])
+    return "\n".join([*how(file), "", "Train on it with:", f"  dcsvm train ... --cluster {name}"])
 
 
 def _local(file: ClusterFile) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _ssh(file: ClusterFile) -> Iterator[str]:
         "--nworkers",
         str(file.together),
     ]
-    worker += ["--memory-limit", str(file.memory), *WORKER_WORDS]
+    worker += ["--memory-limit", str(file.memory), *WORKER_OPTIONS]
     worker += ["--local-directory", str(folder)] if folder else []
     yield f"{file.name} would start over SSH a scheduler on {head}, and on each of"
     yield f"{', '.join(hosts)} {file.together} worker(s) with 1 thread and {_size(file.memory)}."
@@ -120,7 +120,7 @@ def _foreign(documents: list[Any]) -> Iterator[str]:
 
 
 def _container(title: str, container: Any, scale: Any) -> Iterator[str]:
-    """Tell of one container: how often, its image, its limits, its command."""
+    """Describe a container: its replicas, image, limits and command."""
     replicas = f", {scale['replicas']} of them" if "replicas" in scale else ""
     yield f"{title}{replicas}: image {container.get('image', 'built here')}"
     limits = container.get("resources", scale.get("resources", {})).get("limits", {})

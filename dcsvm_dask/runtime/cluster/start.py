@@ -1,4 +1,4 @@
-"""A cluster from a cluster file, for as long as a run goes on."""
+"""Starting a cluster from a cluster file for the duration of a run."""
 
 from __future__ import annotations
 
@@ -29,14 +29,20 @@ def started_cluster(
     execution: Execution,
     run: BegunBy | None = None,
 ) -> Iterator[Executor]:
-    """Start a cluster on other hosts; its jobs end with the block, however it ends.
+    """Start a cluster on other hosts; its jobs end with the block in any case.
 
     Parameters
     ----------
+    file : ClusterFile
+    announcer : Announcer
     execution : Execution
-        Says how long to wait for the first worker; by itself a queue's jobs may wait for days.
+        Has the time to wait for the first worker; by default a queue's jobs may wait for days.
     run : BegunBy, optional
         The run that the workers are for.
+
+    Yields
+    ------
+    Executor
 
     Raises
     ------
@@ -47,13 +53,13 @@ def started_cluster(
     """
     import dask
 
-    # Its own reports of a lost connection are tracebacks; that it is lost ends the run anyway.
+    # It logs a lost connection with a traceback; the error of the run is enough.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     check(file)
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(settings(file)))
         try:
-            with uninterrupted():  # half a cluster cannot be closed, nor a job half submitted
+            with uninterrupted():  # a half-started cluster cannot be closed
                 cluster, client = _start(file, stack)
             page = dashboard(file, client.dashboard_link)
             where = f"scheduler {cluster.scheduler_address}, dashboard {page}"
@@ -70,7 +76,7 @@ def started_cluster(
 
 
 def _start(file: ClusterFile, stack: contextlib.ExitStack) -> tuple[Any, Any]:
-    """Start a cluster that the stack closes, its client with it."""
+    """Start a cluster and its client; the stack closes both."""
     from distributed import Client
 
     try:
@@ -81,14 +87,16 @@ def _start(file: ClusterFile, stack: contextlib.ExitStack) -> tuple[Any, Any]:
             ask_for_workers(cluster, file)
     except DcsvmError:
         raise
-    except Exception as error:  # those of a queue's commands, of SSH, of the system
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise RunError(f"{file.name}: the cluster did not start: {said}") from error
+    except Exception as error:  # of a queue's commands, SSH or the system
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise RunError(f"{file.name}: the cluster did not start: {text}") from error
     return cluster, client
 
 
 def _close(cluster: Any) -> None:
-    """Close a cluster; jobs that a queue has refused would be taken for such that are left."""
+    """Close a cluster; jobs that a queue refused are marked as failed, since Dask would wait for
+    them.
+    """
     from distributed.core import Status
 
     for name in [name for name, job in cluster.workers.items() if job.status is Status.created]:
@@ -99,14 +107,14 @@ def _close(cluster: Any) -> None:
 def _wait(
     client: Any, file: ClusterFile, announcer: Announcer, execution: Execution
 ) -> dict[str, dict[str, Any]]:
-    """Wait for the first worker; say so if it takes long, for jobs that fail say nothing here."""
+    """Wait for the first worker, with a report if it takes long, since failed jobs send none."""
     logs = file.options.get("log_directory")
-    left = f", and what ended jobs left in {logs}" if logs else ""
+    left = f", and the logs of ended jobs in {logs}" if logs else ""
     limits = [execution.wait, execution.time_budget]
     workers = first_workers(
         client,
         min((limit for limit in limits if limit is not None), default=None),
-        lambda: announcer.say(f"no worker yet; look at what the queue says{left}"),
+        lambda: announcer.say(f"no worker yet; see the queue's status{left}"),
         LONG_SECONDS,
     )
     if not workers:

@@ -1,4 +1,4 @@
-"""Rows of a data set on disk: the names that other rooms use."""
+"""Rows of a data set on disk: the names for other rooms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are read again and again: their last chunks stay decompressed in memory."""
+"""A cache of decompressed chunks of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dcsvm_dask.storage.rows.read import RowReader, stack_rows, take_rows
 
 
 class CachedRows:
-    """A reader of rows that keeps the chunks used last, up to a number of bytes.
+    """A reader of rows that caches the chunks used last, up to a number of bytes.
 
     Threads may share one.
 
@@ -21,13 +21,13 @@ class CachedRows:
     ----------
     rows : RowArray or ConcatRows
     limit : int
-        Most bytes of chunks that stay in memory.
+        Largest number of bytes of cached chunks.
     """
 
     def __init__(self, rows: RowReader, limit: int) -> None:
         self._rows = rows
         self._limit = limit
-        self._held: OrderedDict[int, Rows] = OrderedDict()
+        self._chunks: OrderedDict[int, Rows] = OrderedDict()
         self._bytes = 0
         self._guard = threading.Lock()
         self._borders = rows.borders()
@@ -65,15 +65,15 @@ class CachedRows:
 
     def _chunk(self, chunk: int) -> Rows:
         with self._guard:
-            if chunk in self._held:
-                self._held.move_to_end(chunk)
-                return self._held[chunk]
-        rows = self._rows.read(*self._span(chunk))  # by several threads at a time
+            if chunk in self._chunks:
+                self._chunks.move_to_end(chunk)
+                return self._chunks[chunk]
+        rows = self._rows.read(*self._span(chunk))  # several threads may read at a time
         with self._guard:
-            if chunk not in self._held:
+            if chunk not in self._chunks:
                 self._bytes += self._rows.nbytes_of(*self._span(chunk))
-            self._held[chunk] = rows
-            while self._bytes > self._limit and len(self._held) > 1:
-                oldest, _ = self._held.popitem(last=False)
+            self._chunks[chunk] = rows
+            while self._bytes > self._limit and len(self._chunks) > 1:
+                oldest, _ = self._chunks.popitem(last=False)
                 self._bytes -= self._rows.nbytes_of(*self._span(oldest))
         return rows

@@ -1,8 +1,8 @@
-"""Rows of a data set on disk: reading, dense or CSR.
+"""Reading rows of a data set on disk, dense or CSR.
 
-A place of rows is a Zarr group. Dense rows are one array ``X`` (n, d) float32 in chunks of rows;
-CSR rows are ``data`` float32, ``indices`` int32 and ``indptr`` int64. The group's attributes are
-written last, so rows whose writer died do not open.
+Rows are a Zarr group. Dense rows are one array ``X`` (n, d) float32 in chunks of rows; CSR rows
+are ``data`` float32, ``indices`` int32 and ``indptr`` int64. The group's attributes are written
+last, so rows whose writer died cannot be opened.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COUNTS = ("n_rows", "n_features", "chunk_rows", "nnz")
 
 
 class RowReader(Protocol):
-    """What `RowArray` and `ConcatRows` have in common."""
+    """The interface of `RowArray` and `ConcatRows`."""
 
     n_rows: int
     n_features: int
@@ -45,20 +45,20 @@ class RowReader(Protocol):
         """Return the first row of every chunk of rows, and the number of rows."""
 
     def nbytes_of(self, start: int, stop: int) -> int:
-        """Return about how many bytes the rows start:stop take in memory."""
+        """Return about the number of bytes of the rows start:stop in memory."""
 
 
 class RowArray:
-    """Rows at a place, opened by `open_rows`. Pickles as its address.
+    """Rows at a place, opened by `open_rows`; pickled by address.
 
     Attributes
     ----------
     place : Location
     n_rows, n_features : int
     is_sparse : bool
-        Whether `read` gives csr_array instead of ndarray.
+        Whether `read` returns csr_array instead of ndarray.
     chunk_rows : int
-        Rows that are read together at least cost.
+        Rows of a chunk, the unit of reading.
     nnz : int
         Stored values: n_rows * n_features when dense.
     """
@@ -88,7 +88,7 @@ class RowArray:
 
     @property
     def density(self) -> float:
-        """Share of the table's cells that are stored: 1 when dense."""
+        """Share of values that are stored: 1 when dense."""
         return self.nnz / max(1, self.n_rows * self.n_features)
 
     def read(self, start: int, stop: int) -> Rows:
@@ -143,9 +143,9 @@ class RowArray:
         return np.append(np.arange(0, self.n_rows, self.chunk_rows, dtype=np.int64), self.n_rows)
 
     def nbytes_of(self, start: int, stop: int) -> int:
-        """Return about how many bytes the rows start:stop take in memory.
+        """Return about the number of bytes of the rows start:stop in memory.
 
-        Exact for dense rows; from the mean number of values a row for sparse ones.
+        It is exact for dense rows, and from the mean number of values a row for sparse ones.
         """
         rows = stop - start
         if not self.is_sparse:
@@ -182,7 +182,7 @@ class ConcatRows:
     Raises
     ------
     InputError
-        If the parts differ in features or in form, or there is none.
+        If the parts differ in features or in form, or there are none.
     """
 
     def __init__(self, parts: Sequence[RowReader]) -> None:
@@ -192,7 +192,7 @@ class ConcatRows:
         head = self.parts[0]
         for part in self.parts:
             if part.n_features != head.n_features or part.is_sparse != head.is_sparse:
-                raise InputError(f"{part} does not fit to {head}: features or form differ")
+                raise InputError(f"{part} does not fit {head}: features or form differ")
         self.offsets = np.cumsum([0, *(p.n_rows for p in self.parts)])
         self.n_rows = int(self.offsets[-1])
         self.n_features = head.n_features
@@ -225,7 +225,7 @@ class ConcatRows:
         return np.append(np.concatenate(list(firsts)), self.n_rows)
 
     def nbytes_of(self, start: int, stop: int) -> int:
-        """Return about how many bytes the rows start:stop take in memory."""
+        """Return about the number of bytes of the rows start:stop in memory."""
         total = 0
         for part, low in zip(self.parts, self.offsets, strict=False):
             a, b = max(start, int(low)), min(stop, int(low) + part.n_rows)
@@ -235,18 +235,22 @@ class ConcatRows:
 
 
 def open_rows(place: Location, checksums: Checksums | None = None) -> RowArray:
-    """Return the rows that `write_rows` put at a place.
+    """Return the rows that `write_rows` wrote.
 
     Parameters
     ----------
     place : Location
     checksums : Checksums, optional
-        Of the place: each object is compared when it is read.
+        Those of the place, against which each object is verified.
+
+    Returns
+    -------
+    RowArray
 
     Raises
     ------
     InputError
-        If there are none, the write did not end, or the place holds something else.
+        If there are none, the write did not end, or the place has other content.
     """
     try:
         described = (
@@ -258,7 +262,9 @@ def open_rows(place: Location, checksums: Checksums | None = None) -> RowArray:
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise InputError(f"{place}: holds no rows of a data set")
     if meta.get("version") != VERSION:
-        raise InputError(f"{place}: rows of version {meta.get('version')}, which is not known here")
+        raise InputError(
+            f"{place}: rows of version {meta.get('version')}, this dcsvm reads {VERSION}"
+        )
     for name in (*_COUNTS, "sparse"):
         kind = bool if name == "sparse" else int
         if type(meta.get(name)) is not kind or not 0 <= meta[name] < 1 << 63:
@@ -272,7 +278,20 @@ def open_rows(place: Location, checksums: Checksums | None = None) -> RowArray:
 def as_csr(
     data: NDArray[np.float32], indices: NDArray[Any], indptr: NDArray[Any], n_features: int
 ) -> sparse.csr_array:
-    """Return a csr_array of canonical parts without checking them again."""
+    """Return a csr_array of canonical parts without checking them.
+
+    Parameters
+    ----------
+    data : ndarray, shape (nnz,), float32
+    indices : ndarray of int, shape (nnz,)
+        Sorted and distinct in each row.
+    indptr : ndarray of int, shape (n + 1,)
+    n_features : int
+
+    Returns
+    -------
+    csr_array, shape (n, n_features)
+    """
     kind = np.int32 if int(indptr[-1]) <= np.iinfo(np.int32).max else np.int64
     shape = (indptr.size - 1, n_features)
     rows = sparse.csr_array(
@@ -284,7 +303,18 @@ def as_csr(
 
 
 def stack_rows(parts: list[Rows], n_features: int, is_sparse: bool) -> Rows:
-    """Return blocks of rows as one block."""
+    """Return blocks of rows as one block.
+
+    Parameters
+    ----------
+    parts : list of ndarray or csr_array
+    n_features : int
+    is_sparse : bool
+
+    Returns
+    -------
+    ndarray or csr_array, float32
+    """
     if len(parts) == 1:
         return parts[0]
     if not is_sparse:

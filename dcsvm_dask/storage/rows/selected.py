@@ -1,4 +1,4 @@
-"""Some rows of a reader, as rows by themselves."""
+"""A selection of the rows of a reader."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dcsvm_dask.storage.rows.cache import CachedRows
 
 
 class SelectedRows:
-    """The rows of an index, numbered by their place in it.
+    """The rows of an index, numbered by their position in it.
 
     Parameters
     ----------
     rows : CachedRows or SelectedRows
     index : ndarray of int64, shape (m,)
-        Ascending.
+        Ascending row numbers.
     """
 
     def __init__(self, rows: CachedRows | SelectedRows, index: NDArray[np.int64]) -> None:
@@ -37,9 +37,11 @@ class SelectedRows:
         return self._rows.take(self._index[index])
 
     def borders(self) -> NDArray[np.int64]:
-        """Return the first row of every chunk that has some of them, and the number of rows."""
+        """Return the first selected row of every chunk with selected rows, and the number of
+        rows.
+        """
         return np.unique(np.searchsorted(self._index, self._rows.borders()))
 
     def nbytes_of(self, start: int, stop: int) -> int:
-        """Return about how many bytes the rows start:stop take in memory."""
+        """Return about the number of bytes of the rows start:stop in memory."""
         return self._rows.nbytes_of(0, self._rows.n_rows) * (stop - start) // self._rows.n_rows

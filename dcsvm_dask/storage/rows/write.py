@@ -1,4 +1,4 @@
-"""Rows of a data set on disk: writing, as a stream."""
+"""Writing rows of a data set to disk, as a stream."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ArrayWriter:
         Sizes of the axes after the first.
     dtype : dtype
     chunk : int
-        Rows a chunk.
+        Rows of a chunk.
     """
 
     def __init__(
@@ -42,22 +42,22 @@ class ArrayWriter:
         self._chunk = max(1, chunk)
         self._width = width
         self._pieces: list[NDArray[Any]] = []
-        self._held = 0
+        self._pending = 0
         self.length = 0
-        # Chunks do not know the array's length, which is set when it is known.
+        # Chunks do not depend on the array's length, which is set by `close`.
         self._array = self._create(1 << 60)
 
     def append(self, values: NDArray[Any]) -> None:
         """Add rows at the end."""
         self._pieces.append(values)
-        self._held += len(values)
-        if self._held >= self._chunk:
-            self._write(self._held - self._held % self._chunk)
+        self._pending += len(values)
+        if self._pending >= self._chunk:
+            self._write(self._pending - self._pending % self._chunk)
 
     def close(self) -> None:
-        """Write what is held and give the array its length."""
-        if self._held:
-            self._write(self._held)
+        """Write the remaining rows and set the array's length."""
+        if self._pending:
+            self._write(self._pending)
         (self._place / "zarr.json").delete()
         self._create(self.length)
 
@@ -70,25 +70,25 @@ class ArrayWriter:
         # Zarr packs the chunks of one assignment in parallel.
         self._array[self.length : self.length + rows] = values[:rows]
         self.length += rows
-        # A copy, so that a small rest does not keep a large piece alive.
+        # A copy, so that a few remaining rows do not keep a large piece in memory.
         self._pieces = [values[rows:].copy()]
-        self._held = len(values) - rows
+        self._pending = len(values) - rows
 
 
 class RowWriter:
-    """Writes rows at a place, block after block; nothing opens there before `close`.
+    """Writes rows, block by block; they cannot be opened before `close`.
 
     Parameters
     ----------
     place : Location
-        Where no rows are yet.
+        A place without rows.
     n_features : int
     sparse : bool
-        Store CSR parts; blocks of the other form are converted.
+        Whether to store CSR parts; other blocks are converted.
     chunk_rows : int
-        Rows a chunk.
+        Rows of a chunk, at least 1.
     nnz_per_row : float, optional
-        About how many values a sparse row holds, from which CSR parts get their chunks.
+        Approximate number of values in a sparse row, for the chunks of CSR parts.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class RowWriter:
         nnz_per_row: float | None = None,
     ) -> None:
         if chunk_rows < 1:
-            raise InputError(f"chunk_rows = {chunk_rows}: give 1 or more")
+            raise InputError(f"chunk_rows must be 1 or more, got {chunk_rows}")
         self._place = place
         self._n_features = n_features
         self._sparse = sparse
@@ -120,9 +120,7 @@ class RowWriter:
     def append(self, block: Rows) -> None:
         """Add a block of rows at the end."""
         if block.shape[1] != self._n_features:
-            raise InputError(
-                f"a block of {block.shape[1]} features among rows of {self._n_features}"
-            )
+            raise InputError(f"a block must have {self._n_features} features, got {block.shape[1]}")
         if not self._sparse:
             dense = block.toarray() if sparse.issparse(block) else block
             self._data.append(np.ascontiguousarray(dense, dtype=np.float32))
@@ -139,7 +137,7 @@ class RowWriter:
         self._n_rows += block.shape[0]
 
     def close(self) -> RowArray:
-        """End the arrays, make the rows open, and return them."""
+        """Complete the arrays and return the rows."""
         self._data.close()
         if self._sparse:
             self._indices.close()
@@ -164,12 +162,12 @@ def value_chunk(chunk_rows: int, nnz_per_row: float | None) -> int:
 
 
 def border_chunk(chunk_rows: int) -> int:
-    """Return the number of borders between rows in a chunk of CSR parts."""
+    """Return the number of entries of indptr in a chunk of CSR parts."""
     return max(chunk_rows, 1 << 16)
 
 
 def end_rows(place: Location, **about: Any) -> None:
-    """Make rows open whose arrays are written.
+    """Write the group's attributes, so that its rows can be opened.
 
     Parameters
     ----------
@@ -188,24 +186,24 @@ def write_rows(
     sparse: bool,
     chunk_rows: int,
 ) -> RowArray:
-    """Write rows at a place as a stream, by one writer.
+    """Write rows as a stream, by one writer.
 
     Parameters
     ----------
     place : Location
-        Where no rows are yet.
+        A place without rows.
     blocks : iterable of ndarray or csr_array
         Consecutive blocks of any size, (m, n_features) each.
     n_features : int
     sparse : bool
-        Store CSR parts; blocks of the other form are converted.
+        Whether to store CSR parts; other blocks are converted.
     chunk_rows : int
-        Rows a chunk.
+        Rows of a chunk, at least 1.
 
     Returns
     -------
     RowArray
-        What was written.
+        The written rows.
     """
     writer = RowWriter(place, n_features=n_features, sparse=sparse, chunk_rows=chunk_rows)
     for block in blocks:

@@ -11,9 +11,8 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.methods import sizes
-from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import StageDone
 from dcsvm_dask.runtime.execution import Execution
+from tests.callbacks import StopAt
 
 N, HELD_OUT = 700, 150
 SETTINGS: dict[str, Any] = {"gamma": 8.0, "C": 8.0, "clusters": (4, 2), "block_cap": 128}
@@ -56,17 +55,6 @@ def stopped(data: Path, tmp_path_factory: pytest.TempPathFactory) -> api.Run:
     """Give a run that was ended after its bottom level; copy it before you change it."""
     stop = StopAt("level-2", api.StopRun("enough"))
     return train(data, tmp_path_factory.mktemp("runs") / "cut", callbacks=[stop], **SETTINGS)
-
-
-class StopAt(Callback):
-    """Ends a run when a stage is committed."""
-
-    def __init__(self, stage: str, error: Exception) -> None:
-        self._stage, self._error = stage, error
-
-    def on_commit(self, event: StageDone) -> None:
-        if event.stage == self._stage:
-            raise self._error
 
 
 def train(data: Path, place: Path, **parameters: Any) -> api.Run:

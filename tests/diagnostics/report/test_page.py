@@ -21,12 +21,13 @@ from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.diagnostics.report.tables.table import rows_of
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.prediction.export import read_expansion
-from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import RunEnds, Said
+from dcsvm_dask.runtime.events import RunEnds
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
-from tests.diagnostics.report.conftest import SETTINGS, StopAt, blobs, train
+from tests.callbacks import Heard, StopAt
+from tests.diagnostics.report.conftest import SETTINGS, blobs, train
 from tests.left import latest
+from tests.marks import long
 
 SECTIONS = [
     "summary",
@@ -139,22 +140,17 @@ def states(
     return make
 
 
-def slow(*values: str) -> Any:
-    """Return a case for the long tests."""
-    return pytest.param(*values, marks=pytest.mark.long)
-
-
 @pytest.mark.parametrize(
     ("state", "badge", "words"),
     [
-        ("just begun", "interrupted", "No task is committed yet"),
-        slow("interrupted", "interrupted", "No rows were held out"),
-        slow("failed", "failed", "broken <b>"),
-        slow("resumed", "complete, converged", "Processes that carried the run"),
+        ("just begun", "interrupted", "No task has been committed yet"),
+        long("interrupted", "interrupted", "No rows were held out"),
+        long("failed", "failed", "broken <b>"),
+        long("resumed", "complete, converged", "Processes that carried the run"),
         ("few rows", "complete, converged", "its rows are one working set"),
-        slow("early", "complete at level-1", "The difference needs the exact model"),
-        slow("biased", "complete, converged", "The theorem is about the problem without a bias"),
-        slow("finished", "complete, converged", "dcsvm train"),
+        long("early", "complete at level-1", "The difference needs the exact model"),
+        long("biased", "complete, converged", "The theorem is about the problem without a bias"),
+        long("finished", "complete, converged", "dcsvm train"),
     ],
 )
 def test_every_state_of_a_run_has_a_whole_page(
@@ -214,7 +210,7 @@ def test_a_damaged_journal_or_plan_is_told_of(stopped: api.Run, tmp_path: Path) 
     found = looked_at(report(run, compute=False)[0])
     assert found.sections == SECTIONS
     assert found.words.count("damaged") >= 2
-    assert "There is no journal of this run" in found.words
+    assert "This run has no journal" in found.words
 
 
 @pytest.mark.long
@@ -285,18 +281,8 @@ def test_without_bokeh_it_is_said_what_to_install(
         trained.report()
 
 
-class Hears(Callback):
-    """Keeps what is said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def on_say(self, event: Said) -> None:
-        self.said.append(event.text)
-
-
 def test_a_run_ends_with_its_report(data: Path, tmp_path: Path, reports: None) -> None:
-    place, hears = tmp_path / "run", Hears()
+    place, hears = tmp_path / "run", Heard()
     run = train(data, place, callbacks=[hears], holdout=data / "test", gamma=8.0)
     found = looked_at((place / "report.html").read_text())
     train(data, tmp_path / "bare", report=False, gamma=8.0)
@@ -310,7 +296,7 @@ def test_a_run_ends_with_its_report(data: Path, tmp_path: Path, reports: None) -
 def test_what_keeps_a_report_from_being_written_is_one_sentence(
     stopped: api.Run, tmp_path: Path, reports: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, hears = copied(stopped, tmp_path / "run"), Hears()
+    run, hears = copied(stopped, tmp_path / "run"), Heard()
     event = RunEnds(run.place.url, 0.0, "complete", "", converged=True)
     (tmp_path / "run" / "report.html").write_text("mine")
     Reporting(run, [hears]).on_end(event)

@@ -55,38 +55,53 @@ def test_a_cluster_may_have_no_worker_where_there_is_no_task(write) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "is no cluster file; it begins with `kind:"),
-        ("- kind", "is no cluster file"),
-        ("kind: [", ":1: is no YAML: "),
-        ("\tkind: x", ":1: is no YAML: "),
-        ("kind: my.Class\n", ":1: kind: 'my.Class' is not possible; give one of local, ssh, slurm"),
-        ("memory: 1GiB\n", ":1: kind: None is not possible"),
-        (GOOD + "wrokers: 3\n", ":4: wrokers: kind slurm has no such key; it has kind, memory"),
-        (GOOD + "workers: 3\n", ":4: workers: is in line 2, too"),
-        ("kind: local\nhosts: [a, b]\n", ":2: hosts: kind local has no such key"),
-        ("kind: local\nworkers: 0\n", ":2: workers: 0 is not possible; give a whole number from 1"),
-        ("kind: local\nworkers: yes\n", ":2: workers: True is not possible"),
-        ("kind: local\nmemory: 4\n", ":2: memory: 4 is no size; write 800MB or 4GiB"),
-        ("kind: local\nmemory: 4 Gibt\n", ":2: memory: '4 Gibt' is no size"),
+        ("", "is not a cluster file; begin it with `kind:"),
+        ("- kind", "is not a cluster file"),
+        ("kind: [", ":1: is not YAML: "),
+        ("\tkind: x", ":1: is not YAML: "),
+        ("kind: my.Class\n", ":1: kind: must be one of local, ssh, slurm"),
+        ("memory: 1GiB\n", ":1: kind: must be one of"),
+        (GOOD + "wrokers: 3\n", ":4: wrokers: is not a key of kind slurm; use kind, memory"),
+        (GOOD + "workers: 3\n", ":4: workers: is also in line 2"),
+        ("kind: local\nhosts: [a, b]\n", ":2: hosts: is not a key of kind local"),
+        ("kind: local\nworkers: 0\n", ":2: workers: must be a whole number of at least 1, got 0"),
+        (
+            "kind: local\nworkers: yes\n",
+            ":2: workers: must be a whole number of at least 1, got True",
+        ),
+        ("kind: local\nmemory: 4\n", ":2: memory: must be a size like 800MB or 4GiB, got 4"),
+        (
+            "kind: local\nmemory: 4 Gibt\n",
+            ":2: memory: must be a size like 800MB or 4GiB, got '4 Gibt'",
+        ),
         ("kind: slurm\nworkers: 2\n", ":1: kind: slurm needs memory"),
         ("kind: slurm\nmemory: 1GiB\n", ":1: kind: slurm needs either workers or adapt"),
         (GOOD + "adapt: {minimum: 1, maximum: 2}\n", "needs either workers or adapt"),
-        (GOOD + "workers_per_job: 3\n", ":2: workers: 2 is no multiple of workers_per_job, 3"),
-        ("kind: lsf\nmemory: 1GB\nadapt: {minimum: -1, maximum: 1}\n", ":3: adapt.minimum: -1 is"),
+        (
+            GOOD + "workers_per_job: 3\n",
+            ":2: workers: must be a multiple of workers_per_job, 3, got 2",
+        ),
+        (
+            "kind: lsf\nmemory: 1GB\nadapt: {minimum: -1, maximum: 1}\n",
+            ":3: adapt.minimum: must be",
+        ),
         ("kind: lsf\nmemory: 1GB\nadapt: {minimum: 3, maximum: 1}\n", "3 is more than maximum 1"),
-        ("kind: lsf\nmemory: 1GB\nadapt: 3\n", ":3: adapt: 3 is not possible; give names"),
+        ("kind: lsf\nmemory: 1GB\nadapt: 3\n", ":3: adapt: must be names with values, got 3"),
         ("kind: ssh\nmemory: 1GB\nhosts: [a]\n", ":3: hosts: give a list: the scheduler's host"),
         (
             GOOD + "options: {cores: 4}\n",
-            ":4: options.cores: is said by the file's workers_per_job",
+            ":4: options.cores: is given by the file's workers_per_job",
         ),
         (
             GOOD + "options: {job_cls: os.system}\n",
-            ":4: options.job_cls: is not for a cluster file",
+            ":4: options.job_cls: cannot be set in a cluster file",
         ),
-        (GOOD + "environment: {A: off}\n", ":4: environment.A: False is no text; put it in quotes"),
-        (GOOD + "environment: {a-b: 1}\n", ":4: environment.a-b: is no name of a variable"),
-        (GOOD + "dask: {distributed.wroker: 1}\n", "distributed.wroker is no setting of Dask's"),
+        (
+            GOOD + "environment: {A: off}\n",
+            ":4: environment.A: must be text, got False; put it in quotes",
+        ),
+        (GOOD + "environment: {a-b: 1}\n", ":4: environment.a-b: is not a valid name"),
+        (GOOD + "dask: {distributed.wroker: 1}\n", "distributed.wroker is not a setting of Dask's"),
         (GOOD + "options: {qeue: a}\n", "options: got an unexpected keyword argument 'qeue'"),
     ],
 )
@@ -117,14 +132,14 @@ def test_what_other_programs_apply_is_refused_with_their_command(write) -> None:
         ("apiVersion: v1\nkind: Pod\n---\na: 1\n", "kubectl apply -f"),
         ("services: {a: {image: b}}\n", "docker compose -f"),
     ):
-        with pytest.raises(InputError, match=f"start it by `{command} .*, then give its sched"):
+        with pytest.raises(InputError, match=f"start it with `{command} .*, then give its sched"):
             Execution(cluster=write(text))
 
 
 def test_absent_packages_and_queues_are_named(write, monkeypatch: pytest.MonkeyPatch) -> None:
     file = read_cluster(write(GOOD))
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(InputError, match="there is no sbatch here"):
+    with pytest.raises(InputError, match="the command sbatch is not installed here"):
         cluster_kinds.check(file)
 
     def absent(name: str) -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
-
-SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
+from tests.small_run import WORDS
 
 
 @pytest.mark.long
@@ -22,7 +21,7 @@ def test_the_local_preset_trains(
     command: Callable[..., Any], small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:
     file = Path(__file__).parents[3] / "cluster" / "laptop.yaml"
-    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *SMALL)
+    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *WORDS)
     assert train.wait() == 0, train.said
     assert "running on 2 local worker(s)" in train.said
     run = api.open_run(tmp_path / "run")
@@ -52,7 +51,7 @@ def test_jobs_of_a_queue_train_and_end_with_the_run(
     look: Any,
 ) -> None:
     file = queue.write("workers: 2", cache)
-    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *SMALL)
+    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *WORDS)
     assert train.wait() == 0, train.said
     assert f"waiting for the first worker of {file}; scheduler tls://" in train.said
     assert "dashboard http://127.0.0.1:" in train.said
@@ -75,7 +74,7 @@ def test_a_cluster_that_adapts_from_no_worker_trains(
     look: Any,
 ) -> None:
     file = queue.write("adapt: {minimum: 0, maximum: 2}", cache)
-    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *SMALL)
+    train = command("train", small, "--run", tmp_path / "run", "--cluster", file, *WORDS)
     assert train.wait() == 0, train.said
     np.testing.assert_array_equal(
         look.alpha(api.open_run(tmp_path / "run")), look.alpha(undisturbed)
@@ -95,7 +94,7 @@ def test_ctrl_c_and_sigterm_end_the_jobs(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "run"
-    words = ("--run", place, "--cluster", queue.write("workers: 1", cache), *SMALL)
+    words = ("--run", place, "--cluster", queue.write("workers: 1", cache), *WORDS)
     train = command("train", small, *words)
     train.wait_for_node(place, "level-2/*")
     assert str(2**30 // 8) in queue.variables("MALLOC_TRIM_THRESHOLD_")
@@ -113,7 +112,7 @@ def test_ctrl_c_while_no_job_has_begun(
     queue: Any, cache: str, command: Callable[..., Any], small: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "queue" / "sbatch").write_text("#!/bin/sh\necho Submitted batch job 999999999\n")
-    words = ("--cluster", queue.write("workers: 1", cache), *SMALL)
+    words = ("--cluster", queue.write("workers: 1", cache), *WORDS)
     train = command("train", small, "--run", tmp_path / "run", *words)
     train.wait_for(lambda: "waiting for the first worker" in train.said)
     time.sleep(1.0)
@@ -131,7 +130,7 @@ def test_a_queue_that_refuses_is_told_in_its_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SBATCH_REFUSES", "invalid partition")
-    words = ("--run", tmp_path / "run", "--cluster", queue.write("workers: 1", cache), *SMALL)
+    words = ("--run", tmp_path / "run", "--cluster", queue.write("workers: 1", cache), *WORDS)
     train = command("train", small, *words)
     assert train.wait() == 1
     assert "did not start: " in train.said

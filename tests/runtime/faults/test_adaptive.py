@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dcsvm_dask import api
+from tests.small_run import WORDS
 
 pytestmark = pytest.mark.long
-SMALL = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 
 
 def test_a_cluster_that_adapts_loses_nobody(
@@ -27,7 +27,7 @@ def test_a_cluster_that_adapts_loses_nobody(
     file.write_text(f"{file.read_text()}dask: {{distributed: {{adaptive: {quick}}}}}\n")
     faults.add("*", "*", "wait", seconds=0.4, times=0)
     place = tmp_path / "run"
-    train = command("train", small, "--run", place, "--cluster", file, *SMALL)
+    train = command("train", small, "--run", place, "--cluster", file, *WORDS)
     assert train.wait() == 0, train.said
     assert "lost" not in train.said
     assert len(queue.jobs) > 1

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
+from tests.small_run import WORDS
 
 pytestmark = pytest.mark.long
-WORDS = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 Start = Callable[..., Any]
 
 
@@ -67,7 +67,7 @@ def test_a_disk_that_fills(command: Start, small: Path, little_disk: Path, fault
             file.write(b"x" * (1 << 16))
     assert train.wait() == 1, train.said
     assert f"{place}: no space is left" in train.said
-    assert f"go on by `dcsvm resume {place}`" in train.said
+    assert f"continue with `dcsvm resume {place}`" in train.said
     assert "Traceback" not in train.said
     ballast.unlink()
     faults.clear()

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from dcsvm_dask import api
+from tests.small_run import WORDS
 
 pytestmark = pytest.mark.long
-WORDS = ["--gamma", "8", "-C", "8", "--clusters", "4,2", "--block-cap", "128", "--tol", "1e-4"]
 SECONDS = 120.0
 # Dask notices a silent link by these; as they come, after half a minute and five minutes.
 NOTICE = {

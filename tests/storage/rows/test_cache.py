@@ -24,5 +24,5 @@ def test_threads_share_a_cache_and_its_limit(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(ask, range(8)))
-    held = sum(rows.nbytes_of(*cached._span(chunk)) for chunk in cached._held)
+    held = sum(rows.nbytes_of(*cached._span(chunk)) for chunk in cached._chunks)
     assert cached._bytes == held <= limit

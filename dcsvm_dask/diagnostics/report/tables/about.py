@@ -1,4 +1,4 @@
-"""What a run is: its outcome, parameters, data, versions, and the command that repeats it."""
+"""The outcome, parameters, data and versions of a run, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, parameters_of
 from dcsvm_dask.methods.compressed import Compressed
 from dcsvm_dask.methods.registry import has_levels, options_of
-from dcsvm_dask.methods.search.graph import BLOCK_ROWS, OF_KERNEL, Search
+from dcsvm_dask.methods.search.graph import BLOCK_ROWS, Search
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, usual_set_cap
 from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 NAME_VALUE = ("name", "value")
-# What `train` takes where nothing is said.
+# Defaults of `train`.
 DEFAULT_SAMPLES, DEFAULT_ROUNDS = 1000, 1000
 
 
 def summary(records: Records) -> Table:
-    """Return what the run has reached, as names and values.
+    """Return the results of a run as names and values.
 
     At a level ``objective`` and ``gap`` are estimates for the whole problem; ``seconds`` are from
     ready workers to the end (of the process that completed the run), ``work_seconds`` those of all
@@ -53,7 +53,7 @@ def summary(records: Records) -> Table:
 
 
 def parameters(records: Records) -> Table:
-    """Return the parameters of the run, as names and values."""
+    """Return the parameters of the run as names and values."""
     settings, goals = records.settings, records.run.header["goals"]
     kernel = settings["kernel"]
     name, options = options_of(settings)
@@ -63,7 +63,7 @@ def parameters(records: Records) -> Table:
         "method": name,
         **options.to_json(),
         "kernel": kernel["name"],
-        **{key: kernel[key] for key in OF_KERNEL[kernel["name"]]},
+        **{key: kernel[key] for key in parameters_of(kernel["name"])},
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", *CAPS, "level_tol")
     found |= {key: settings[key] for key in keys}
@@ -71,7 +71,7 @@ def parameters(records: Records) -> Table:
         found["multiclass"] = _multiclass(settings)
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
-    found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (conquer only)"
+    found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (whole problem only)"
     if not has_levels(name):
         for needless in ("clusters", "n_samples_clustering", "level_tol"):
             del found[needless]
@@ -84,7 +84,7 @@ def _of_search(records: Records, options: Search) -> dict[str, Any]:
     kernel = settings["kernel"]["name"]
     searched = {
         key: ", ".join(map(_exactly, getattr(options, key)))
-        for key in ("C", *OF_KERNEL.get(kernel, ()))
+        for key in ("C", *parameters_of(kernel))
     }
     kept = ("folds", "exact", "halving", "budget", "refit")
     weights = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
@@ -102,7 +102,7 @@ def _of_search(records: Records, options: Search) -> dict[str, Any]:
 
 
 def data_set(records: Records) -> Table:
-    """Return what the run was trained on, as names and values."""
+    """Return the properties of the training data as names and values."""
     data, arrange = records.data, records.commits.get("arrange", {})
     found: dict[str, Any] = {
         "data": records.run.header["data"]["url"],
@@ -132,17 +132,17 @@ def data_set(records: Records) -> Table:
 
 
 def versions(records: Records) -> Table:
-    """Return the versions that the run was begun with, as names and values."""
+    """Return the versions that the run was begun with as names and values."""
     return _pairs(records.run.header["versions"])
 
 
 def own(key: str, value: Any) -> str:
-    """Return a method's own parameter as its option has it."""
+    """Return a method's own parameter as the value of an option."""
     return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
 
 
 def command(records: Records) -> str:
-    """Return the command that trains the same model again, in another folder."""
+    """Return the command that trains the same model in another folder."""
     settings, goals = records.settings, records.run.header["goals"]
     kernel = Kernel(**settings["kernel"])
     words = ["dcsvm", "train", records.run.header["data"]["url"], "--run", "AGAIN"]
@@ -154,10 +154,10 @@ def command(records: Records) -> str:
         return _search_command(records, options)
     words += ["--method", name] if name != DEFAULT_METHOD else []
     words += [word for key, value in options.to_json().items() for word in ("-P", own(key, value))]
-    words += ["--kernel", kernel.name] if kernel.name != "rbf" else []
-    if kernel.name != "linear":
+    words += ["--kernel", kernel.name] if kernel.name != Kernel().name else []
+    if kernel.uses("gamma"):
         words += ["--gamma", _exactly(kernel.gamma)]
-    words += ["--degree", str(kernel.degree)] if kernel.name == "poly" else []
+    words += ["--degree", str(kernel.degree)] if kernel.uses("degree") else []
     words += ["--coef0", repr(kernel.coef0)] if kernel.coef0 else []
     words += ["-C", _exactly(settings["C"])]
     if settings["levels_forced"]:
@@ -183,12 +183,12 @@ def command(records: Records) -> str:
 
 
 def _search_command(records: Records, options: Search) -> str:
-    """Return the command that makes the same search again."""
+    """Return the command that repeats a search."""
     settings, goals, header = records.settings, records.run.header["goals"], records.run.header
     kernel, usual = settings["kernel"]["name"], Search()
     words = ["dcsvm", "search", header["data"]["url"], "--run", "AGAIN"]
-    words += ["--kernel", kernel] if kernel != "rbf" else []
-    for name in ("C", *OF_KERNEL.get(kernel, ())):
+    words += ["--kernel", kernel] if kernel != Kernel().name else []
+    for name in ("C", *parameters_of(kernel)):
         words += [f"--{name}", ",".join(_exactly(value) for value in getattr(options, name))]
     words += ["--validation", header["holdout"]] if header["holdout"] else []
     for option, value, default in (
@@ -213,7 +213,7 @@ def _has_many_classes(records: Records) -> bool:
 
 
 def _multiclass(settings: dict[str, Any]) -> str:
-    """Return the scheme of machines; a run of an older version knows one only."""
+    """Return the multiclass scheme; runs of older versions have one-vs-one only."""
     return str(settings.get("multiclass", "ovo"))
 
 

@@ -1,4 +1,4 @@
-"""The blocks of the levels: their sizes, solutions and times."""
+"""The blocks of the levels: sizes, solutions and times."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ COLUMNS = ("level", "block", *EACH, "worker")
 
 
 def blocks(records: Records) -> Table:
-    """Return a row for each block that was solved, level by level from the bottom, by number.
+    """Return a row for each solved block, by level from the bottom and by number.
 
-    ``objective`` and ``violation`` are those of the block's own problem. Levels that are under way
-    are told of as far as their tasks are committed.
+    ``objective`` and ``violation`` are those of the block's own problem. A running level has the
+    blocks of its committed tasks.
     """
     stages = levels_of(records.nodes)
     rows: list[dict[str, Any]] = []
@@ -38,10 +38,10 @@ def blocks(records: Records) -> Table:
 
 
 def balance(records: Records, solved: Table | None = None) -> Table:
-    """Return a row for each level: how equal its blocks are in rows and in time.
+    """Return a row for each level with the balance of its blocks in rows and in time.
 
     ``effective_blocks`` is one over the sum of the squared shares of the rows: the number of equal
-    blocks in which a pair of rows meets as often. `solved`: what `blocks` returned.
+    blocks with the same share of pairs inside blocks. `solved` is the result of `blocks`.
     """
     found = blocks(records) if solved is None else solved
     rows = []

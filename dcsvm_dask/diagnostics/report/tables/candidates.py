@@ -1,4 +1,4 @@
-"""What a search found of each candidate."""
+"""The candidates of a search."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ COLUMNS = (
 
 
 def candidates(records: Records) -> Table:
-    """Return the candidates of a search, see `dcsvm_dask.diagnostics.search.results`.
+    """Return the candidates of a search; see `dcsvm_dask.diagnostics.search.results`.
 
-    A run that is no search has none.
+    The table of a run that is no search is empty.
     """
     if records.status["method"] != METHOD:
         return table(COLUMNS)

@@ -17,7 +17,7 @@ PROBLEM = ("kernel", "C", "fit_intercept")
 
 
 def names(runs: list[Records]) -> list[str]:
-    """Return what the runs are called: the last parts of their places that tell them apart."""
+    """Return short names of the runs: the last parts of their places that differ."""
     parts = [run.run.place.url.rstrip("/").split("/") for run in runs]
     for depth in range(1, max(map(len, parts)) + 1):
         found = ["/".join(part[-depth:]) for part in parts]
@@ -27,7 +27,7 @@ def names(runs: list[Records]) -> list[str]:
 
 
 def problem_of(records: Records) -> tuple[Any, ...]:
-    """Return what makes objectives comparable: data, kernel, C and bias."""
+    """Return the values that make objectives comparable: data, kernel, C and bias."""
     settings = records.settings
     kernel = tuple(sorted(settings["kernel"].items()))
     fingerprint = records.run.header["data"]["fingerprint"]
@@ -36,7 +36,7 @@ def problem_of(records: Records) -> tuple[Any, ...]:
 
 
 def comparison(runs: list[Records]) -> Table:
-    """Return a row for each run: data, parameters, and what it came to.
+    """Return a row for each run: data, parameters and results.
 
     ``problem`` numbers the problems (data, kernel, C, bias): objectives of runs of one problem
     may be compared. ``relative_error`` is (f - best f) / |best f| among the models of the same
@@ -93,7 +93,7 @@ def best_objectives(runs: list[Records]) -> dict[tuple[Any, ...], float]:
 
 
 def accuracies(runs: list[Records]) -> Table:
-    """Return accuracy over time of all runs: a row for each level's early prediction and exact
+    """Return the accuracy over time of all runs: a row for each early prediction and exact
     model.
     """
     rows = [
@@ -109,10 +109,11 @@ def accuracies(runs: list[Records]) -> Table:
 def errors(runs: list[Records]) -> Table:
     """Return the relative error of the objective over time: a row for each point of each run.
 
-    Against the best model's objective among the runs of the same problem. Levels are estimates with
-    standard errors; of exact points ``gap`` is the duality gap over |best f|, which no error
-    exceeds whatever the best is. Runs of problems of which no model's objective is known are left
-    out, and those of methods that solve another problem or look at a sample of the rows.
+    The error is against the best model's objective among the runs of the same problem. Levels are
+    estimates with standard errors; ``gap`` of exact points is the duality gap over |best f|, an
+    upper
+    bound on the error. Runs are left out if no model's objective of their problem is known, or if
+    their method solves another problem or measures a sample of the rows.
     """
     best = best_objectives(runs)
     rows = []
@@ -132,7 +133,7 @@ def errors(runs: list[Records]) -> Table:
 
 
 def tests(runs: list[Records]) -> Table:
-    """Return the tests of all runs: a row for each way to predict that was tested before."""
+    """Return the stored tests of all runs: a row for each prediction mode."""
     rows = [
         {"run": name, **row}
         for name, records in zip(names(runs), runs, strict=True)

@@ -1,7 +1,6 @@
-"""What costs kernel values and is computed on demand only; it is kept in the run's folder.
+"""Results that cost kernel values, computed on demand and stored in the run's folder.
 
-Each result lies in ``report/NAME.json`` below the run, sealed, with the commit that it was made
-from: a result of another attempt is made again.
+Each result is ``report/NAME.json`` below the run, sealed, with the commit that it was made from.
 """
 
 from __future__ import annotations
@@ -17,23 +16,31 @@ from dcsvm_dask.storage.run import RunFolder
 FOLDER = "report"
 
 MOST_VALUES = 1_000_000_000
-"""Kernel values that one result may cost: some seconds of a core."""
+"""Largest number of kernel values of one result: some seconds of a core."""
 
 
 def kept(
     run: RunFolder, name: str, made_from: list[Any], make: Callable[[], dict[str, Any]] | None
 ) -> dict[str, Any] | None:
-    """Return a result that was computed before, or compute and keep it.
+    """Return a stored result, or compute and store it.
 
     Parameters
     ----------
+    run : RunFolder
+    name : str
+        Name of the result.
     made_from : list
-        What it depends on, as JSON values.
+        Values that it depends on, as JSON values; a result of other values is computed again.
     make : callable or None
-        None: a result that is not there stays so.
+        Returns the result; None: only a stored result is returned.
+
+    Returns
+    -------
+    dict or None
+        None if there is no stored result and `make` is None.
     """
     place = run.place / FOLDER / f"{name}.json"
-    with contextlib.suppress(FileNotFoundError, InputError):  # a damaged one is made again
+    with contextlib.suppress(FileNotFoundError, InputError):  # a damaged result is computed again
         found = place.read_json(sealed=True)
         if found.pop("made_from", None) == made_from:
             return found
@@ -46,5 +53,7 @@ def kept(
 
 
 def rows_for(n_support: int, most: int) -> int:
-    """Return how many rows may be decided by so many support vectors, at least 50."""
+    """Return the number of rows to predict with so many support vectors: at least 50, at most
+    `most`.
+    """
     return max(50, min(most, MOST_VALUES // max(1, n_support)))

@@ -27,20 +27,22 @@ from dcsvm_dask.storage.run import RunFolder
 
 
 def tables(run: RunFolder | Records, *, compute: bool = False) -> dict[str, Table]:
-    """Return all tables of a run by name: columns of plain values, None where there is none.
+    """Return all tables of a run by name: columns of plain values, None for missing ones.
 
     Parameters
     ----------
     run : RunFolder or Records
-    compute : bool
-        Whether to compute what costs kernel values: ``prediction_modes``, and the differences of
-        ``theorem`` more closely.
+    compute : bool, default False
+        Whether to compute values that cost kernel values: ``prediction_modes``, and closer
+        estimates
+        of the differences of ``theorem``.
 
     Returns
     -------
-    dict
-        A table for each subject; the function of the same name says what its columns are.
-        ``pandas.DataFrame`` takes each as it is.
+    dict of str to Table
+        The columns are described at the function of the same name. ``pandas.DataFrame`` accepts
+        each
+        table.
     """
     records = run if isinstance(run, Records) else read_records(run)
     models, done, solved = scored(records), tasks(records), blocks(records)

@@ -1,4 +1,4 @@
-"""The points that a run has been at, in the order of time."""
+"""The commits of a run that measured the whole problem, in the order of time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def history(records: Records) -> Table:
 
     ``time`` is in seconds of the run, ``seconds`` those of the stage. At levels objective and gap
     of the whole problem are estimates (``estimated``) with standard errors, and the violation is
-    that inside blocks; from conquer on all are exact.
+    that inside blocks; later stages are exact.
     """
     rows = []
     for entry in measured(records.status):

@@ -1,4 +1,4 @@
-"""Who carried a run, and what went wrong meanwhile."""
+"""The processes that carried a run, and its faults."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def processes(records: Records) -> Table:
 
 
 def other_versions(records: Records) -> str:
-    """Return which versions took part that the run was not begun with; none: an empty string."""
+    """Return the versions of workers that differ from those the run was begun with; empty if
+    none.
+    """
     found = {
         f"{name.replace('_', ' ')} {mine} instead of {begun}": None
         for entries in records.journal

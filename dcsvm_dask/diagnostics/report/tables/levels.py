@@ -13,7 +13,7 @@ from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 TRAINING = ("solve", "commit")
-"""Layers of a level that are not clustering."""
+"""Layers of a level that train, not cluster."""
 
 COLUMNS = (
     "level",
@@ -46,7 +46,7 @@ def levels(records: Records) -> Table:
 
     ``objective`` and ``gap`` are estimates for the whole problem with standard errors;
     ``blocks_objective`` is the sum over the blocks, exact. ``clustering_seconds`` are from the
-    choice of the clusters to the blocks (at the bottom with the rows written in their order),
+    choice of the clusters to the blocks (at the bottom with writing the rows in their order),
     ``training_seconds`` those of the blocks' solutions and of the commit.
     """
     return table(COLUMNS, (_level(records, stage) for stage in records.levels))

@@ -1,4 +1,4 @@
-"""Ways to predict side by side: accuracy and time a row (Table 1 of Hsieh, Si, Dhillon, 2014)."""
+"""Accuracy and time of the prediction modes (Table 1 of Hsieh, Si, Dhillon, 2014)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ COLUMNS = ("level", "mode", "stage", "time", "rows", "accuracy", "accuracy_error
 
 
 def prediction_modes(records: Records, *, compute: bool = False) -> Table:
-    """Return accuracy and milliseconds a row of each level's predictions and the exact model.
+    """Return accuracy and milliseconds a row of each level's prediction modes and the exact model.
 
     All are measured on the same held-out rows, at most 2,000, in one thread of this process; the
-    time is that of the decision values alone. All but early prediction cost support vectors x
-    rows kernel values, so without `compute` only what was computed before is told. Committees are
-    those of the levels that were calibrated.
+    time is that of the decision values. All modes but early prediction cost support vectors x rows
+    kernel values, so without `compute` only stored results are returned. Committees are those of
+    calibrated levels.
     """
     holdout = records.run.header.get("holdout")
     if holdout is None:
@@ -68,7 +68,23 @@ def prediction_modes(records: Records, *, compute: bool = False) -> Table:
 def measure(
     records: Records, stage: str, modes: tuple[str, ...], calibrated: Committed | None = None
 ) -> list[dict[str, Any]]:
-    """Decide held-out rows by a stage's model in some modes, by its committee too if it has one."""
+    """Return accuracy and time of a stage's model in some modes.
+
+    Parameters
+    ----------
+    records : Records
+    stage : str
+        The stage of the model.
+    modes : tuple of str
+        Of "early", "naive" and "exact".
+    calibrated : Committed, optional
+        The calibration of the level's committee, which is measured too.
+
+    Returns
+    -------
+    list of dict
+        ``mode``, ``rows``, ``accuracy``, ``accuracy_error`` (standard error) and ``ms_per_row``.
+    """
     model = load_any(records.run, stage)
     if calibrated is not None and isinstance(model, Model):
         model, modes = replace(model, committee=read_committee(calibrated)), (*modes, "committee")
@@ -76,7 +92,7 @@ def measure(
     n, found = X.shape[0], []
     n_classes, scheme = (2, "ovo") if isinstance(model, Model) else (model.n_classes, model.scheme)
     for mode in modes:
-        decide_by(model, X[:WARM_UP_ROWS], mode)  # what is compiled at the first call
+        decide_by(model, X[:WARM_UP_ROWS], mode)  # compile before the time is taken
         begin = time.perf_counter()
         right = winning_classes(decide_by(model, X, mode), n_classes, scheme) == true
         seconds = time.perf_counter() - begin
@@ -94,7 +110,7 @@ def measure(
 
 
 def held_out(records: Records, most: int) -> tuple[Rows, NDArray[np.int32]]:
-    """Return some held-out rows, drawn at random once and for all, and their classes' codes."""
+    """Return a fixed random sample of held-out rows, and the codes of their classes."""
     data = DataSet.open(records.run.header["holdout"])
     rng = np.random.default_rng([int(records.settings["seed"]), 3000])
     index = np.sort(rng.permutation(data.n_rows)[: min(most, data.n_rows)]).astype(np.int64)

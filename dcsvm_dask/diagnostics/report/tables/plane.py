@@ -1,4 +1,4 @@
-"""The rows and the decision functions in a plane: two features, or two principal components."""
+"""Rows and decision functions in a plane of two features or two principal components."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ MOST_ROWS = 3000
 GRID = 72
 MARGIN = 0.05
 MOST_FEATURES = 5000
-"""Of more, a dense plane would not fit."""
+"""Largest number of features: dense rows of more would not fit into memory."""
 
 
 def plane(records: Records, *, compute: bool = False) -> dict[str, Any] | None:
-    """Return what the picture of the plane needs; None where it has not been computed.
+    """Return the data of the figure of the plane; None where it has not been computed.
 
-    None, too, where there is none to draw: of one feature, or of many classes.
+    It is None, too, for one feature or many classes, where there is no plane to draw.
 
     Parameters
     ----------
-    compute : bool
-        Whether to compute what is not kept: at most a thousand million kernel values a model.
+    records : Records
+    compute : bool, default False
+        Whether to compute missing data: at most 10^9 kernel values a model.
 
     Returns
     -------
@@ -107,9 +108,9 @@ def _make(records: Records, data: DataSet, stages: list[str]) -> dict[str, Any]:
 
 
 def basis(X: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the mean, two directions of unit length, and the share of the variance in them.
+    """Return the mean, two directions of unit length, and the share of the variance in their plane.
 
-    Of two features these are the axes; of more the first two principal components.
+    The directions are the axes of two features, or the first two principal components of more.
     """
     values = _dense(X)
     mean = values.mean(axis=0)
@@ -117,7 +118,7 @@ def basis(X: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         return mean, np.eye(2), 1.0
     _, spread, directions = np.linalg.svd(values - mean, full_matrices=False)
     variance = spread**2
-    # The sign of a component is arbitrary; the largest part positive makes it the same again.
+    # The sign of a component is arbitrary; a positive largest part makes it reproducible.
     chosen = directions[:2]
     largest = np.argmax(np.abs(chosen), axis=1)
     chosen = chosen * np.sign(chosen[np.arange(len(chosen)), largest])[:, None]

@@ -1,7 +1,4 @@
-"""How well the models of a run predict the rows that were held out.
-
-Curves of decision values against true labels: ROC, precision and recall.
-"""
+"""The quality of a run's models on held-out rows, with ROC and precision-recall curves."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ def roc(positive: NDArray[np.bool_], decision: Vector) -> Curve | None:
 
 
 def precision_recall(positive: NDArray[np.bool_], decision: Vector) -> Curve | None:
-    """Return precision over recall; None where no row is positive."""
+    """Return the precision-recall curve; None where no row is positive."""
     true, false = _counts(positive, decision)
     if not true[-1]:
         return None
@@ -59,7 +56,7 @@ def precision_recall(positive: NDArray[np.bool_], decision: Vector) -> Curve | N
 
 
 def thinned(curve: Curve, points: int) -> tuple[Vector, Vector]:
-    """Return at most about so many points of a curve, equally far from one another on it."""
+    """Return about `points` points of a curve at equal distances along it."""
     length = np.hypot(np.diff(curve.x), np.diff(curve.y)).cumsum()
     length = np.concatenate([[0.0], length])
     at = np.searchsorted(length, np.linspace(0.0, length[-1], points))
@@ -78,48 +75,48 @@ def _counts(positive: NDArray[np.bool_], decision: Vector) -> tuple[Vector, Vect
 Codes = NDArray[np.integer[Any]]
 
 POINTS = 300
-"""Most points of a curve."""
+"""Largest number of points of a curve."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """What a model says of held-out rows."""
+    """The predictions of a model for held-out rows."""
 
     level: int
     """0 for the exact model."""
     mode: str
     """exact, early or committee."""
     stage: str
-    """The stage that made it: the committee's is that which calibrated it."""
+    """The stage that made it; that of a committee is its calibration."""
     true: Codes
-    """The class of each row by its number; of two classes 1 is the positive one."""
+    """Class number of each row; of two classes 1 is the positive one."""
     predicted: Codes
     decision: NDArray[np.float64] | None
-    """Decision values of two classes; many have no one value."""
+    """Decision values of two classes; None for many."""
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Which rows it decides right."""
+        """Which rows are predicted correctly."""
         return np.asarray(self.true == self.predicted)
 
     @cached_property
     def roc(self) -> Curve | None:
-        """Its ROC curve; None where the rows are of one class, or the classes many."""
+        """The ROC curve; None where the rows are of one class, or there are many classes."""
         return None if self.decision is None else roc(self.true == 1, self.decision)
 
     @cached_property
     def retrieval(self) -> Curve | None:
-        """Its precision over recall; None where no row is positive, or the classes are many."""
+        """The precision-recall curve; None where no row is positive, or there are many classes."""
         return None if self.decision is None else precision_recall(self.true == 1, self.decision)
 
     @property
     def name(self) -> str:
-        """What the model is called in figures."""
+        """Name of the model in figures."""
         return f"level {self.level}, {self.mode}" if self.level else self.mode
 
 
 def scored(records: Records) -> list[Scored]:
-    """Return what the scores of a run hold, the bottom level first and the exact model last."""
+    """Return the scored models of a run, the bottom level first and the exact model last."""
     found = []
     for stage, commit in records.commits.items():
         scores = StageId(stage).kind == SCORE
@@ -129,7 +126,7 @@ def scored(records: Records) -> list[Scored]:
         source = commit["source"]
         level = StageId(source).height
         if not level and source != records.status["model"]:
-            continue  # an exact model that a later one has replaced
+            continue  # an exact model that was replaced
         made = StageId(stage).subject
         decision = None
         if node.has("decision"):
@@ -145,11 +142,11 @@ def scored(records: Records) -> list[Scored]:
 
 
 def predictions(records: Records, models: list[Scored] | None = None) -> Table:
-    """Return a row for each model that was scored on the rows that were held out.
+    """Return a row for each model that was scored on held-out rows.
 
     ``time`` is when the model was committed, in seconds of the run; ``accuracy_error`` the
     standard error of the accuracy; ``balanced_accuracy`` the mean of the classes' recalls; ``auc``
-    and ``ap`` the areas below the ROC curve and below precision over recall.
+    and ``ap`` the areas below the ROC curve and below the precision-recall curve.
     """
     rows = []
     for one in scored(records) if models is None else models:
@@ -177,7 +174,7 @@ def predictions(records: Records, models: list[Scored] | None = None) -> Table:
 def confusion(records: Records, models: list[Scored] | None = None) -> Table:
     """Return the confusion matrices: a row for each model, true class and predicted class.
 
-    ``share`` is that of the rows of the true class. Of two classes they are -1 and +1.
+    ``share`` is relative to the rows of the true class. Two classes are named -1 and +1.
     """
     rows, names = [], class_names(records)
     for one in scored(records) if models is None else models:
@@ -193,11 +190,13 @@ def confusion(records: Records, models: list[Scored] | None = None) -> Table:
 
 
 def class_scores(records: Records, models: list[Scored] | None = None) -> Table:
-    """Return a row for each model and class: how well the class is told from the others.
+    """Return recall and precision of each model and class.
 
-    ``rows`` are those of the class, ``predicted`` those that are decided for it; ``recall`` is the
-    share of the class that is decided right, ``precision`` the share of the rows decided for it
-    that are of it.
+    ``rows`` are those of the class, ``predicted`` those that are predicted as the class; ``recall``
+    is
+    the share of the class that is predicted correctly, ``precision`` the share of the predicted
+    rows
+    that are of the class.
     """
     rows, names = [], class_names(records)
     for one in scored(records) if models is None else models:
@@ -220,7 +219,7 @@ def class_scores(records: Records, models: list[Scored] | None = None) -> Table:
 
 
 def class_names(records: Records) -> list[str]:
-    """Return what tables call the classes: of two -1 and +1, of many their labels."""
+    """Return the names of the classes in tables: of two -1 and +1, of many their labels."""
     many = len(records.run.header["shape"].get("class_rows", ()))
     if not many:
         return ["-1", "+1"]
@@ -239,7 +238,7 @@ def roc_curves(records: Records, models: list[Scored] | None = None) -> Table:
 
 
 def precision_recall_curves(records: Records, models: list[Scored] | None = None) -> Table:
-    """Return precision over recall of all models, thinned to some hundred points each."""
+    """Return the precision-recall curves of all models, thinned to some hundred points each."""
     rows = []
     for one in scored(records) if models is None else models:
         curve = one.retrieval

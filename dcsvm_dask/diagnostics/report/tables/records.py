@@ -1,7 +1,4 @@
-"""What a run's folder says of the run, read once for all tables.
-
-The time axis of a run: times in which nobody carried it are cut out.
-"""
+"""The records of a run, read once for all tables, and the time axis of the run."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from typing import Any
 from dcsvm_dask.diagnostics.status import LONGEST_PAUSE, read_nodes, status
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.runtime.foretelling import PLAN
 from dcsvm_dask.runtime.journal import read_journal
+from dcsvm_dask.runtime.plan_file import PLAN
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
@@ -25,12 +22,12 @@ Span = tuple[float, float]
 
 
 class Clock:
-    """Takes times (since 1970) to seconds of the run.
+    """Converts times (since 1970) to seconds of the run; times without a process are cut out.
 
     Parameters
     ----------
-    spans : list of (begin, end)
-        When somebody was at work on the run; pauses of a few seconds between them count.
+    spans : list of (float, float)
+        Begin and end of work on the run; pauses of a few seconds between them count as work.
     """
 
     def __init__(self, spans: list[Span]) -> None:
@@ -45,7 +42,7 @@ class Clock:
             self._before.append(total)
             total += end - begin
         self.total = total
-        """Seconds from the begin to the end."""
+        """Seconds of work from begin to end."""
 
     @classmethod
     def of(cls, nodes: dict[str, dict[str, Record]], journal: list[list[dict[str, Any]]]) -> Clock:
@@ -64,12 +61,12 @@ class Clock:
 
     @property
     def breaks(self) -> list[float]:
-        """Seconds of the run at which it was taken up again after a pause."""
+        """Seconds of the run at which it was resumed after a pause."""
         return self._before[1:]
 
     @property
     def pauses(self) -> float:
-        """Seconds that were cut out."""
+        """Seconds that are cut out."""
         return self._spans[-1][1] - self._spans[0][0] - self.total if self._spans else 0.0
 
     def __call__(self, time: float) -> float:
@@ -83,7 +80,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Records:
-    """All small records of a run; `read_records` makes one.
+    """All small records of a run; see `read_records`.
 
     Attributes
     ----------
@@ -94,13 +91,13 @@ class Records:
     journal : list
         See `dcsvm_dask.runtime.journal.read_journal`; empty where it is damaged.
     plan : dict or None
-        What was foretold; None where it is damaged or missing.
+        The plan of the run; None where it is damaged or missing.
     data : DataSet or None
-        The training data; None where they are not there any more.
+        The training data; None where they are missing or have changed.
     notes : list of str
-        What could not be read.
+        Messages about data that could not be read.
     clock : Clock
-        From times to seconds of the run.
+        Converts times to seconds of the run.
     """
 
     run: RunFolder
@@ -114,7 +111,7 @@ class Records:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The parameters that shaped the run, as run.json holds them."""
+        """The parameters that shaped the run, from run.json."""
         found: dict[str, Any] = self.run.header["settings"]
         return found
 
@@ -126,7 +123,7 @@ class Records:
 
     @property
     def levels(self) -> list[str]:
-        """Stages of the levels that are committed, the bottom one first."""
+        """Stages of the committed levels, the bottom one first."""
         return levels_of(self.commits)
 
     @property
@@ -139,9 +136,9 @@ class Records:
 
     @property
     def objective(self) -> float | None:
-        """The whole problem's objective at the model; None: not measured, of other rows, a level's.
+        """Objective of the whole problem at the model; None where it was not measured on all rows.
 
-        Of whatever machine: no feasible one is below the best.
+        Objectives of all methods are comparable: none of a feasible point is below the best.
         """
         model = str(self.status["model"])
         record = self.commits.get(model, {}) if StageId(model).kind == MODEL else {}
@@ -154,12 +151,12 @@ class Records:
 
 
 def read_records(run: RunFolder) -> Records:
-    """Read a run's folder.
+    """Read the records of a run.
 
     Raises
     ------
     InputError
-        If a commit or the state is damaged; a damaged journal or plan is told of in the notes.
+        If a commit or the state is damaged; a damaged journal or plan is a note.
     """
     notes: list[str] = []
     nodes = read_nodes(run)
@@ -171,16 +168,16 @@ def read_records(run: RunFolder) -> Records:
         notes.append(note)
     try:
         plan = (run.place / PLAN).read_json(sealed=True)
-    except (FileNotFoundError, InputError):  # the status has told of damage
+    except (FileNotFoundError, InputError):  # the status has noted the damage
         plan = None
     data = None
     try:
         data = DataSet.open(run.header["data"]["url"])
         if data.fingerprint != run.header["data"]["fingerprint"]:
-            notes.append(f"{data.url}: holds other data now than the run was begun with")
+            notes.append(f"{data.url}: the data have changed since the run began")
             data = None
     except (InputError, OSError) as error:
-        notes.append(f"the training data cannot be looked at: {error}")
+        notes.append(f"the training data cannot be read: {error}")
     return Records(run, found, nodes, journal, plan, data, notes, Clock.of(nodes, journal))
 
 

@@ -1,4 +1,4 @@
-"""How early the support vectors are known: those of each level against the final ones."""
+"""The support vectors of each level compared with the final ones."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.stage_id import StageId
 
 SLICE = 1 << 20
-"""Variables in memory at a time."""
+"""Number of variables in memory at a time."""
 
 COLUMNS = ("level", "time", "n_support", "common", "precision", "recall")
 
 
 def support(records: Records) -> Table:
-    """Return precision and recall of each level's support vectors in finding the final ones.
+    """Return precision and recall of each level's support vectors as predictions of the final ones.
 
     The precision is the share of a level's support vectors that are support vectors of the exact
     model, the recall the share of the exact model's that the level has (Hsieh, Si, Dhillon 2014,
-    Figure 2). Empty before there is an exact model.
+    Figure 2). The table is empty before there is an exact model.
     """
     best = records.best
     final = None if best is None else records.run.find(best["source"], "commit")
@@ -48,7 +48,7 @@ def support(records: Records) -> Table:
 
 
 def overlap(level: Committed, final: Committed) -> tuple[int, int, int]:
-    """Return how many support vectors two points have, and how many both."""
+    """Return the numbers of support vectors of two points, and of those that both have."""
     mine = theirs = common = 0
     for a, b in zip(positive(level), positive(final), strict=True):
         mine += int(np.count_nonzero(a))

@@ -1,4 +1,4 @@
-"""How early several runs know the support vectors: of all, against one exact model."""
+"""The support vectors of several runs compared with one exact model."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def support_compared(runs: list[Records]) -> Table:
 
     Models are compared by rows of the data set with the best exact model among the runs of the
     same problem, levels by variables with the exact model of their own run (Hsieh, Si, Dhillon
-    2014, Figure 2). What there is nothing to compare with is left out, and so are models that
-    are no vector of alpha of all rows.
+    2014, Figure 2). Runs without a model to compare with are left out, and so are models that
+    are not given by alpha of all rows.
     """
     truths: dict[object, tuple[float, NDArray[np.bool_]]] = {}
     for records in runs:
@@ -58,7 +58,7 @@ def support_compared(runs: list[Records]) -> Table:
 def support_mask(records: Records) -> NDArray[np.bool_] | None:
     """Return which rows of the data set are support vectors of a run's model of the whole problem.
 
-    None where it has none, or none that is a vector of alpha.
+    It is None where there is no such model, or the model is not given by alpha.
     """
     stage = records.status["model"]
     if stage is None or stage in records.levels:

@@ -1,4 +1,4 @@
-"""Tables of numbers: a list for each column."""
+"""Tables as columns of equal length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Table = dict[str, list[Any]]
 
 
 def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]] = ()) -> Table:
-    """Return some rows as columns; what a row lacks is None, and so is what is not finite."""
+    """Return rows as columns; missing and non-finite values are None."""
     found: Table = {name: [] for name in columns}
     for row in rows:
         for name in columns:
@@ -42,7 +42,7 @@ def to_csv(columns: Table) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON and CSV can hold."""
+    """Return a value that JSON and CSV can express."""
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""The tasks of a run and the workers that did them."""
+"""The tasks of a run and the workers that ran them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = (
     "peak_bytes",
     "written_bytes",
 )
-# Steps of one task, whose name says less than that of their stage.
+# Stages of one task, which are named by the stage.
 OWN_STAGE = ("probe", "subset", "model", "score")
 
 
@@ -31,14 +31,14 @@ def tasks(records: Records) -> Table:
     """Return a row for each committed task, by the time when it began.
 
     ``began`` is in seconds of the run, ``worker`` a process as host:number, ``resident_bytes`` its
-    memory when the task ended and ``peak_bytes`` the most that it had had until then.
+    memory when the task ended and ``peak_bytes`` its largest memory until then.
     """
     rows: list[dict[str, Any]] = []
     for stage, nodes in records.nodes.items():
         for node, record in nodes.items():
             about = {"stage": stage, "step": step_of(stage, node), "task": node}
             began = {"worker": record["host"], "began": records.clock(record["began"])}
-            # Commits of levels only add up what their tasks counted.
+            # Commits of levels only sum the counts of their tasks.
             total = node == "commit" and StageId(stage).kind in (LEVEL, BALANCE)
             values = record.get("estimate_kernel_values" if total else "kernel_values")
             rows.append({**record, **about, **began, "kernel_values": values})
@@ -46,7 +46,7 @@ def tasks(records: Records) -> Table:
 
 
 def step_of(stage: str, node: str) -> str:
-    """Return what kind of step a node is."""
+    """Return the kind of step of a node."""
     return phase_of(stage) if phase_of(stage) in OWN_STAGE else layer_of(node)
 
 
@@ -54,8 +54,8 @@ def workers(records: Records, done: Table | None = None) -> Table:
     """Return a row for each worker process.
 
     ``share_busy`` is the time of its tasks over the time from its first task's begin to its last
-    one's end, ``limit_bytes`` what it might use (of the process that carried the run then; None
-    where it is not known), ``ns_per_kernel_value`` processor time. `done`: what `tasks` returned.
+    one's end, ``limit_bytes`` its memory limit at that time (None where it is not known),
+    ``ns_per_kernel_value`` processor time. `done` is the result of `tasks`.
     """
     by_worker = defaultdict(list)
     for row in rows_of(tasks(records) if done is None else done):

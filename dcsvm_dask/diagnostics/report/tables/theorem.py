@@ -1,7 +1,4 @@
-"""Theorem 1 of Hsieh, Si, Dhillon (2014) beside what a run came to: f(level) - f* <= C^2 D / 2.
-
-What the blocks of a level add to each other's objective: f(level) minus the blocks' own sum.
-"""
+"""Theorem 1 of Hsieh, Si, Dhillon (2014) for a run: f(level) - f* <= C^2 D / 2."""
 
 from __future__ import annotations
 
@@ -21,15 +18,25 @@ MOST_ROWS = 2000
 
 
 def between(records: Records, stage: str, *, compute: bool) -> dict[str, Any] | None:
-    """Return half of a'(Q - Q_blocks)a of a level without a bias, estimated; None: not computed.
+    """Return an estimate of half of a'(Q - Q_blocks)a of a level without a bias.
 
     Only pairs of support vectors in different blocks count, so the estimate is far closer than
-    that of the whole objective which the level's commit holds.
+    the estimate of the whole objective in the level's commit.
+
+    Parameters
+    ----------
+    records : Records
+    stage : str
+        The level.
+    compute : bool
+        Whether to compute an estimate that is not stored.
 
     Returns
     -------
     dict or None
-        ``sum`` and its standard ``error``; ``rows``, the support vectors that were looked at.
+        ``sum`` and its standard ``error``; ``rows``, the number of drawn support vectors. None
+        where
+        it is neither stored nor computed.
     """
     node = records.run.find(stage, "commit")
     if node is None or node.released:
@@ -46,9 +53,21 @@ def between(records: Records, stage: str, *, compute: bool) -> dict[str, Any] | 
 
 
 def estimate(model: Model, size: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Estimate the sum at some support vectors.
+    """Return the estimate of the sum from a random sample of support vectors.
 
-    They are drawn, with replacement, by their alphas, which their terms have as a factor.
+    They are drawn with replacement, with probabilities proportional to their alphas.
+
+    Parameters
+    ----------
+    model : Model
+    size : int
+        Number of draws, at least 2.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    dict
+        ``sum``, ``error`` (standard error) and ``rows``.
     """
     weights = np.abs(model.coef)
     total = float(weights.sum())
@@ -86,14 +105,17 @@ COLUMNS = (
 
 
 def theorem(records: Records, *, compute: bool = False) -> Table:
-    """Return a row for each level: D(pi), the bound that it gives, and f(level) - f*.
+    """Return a row for each level: D(pi), the bound from it, and f(level) - f*.
 
-    D(pi) is estimated on a sample of the rows, and so is ``difference``, with standard errors.
-    ``difference_from`` says how: ``exact``, where the rounds began at the level's own alphas and
-    computed its objective; ``pairs``, from the pairs of support vectors in different blocks, which
-    costs kernel values and so is done with `compute` alone; else ``rows``, from the level's
-    commit. There is no bound where `why_no_bound` says so, and no difference before the exact
-    model is reached or with a bias.
+    D(pi) and ``difference`` are estimated on samples, with standard errors. ``difference_from`` is
+    the
+    source of the difference: ``exact``, where the rounds began at the level's own alphas and
+    computed
+    its objective; ``pairs``, from the pairs of support vectors in different blocks, which costs
+    kernel
+    values and so needs `compute`; else ``rows``, from the level's commit. There is no bound where
+    `why_no_bound` gives a reason, and no difference before the exact model is reached or with a
+    bias.
     """
     best, without = records.best, why_no_bound(records)
     rows = []
@@ -113,7 +135,7 @@ def theorem(records: Records, *, compute: bool = False) -> Table:
 
 
 def why_no_bound(records: Records) -> str | None:
-    """Return why the theorem says nothing of this run; None: it does."""
+    """Return why the theorem does not apply to a run; None if it does."""
     kernel = Kernel(**records.settings["kernel"])
     arrange = records.commits.get("arrange", {})
     if not kernel.is_psd:

@@ -1,4 +1,4 @@
-"""Every way to predict by a run's models, on all rows held out (Table 1 of Hsieh et al., 2014)."""
+"""The tests of a run's models on all held-out rows (Table 1 of Hsieh et al., 2014)."""
 
 from __future__ import annotations
 
@@ -36,10 +36,14 @@ def trials(
     ----------
     run : RunFolder
     modes : sequence of {"early", "naive", "committee"}
-        Of levels; committees are those of levels that were calibrated.
+        Modes of levels; committees are those of calibrated levels.
     measure : callable, optional
-        Returns what `dcsvm_dask.Run.evaluate` does of a choice. A result is kept in the run's
-        folder; without `measure` only what was kept is told.
+        Returns the result of `dcsvm_dask.Run.evaluate` for a choice, which is stored in the run's
+        folder; without `measure` only stored results are returned.
+
+    Returns
+    -------
+    Table
     """
     rows = []
     for choice, made_from in _choices(run, modes):
@@ -52,7 +56,10 @@ def trials(
 
 
 def _choices(run: RunFolder, modes: Sequence[str]) -> Iterator[tuple[Choice, list[Any]]]:
-    """Yield what can predict, the bottom level first, and what its result depends on."""
+    """Yield the models and modes to test, the bottom level first, and the values that results
+    depend
+    on.
+    """
     models, holdout = committed_models(run), run.header.get("holdout")
     own = approximation(run.header["settings"])
     if holdout is None:

@@ -28,11 +28,13 @@ COLUMNS = (
 
 
 def work(records: Records, done: Table | None = None) -> Table:
-    """Return a row for each stage, rounds joined: what it came to beside what was foretold.
+    """Return a row for each stage, rounds joined, with actual and planned values.
 
-    Rounds are rows ``refine`` and ``conquer``, ``times`` how many stages they stand for. The plan
-    tells of one task's memory beside the process, ``peak_bytes`` is that of the largest process
-    with all that it kept. `done`: what `tasks` returned.
+    Rounds are rows ``refine`` and ``conquer``, ``times`` the number of their stages. The planned
+    memory
+    is that of one task without the process, ``peak_bytes`` that of the largest process with all
+    that
+    it caches. `done` is the result of `tasks`.
     """
     found: dict[str, dict[str, Any]] = {}
     for stage in (records.plan or {}).get("stages", {}):
@@ -66,7 +68,7 @@ def work(records: Records, done: Table | None = None) -> Table:
 
 
 def totals(records: Records) -> Table:
-    """Return what was foretold of the run as a whole beside what it came to.
+    """Return planned and actual values of the whole run.
 
     ``worker_bytes`` is the memory of the largest worker, ``seconds`` the time from ready workers
     to the end, ``kernel_values`` the work.
@@ -81,10 +83,11 @@ def totals(records: Records) -> Table:
 
 
 def floor(records: Records) -> Table:
-    """Return the kernel values of the run beside the fewest that a solver gets by with.
+    """Return the kernel values of the run beside the least number that a solver needs.
 
-    That is variables x support vectors: each f of an answer sums so many. ``calibrated_ns`` is what
-    the probe measured for a kernel value, ``ns`` what one took, in processor time.
+    That is variables x support vectors: each f of a solution is a sum of so many. ``calibrated_ns``
+    is
+    the time of a kernel value measured by the probe, ``ns`` the average one, in processor time.
     """
     status = records.status
     n, n_support = status["variables"], status["n_support"]
@@ -103,7 +106,7 @@ def floor(records: Records) -> Table:
 
 
 def _planned(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what is known of a stage that did not run."""
+    """Return the planned values of a stage that did not run."""
     return {key: row[key] for key in row if key in ("stage", "times") or "planned" in key}
 
 

@@ -1,1 +1,1 @@
-"""What a report shows: sections of text, tables and figures, made with Bokeh."""
+"""The sections of a report: text, tables and figures, made with Bokeh."""

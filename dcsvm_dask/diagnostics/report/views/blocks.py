@@ -1,4 +1,4 @@
-"""The sizes of blocks and what they cost."""
+"""Figures of the sizes and times of blocks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dcsvm_dask.diagnostics.report.views.glyphs import dots, line
 from dcsvm_dask.diagnostics.report.views.style import hover, legend, log_axis, plot, series_colour
 
 MOST_POINTS = 1500
-"""Of a level, in one figure."""
+"""Largest number of points of a level in one figure."""
 
 
 def sizes(blocks: Table) -> Any:
-    """Return the blocks of each level in order of their rows, over their share of the blocks."""
+    """Return the figure of each level's block sizes in descending order."""
     made = plot("share of the level's blocks, largest first", "rows of a block", log="y")
     items, drawn = [], []
     for position, (level, own) in enumerate(_by_level(blocks)):
@@ -36,11 +36,11 @@ def sizes(blocks: Table) -> Any:
 
 
 def costs(blocks: Table) -> Any:
-    """Return the seconds of each block over its rows."""
+    """Return the figure of each block's seconds over its rows."""
     made = plot("rows of a block", "seconds", log="xy", svg=False)
     items, drawn = [], []
     for position, (level, own) in enumerate(_by_level(blocks)):
-        # The longest ones, in which the time went.
+        # The longest ones.
         shown = sorted(own, key=lambda row: -row["seconds"])[:MOST_POINTS]
         shown = [row for row in shown if row["seconds"] > 0]
         source = ColumnDataSource(

@@ -1,7 +1,4 @@
-"""Several runs side by side.
-
-Several runs in one figure.
-"""
+"""Sections and figures that compare several runs."""
 
 from __future__ import annotations
 
@@ -28,18 +25,32 @@ from dcsvm_dask.diagnostics.report.views.style import (
 COLOURS = (BLUE, *SERIES)
 DARKER = 0.55
 SAME = 1e-12
-"""A relative error up to this is none."""
+"""Relative error up to which two objectives are equal."""
 
 
 def colour_of(position: int) -> str:
-    """Return the colour of one of some runs; after as many as there are, they are darker."""
+    """Return the colour of a run by its position; colours repeat darker."""
     colour, again = COLOURS[position % len(COLOURS)], position // len(COLOURS)
     parts = (int(colour[i : i + 2], 16) * DARKER**again for i in (1, 3, 5))
     return "#" + "".join(f"{round(part):02x}" for part in parts)
 
 
 def accuracy(found: Table, names: list[str], *, log: bool) -> Any:
-    """Return accuracy over time, a line for each run."""
+    """Return the figure of accuracy over time, a line for each run.
+
+    Parameters
+    ----------
+    found : Table
+        See `accuracies`.
+    names : list of str
+        Names of the runs.
+    log : bool
+        Whether time is on a log scale.
+
+    Returns
+    -------
+    bokeh.plotting.figure
+    """
     made = plot(
         "time (s)",
         "accuracy on held-out rows",
@@ -79,10 +90,24 @@ def accuracy(found: Table, names: list[str], *, log: bool) -> Any:
 
 
 def error(found: Table, names: list[str], *, log: bool) -> Any | None:
-    """Return the relative error of the objective over time, log scale, a line for each run.
+    """Return the figure of the objective's relative error over time, a line for each run.
 
-    Points that cannot be told from the best one are open triangles at their upper limit: estimates
-    at two standard errors, the best itself at its duality gap.
+    Points that cannot be distinguished from the best one are open triangles at their upper limit:
+    estimates at two standard errors, the best itself at its duality gap.
+
+    Parameters
+    ----------
+    found : Table
+        See `errors`.
+    names : list of str
+        Names of the runs.
+    log : bool
+        Whether time is on a log scale.
+
+    Returns
+    -------
+    bokeh.plotting.figure or None
+        None if there is no point to draw.
     """
     made = plot(
         "time (s)",
@@ -121,7 +146,7 @@ SHOWN = ("x", "y", "run", "stage", "limit")
 
 
 def _point(row: dict[str, Any]) -> dict[str, Any] | None:
-    """Return where a point is drawn; None where nothing is known of it."""
+    """Return the position of a point; None without a positive value."""
     value, spread = row["error"], row["standard_error"]
     about = {"x": row["time"], "run": row["run"], "stage": row["stage"]}
     if value > max(2 * spread, SAME):
@@ -139,7 +164,7 @@ def _time_axis(made: Any, times: list[float], *, log: bool) -> None:
 
 
 FAR_APART = 20.0
-"""Times that differ by more than this factor get a logarithmic axis."""
+"""Ratio of times from which on their axis is logarithmic."""
 
 SET = (
     ("problem", "problem", text.word),
@@ -153,7 +178,7 @@ SET = (
     ("tol", "tolerance", text.word),
     ("workers", "workers", text.whole),
 )
-"""What was asked for."""
+"""Columns of parameters."""
 FOUND = (
     ("seconds", "time", text.seconds),
     ("accuracy", "accuracy", text.percent),
@@ -167,8 +192,9 @@ FOUND = (
     ("state", "state", text.word),
     ("model", "model", text.word),
 )
+"""Columns of results."""
 MOST_BESIDE = 5
-"""Runs that stand beside each other in columns; more stand below each other."""
+"""Largest number of runs that are shown as columns; more are shown as rows."""
 
 
 def table_section(comparison: Table) -> Section:
@@ -179,17 +205,17 @@ def table_section(comparison: Table) -> Section:
     if problems > 1:
         lead = (
             f"These runs are of {problems} problems: data, kernel, C or bias differ. Objectives "
-            "are compared among the runs of one problem alone."
+            "are compared among the runs of one problem only."
         )
     if len(rows) <= MOST_BESIDE:
         headers = ["", *(row["run"] for row in rows)]
         lines = [[label, *(form(row[key]) for row in rows)] for key, label, form in SET + FOUND]
     else:
-        # What is the same everywhere is said once, and what came out of it stands first.
+        # Equal parameters are in the lead, and results come first.
         differs = [column for column in SET if len(set(comparison[column[0]])) > 1]
         same = [column for column in SET if column not in differs and column[0] != "problem"]
-        told = (f"{label} {form(rows[0][key])}" for key, label, form in same)
-        lead += f" Everywhere: {', '.join(told)}."
+        shared = (f"{label} {form(rows[0][key])}" for key, label, form in same)
+        lead += f" Everywhere: {', '.join(shared)}."
         shown = (*FOUND, *differs)
         headers = ["run", *(label for _, label, _ in shown)]
         lines = [[row["run"], *(form(row[key]) for key, _, form in shown)] for row in rows]
@@ -231,7 +257,7 @@ def error_section(found: Table, names: list[str]) -> Section:
 
 
 def support_sections(found: Table) -> list[Section]:
-    """Return the section of support vectors, if there is an exact model to compare with."""
+    """Return the section of support vectors; empty without an exact model to compare with."""
     if not n_rows(found):
         return []
     headers = ["run", "stage", "time", "support vectors", "precision", "recall"]
@@ -256,7 +282,7 @@ def support_sections(found: Table) -> list[Section]:
 
 
 def test_sections(found: Table) -> list[Section]:
-    """Return the section of what was tested, if anything was."""
+    """Return the section of tests; empty if there are none."""
     if not n_rows(found):
         return []
     headers = ["run", "level", "mode", "accuracy", "balanced accuracy", "rows", "ms a row"]

@@ -1,6 +1,6 @@
-"""Lines, dots and bars.
+"""Lines, dots and bars, added as single glyphs.
 
-`figure.line` and its like make five models of each, for selections that a report does not have.
+`figure.line` and similar methods make five models each, for selections that a report does not use.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 from bokeh.models import ColumnDataSource, HBar, Line, Scatter, VBar
 
 AUTO = ""
-"""Filled as it is outlined."""
+"""Fill with the colour of the outline."""
 
 
 def line(
@@ -23,7 +23,26 @@ def line(
     dash: str = "solid",
     alpha: float = 1.0,
 ) -> Any:
-    """Draw a line through the columns x and y."""
+    """Draw a line.
+
+    Parameters
+    ----------
+    made : bokeh.plotting.figure
+    source : bokeh.models.ColumnDataSource
+        Has the columns x and `y`.
+    colour : str
+    width : float, default 1.8
+        Pixels.
+    y : str, default "y"
+        Column of the y coordinates.
+    dash : str, default "solid"
+    alpha : float, default 1
+        Opacity in [0, 1].
+
+    Returns
+    -------
+    bokeh.models.GlyphRenderer
+    """
     shape = Line(x="x", y=y, line_color=colour, line_width=width, line_dash=dash, line_alpha=alpha)
     return made.add_glyph(source, shape)
 
@@ -40,7 +59,28 @@ def dots(
     fill: str | None = AUTO,
     alpha: float = 1.0,
 ) -> Any:
-    """Draw a marker at each row; `fill` None: open ones."""
+    """Draw a marker for each row.
+
+    Parameters
+    ----------
+    made : bokeh.plotting.figure
+    source : bokeh.models.ColumnDataSource
+    colour : str
+        A colour, or the name of a column of colours.
+    size : float, default 8
+        Pixels.
+    x, y : str
+        Columns of the coordinates.
+    marker : str, default "circle"
+    fill : str or None
+        Fill colour; None for open markers; by default the colour of the outline.
+    alpha : float, default 1
+        Opacity in [0, 1].
+
+    Returns
+    -------
+    bokeh.models.GlyphRenderer
+    """
     shape = Scatter(
         x=x,
         y=y,
@@ -55,7 +95,23 @@ def dots(
 
 
 def columns(made: Any, source: ColumnDataSource, colour: str, *, top: str, bottom: Any = 0) -> Any:
-    """Draw a standing bar at each x."""
+    """Draw a vertical bar at each x.
+
+    Parameters
+    ----------
+    made : bokeh.plotting.figure
+    source : bokeh.models.ColumnDataSource
+        Has the column x.
+    colour : str
+    top : str
+        Column of the upper ends.
+    bottom : str or float, default 0
+        Column of the lower ends, or their value.
+
+    Returns
+    -------
+    bokeh.models.GlyphRenderer
+    """
     shape = VBar(x="x", top=top, bottom=bottom, width=0.5, fill_color=colour, line_color=colour)
     return made.add_glyph(source, shape)
 
@@ -71,7 +127,28 @@ def bars(
     height: float = 0.36,
     alpha: float = 1.0,
 ) -> Any:
-    """Draw a lying bar for each row."""
+    """Draw a horizontal bar for each row.
+
+    Parameters
+    ----------
+    made : bokeh.plotting.figure
+    source : bokeh.models.ColumnDataSource
+    colour : str
+    y : str
+        Column of the bars' centres.
+    right : str
+        Column of the right ends.
+    left : str or float, default 0
+        Column of the left ends, or their value.
+    height : float, default 0.36
+        Height of a bar in units of y.
+    alpha : float, default 1
+        Opacity in [0, 1].
+
+    Returns
+    -------
+    bokeh.models.GlyphRenderer
+    """
     shape = HBar(
         y=y,
         left=left,
@@ -87,5 +164,5 @@ def bars(
 
 
 def points(x: Any, y: Any) -> ColumnDataSource:
-    """Return the columns x and y."""
+    """Return a data source with the columns x and y."""
     return ColumnDataSource({"x": list(x), "y": list(y)})

@@ -1,7 +1,4 @@
-"""The tree of levels, and what the theorems say of it.
-
-Levels side by side: times, support vectors found, the theorem's bound.
-"""
+"""Sections and figures of the levels: times, support vectors, the theorem's bound."""
 
 from __future__ import annotations
 
@@ -30,11 +27,11 @@ from dcsvm_dask.diagnostics.report.views.tree import tree
 from dcsvm_dask.methods.regime import is_sparse_in_support
 
 NOTHING = 1e-9
-"""Of the largest value: what lies below it is off the figure."""
+"""Share of the largest value below which a value is left out of the figure."""
 
 
 def times(levels: Table) -> Any:
-    """Return clustering and training seconds of each level, stacked (the paper's Table 5)."""
+    """Return the figure of clustering and training seconds of each level (the paper's Table 5)."""
     made = plot("", "seconds")
     at = list(range(len(levels["level"])))
     clustering, training = levels["clustering_seconds"], levels["training_seconds"]
@@ -59,7 +56,7 @@ def times(levels: Table) -> Any:
 
 
 def recovery(support: Table) -> Any:
-    """Return precision and recall of the levels' support vectors (the paper's Figure 2)."""
+    """Return the figure of precision and recall of support vectors (the paper's Figure 2)."""
     made = plot("", "share")
     at = list(range(len(support["level"])))
     drawn = []
@@ -78,7 +75,7 @@ def recovery(support: Table) -> Any:
 
 
 def bound(theorem: Table) -> Any | None:
-    """Return f(level) - f* beside C^2 D / 2, log scale (the paper's Figure 1)."""
+    """Return the figure of f(level) - f* and C^2 D / 2 on a log scale (the paper's Figure 1)."""
     at = list(range(len(theorem["level"])))
     series = []
     for key, label, colour in (
@@ -93,16 +90,16 @@ def bound(theorem: Table) -> Any | None:
     made = plot("", "difference of objectives", log="y")
     drawn, ends = [], []
     for _, colour, known in series:
-        seen = [(x, v, e) for x, v, e in known if v > 2 * e and v > 0]
+        clear = [(x, v, e) for x, v, e in known if v > 2 * e and v > 0]
         limits = [(x, v, e) for x, v, e in known if not (v > 2 * e and v > 0)]
-        about = {"level": [theorem["level"][x] for x, _, _ in seen]}
+        about = {"level": [theorem["level"][x] for x, _, _ in clear]}
         source = ColumnDataSource(
             {
-                "x": [x for x, _, _ in seen],
-                "y": [v for _, v, _ in seen],
-                "error": [e for _, _, e in seen],
-                "low": [v - e for _, v, e in seen],
-                "high": [v + e for _, v, e in seen],
+                "x": [x for x, _, _ in clear],
+                "y": [v for _, v, _ in clear],
+                "error": [e for _, _, e in clear],
+                "low": [v - e for _, v, e in clear],
+                "high": [v + e for _, v, e in clear],
                 **about,
             }
         )
@@ -121,7 +118,7 @@ def bound(theorem: Table) -> Any | None:
         drawn += [marks, most]
         ends += [*source.data["low"], *source.data["high"], *upper.data["y"]]
     legend(made, [(label, colour) for label, colour, _ in series])
-    # What is zero but for rounding would leave no room for the rest.
+    # Values that are zero up to rounding would compress the others.
     log_axis(made, "y", [end for end in ends if end > NOTHING * max(ends)])
     hover(made, [("level", "@level"), ("", "@y{0.000e+0} ± @error{0.0e+0}")], drawn)
     _level_axis(made, theorem["level"])
@@ -129,7 +126,7 @@ def bound(theorem: Table) -> Any | None:
 
 
 def mass(theorem: Table) -> Any | None:
-    """Return the share of the kernel's mass that lies between the blocks of each level."""
+    """Return the figure of the share of the kernel's mass between the blocks of each level."""
     shares = [share if share is not None else 0.0 for share in theorem["D_share"]]
     if not shares:
         return None
@@ -161,22 +158,22 @@ LEVEL = ("level", "level", text.word)
 
 
 def why_no_levels(records: Records) -> str:
-    """Return why there are no levels to show."""
+    """Return the reason why a run has no levels."""
     probe = records.commits.get("probe", {})
     if probe.get("smooth") and "arrange" in records.commits:
         return (
             "This run has no levels: the kernel is smooth "
             f"({probe['probed_between']:.0%} of its mass lies between a few clusters), so it is "
-            "conquered by large working sets, which do more there."
+            "solved by large working sets, which cost less."
         )
     if is_sparse_in_support(probe.get("support_share", 1.0)) and "arrange" in records.commits:
         return (
             f"This run has no levels: {probe['support_share']:.0%} of some rows are support "
-            "vectors, so machines that are solved whole do more."
+            "vectors, so solving each SVM whole costs less."
         )
     many = records.run.header["shape"].get("class_rows")
     if not records.settings["clusters"] and many:
-        return "This run has no levels: its machines are solved whole."
+        return "This run has no levels: each SVM is solved whole."
     if not records.settings["clusters"]:
         return "This run has no levels: its rows are one working set."
     return "No level is committed yet."
@@ -223,7 +220,7 @@ def tree_section(records: Records, tables: dict[str, Table]) -> Section:
     if n_rows(levels):
         caption = (
             "The objective of the blocks is the sum over their own problems, exact; it is that of "
-            "the whole problem where blocks do not see each other."
+            "the whole problem where no kernel mass lies between blocks."
         )
         parts.append(
             grid(
@@ -239,7 +236,7 @@ def tree_section(records: Records, tables: dict[str, Table]) -> Section:
 
 
 def theory_section(records: Records, tables: dict[str, Table]) -> Section:
-    """Return the section on support vectors found early, times of clustering, and the bound."""
+    """Return the section of support vectors, clustering times and the bound."""
     support, theorem, levels = tables["support"], tables["theorem"], tables["levels"]
     if not n_rows(levels):
         return Section("quality", "Quality of the levels", why_no_levels(records))
@@ -280,7 +277,7 @@ def theory_section(records: Records, tables: dict[str, Table]) -> Section:
                 made,
                 "Kernel mass between blocks",
                 "The share of D(π) in the sum of |K| over all pairs. The smaller it is, the less "
-                "the blocks of a level miss of each other.",
+                "is lost by solving the blocks separately.",
                 "theorem",
             )
         )
@@ -310,8 +307,8 @@ def _bound_caption(records: Records, theorem: Table) -> str:
         words += "The difference of the objectives should lie below the bound. "
     words += (
         "Bars are standard errors of estimates from samples; an open triangle is an upper limit "
-        "(two standard errors) where the estimate cannot be told from zero. What is zero but for "
-        "rounding is off the figure."
+        "(two standard errors) where the estimate cannot be distinguished from zero. "
+        "Values that are zero up to rounding are left out."
     )
     if not known:
         words += " The difference needs the exact model, without a bias."
@@ -319,7 +316,7 @@ def _bound_caption(records: Records, theorem: Table) -> str:
 
 
 def blocks_section(records: Records, tables: dict[str, Table]) -> Section:
-    """Return the section on how equal blocks are."""
+    """Return the section of the blocks' sizes and balance."""
     blocks, balance = tables["blocks"], tables["balance"]
     if not n_rows(blocks):
         return Section("blocks", "Sizes of the blocks", why_no_levels(records))
@@ -338,8 +335,8 @@ def blocks_section(records: Records, tables: dict[str, Table]) -> Section:
         Picture(
             draw_blocks.sizes(blocks),
             "Rows of the blocks",
-            "A flat line means equal blocks. A steep begin means a few large ones, which hold a "
-            "level up.",
+            "A flat line means equal blocks. A steep start means a few large ones, which delay "
+            "a level.",
             "blocks",
         ),
         Picture(
@@ -353,7 +350,7 @@ def blocks_section(records: Records, tables: dict[str, Table]) -> Section:
             balance,
             shown,
             title="Balance",
-            caption="Effective blocks: the number of equal blocks in which two rows meet as often.",
+            caption="Effective blocks: the number of equal blocks with as many pairs inside.",
             table="balance",
         ),
     ]

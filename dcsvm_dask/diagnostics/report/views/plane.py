@@ -1,7 +1,4 @@
-"""Clusters and decision regions in a plane.
-
-Clusters and decision regions in a plane.
-"""
+"""Figures of clusters and decision regions in a plane."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ DIVERGING = tuple(f"{ORANGE}{alpha:02x}" for alpha in range(0x80, 0, -4)) + tupl
 
 
 def clusters(plane: dict[str, Any], model: dict[str, Any]) -> Any:
-    """Return the sampled rows coloured by their block; hues repeat where there are many."""
+    """Return the figure of sampled rows coloured by block; hues repeat where there are many."""
     made = _panel(plane)
     # Neighbouring numbers get different hues.
     colours = [GREY if block < 0 else HUES[block * 7 % len(HUES)] for block in model["block"]]
@@ -36,7 +33,7 @@ def clusters(plane: dict[str, Any], model: dict[str, Any]) -> Any:
 
 
 def regions(plane: dict[str, Any], model: dict[str, Any]) -> Any:
-    """Return the decision function in the plane, its zero line, and the rows by class."""
+    """Return the figure of the decision function, its zero line, and the rows by class."""
     made = _panel(plane)
     left, right, bottom, top = plane["box"]
     size = model["size"]
@@ -60,7 +57,7 @@ def regions(plane: dict[str, Any], model: dict[str, Any]) -> Any:
 
 
 def reach(model: dict[str, Any]) -> float:
-    """Return where a model's colours are full: at the margin, or below it where f is small."""
+    """Return the |f| of full colour: 1, or the largest |f| where that is smaller."""
     return min(1.0, max(1e-9, *(abs(float(value)) for value in model["grid"])))
 
 
@@ -85,9 +82,9 @@ def plane_section(records: Records, plane: dict[str, Any] | None) -> Section:
     name, title = "plane", "Clusters and decision regions"
     data = records.data
     if data is None:
-        return Section(name, title, "The training data are not there any more.")
+        return Section(name, title, "The training data are missing.")
     if len(data.classes) > 2:
-        return Section(name, title, "Many classes have no one decision function to draw.")
+        return Section(name, title, "Only models of two classes have a decision function to draw.")
     if plane is None and data.n_features < 2:
         return Section(name, title, "The data have one feature: there is no plane.")
     if plane is None and not (records.levels or records.best):
@@ -100,7 +97,7 @@ def plane_section(records: Records, plane: dict[str, Any] | None) -> Section:
         lead = (
             f"The plane of the first two principal components of {len(plane['x']):,} rows, which "
             f"hold {plane['share']:.0%} of their variance; in all other directions the decision "
-            "functions are looked at in the mean of the rows. Where a kernel is narrow, few "
+            "functions are evaluated at the mean of the rows. Where a kernel is narrow, few "
             "support vectors are near that plane and f is about 0 there (no colour)."
         )
     by_block = [model for model in plane["models"] if model["block"] is not None]

@@ -1,7 +1,4 @@
-"""How well the models predict held-out rows.
-
-Accuracy over time, ROC, precision over recall.
-"""
+"""Sections and figures of predictions for held-out rows."""
 
 from __future__ import annotations
 
@@ -32,12 +29,13 @@ MARKERS = (("early", ORANGE), ("naive", PURPLE), ("committee", GREEN), ("exact",
 
 
 def accuracy(predictions: Table, modes: Table) -> Any:
-    """Return the accuracy of every model over the time at which it was there (Figure 3).
+    """Return the figure of each model's accuracy over the time of its commit (the paper's Figure
+    3).
 
     Parameters
     ----------
     predictions, modes : Table
-        See `predictions` and `prediction_modes`; of the latter naive prediction is taken.
+        See `predictions` and `prediction_modes`; of the latter naive prediction is used.
     """
     found = list(rows_of(predictions))
     found += [row for row in rows_of(modes) if row["mode"] == "naive" or not found]
@@ -94,14 +92,22 @@ def accuracy(predictions: Table, modes: Table) -> Any:
 
 
 def curves(table: Table, x: str, y: str, areas: dict[str, str], *, diagonal: bool) -> Any:
-    """Return the ROC curves, or precision over recall, of all models.
+    """Return the figure of the ROC or the precision-recall curves of all models.
 
     Parameters
     ----------
-    areas : dict
-        What the legend says of each model.
+    table : Table
+        See `roc_curves` and `precision_recall_curves`.
+    x, y : str
+        Columns of the coordinates.
+    areas : dict of str to str
+        Texts of the legend by model.
     diagonal : bool
-        Whether to draw the line of a guess.
+        Whether to draw the line of a random guess.
+
+    Returns
+    -------
+    bokeh.plotting.figure
     """
     made = plot(x.replace("_", " "), y.replace("_", " "), height=380)
     if diagonal:
@@ -129,13 +135,13 @@ MODES = {
     "committee": "Bayesian committee machine",
     "exact": "Exact model",
 }
-"""The numbers are those of the equations of Hsieh, Si, Dhillon (2014)."""
+"""Names of the modes; numbers are those of the equations of Hsieh, Si, Dhillon (2014)."""
 MOST_IN_MATRIX = 20
-"""Classes that a matrix shows; the table of more is in the CSV file."""
+"""Largest number of classes of a matrix; larger ones are in the CSV file."""
 
 
 def prediction_section(records: Records, tables: dict[str, Table]) -> Section:
-    """Return the section on accuracy."""
+    """Return the section of predictions."""
     predictions, modes = tables["predictions"], tables["prediction_modes"]
     if records.run.header.get("holdout") is None:
         lead = "No rows were held out: give --holdout DATA.zarr/test to `dcsvm train`."
@@ -144,7 +150,7 @@ def prediction_section(records: Records, tables: dict[str, Table]) -> Section:
         return Section("prediction", "Prediction", "No model has been scored yet.")
     lead = (
         "Every model is scored on held-out rows as soon as it is committed: a level by early "
-        "prediction (a row is decided by the machines of its own block)"
+        "prediction (a row is predicted by the SVM of its own block)"
         + (
             ", and by the Bayesian committee machine of its blocks."
             if "committee" in predictions["mode"]
@@ -243,7 +249,7 @@ def _curves(tables: dict[str, Table]) -> list[Part]:
             "precision",
             "ap",
             "Precision and recall",
-            "Which share of what is called positive is so, for the share that is found.",
+            "The share of predicted positives that are positive, over the share that is found.",
         ),
     ):
         areas = {
@@ -280,20 +286,20 @@ def _matrices(records: Records, confusion: Table) -> list[Part]:
 
 
 def _by_class(scores: Table) -> list[Part]:
-    """Return how well the last model tells each of many classes."""
+    """Return recall and precision of the last model for each of many classes."""
     last = scores["model"][-1]
     rows = [row for row in rows_of(scores) if row["model"] == last]
     shown = [
         ("class", "class", text.word),
         ("rows", "rows", text.whole),
         ("recall", "accuracy (recall)", text.percent),
-        ("predicted", "decided for it", text.whole),
+        ("predicted", "predicted as it", text.whole),
         ("precision", "precision", text.percent),
     ]
     own = table(tuple(scores), rows)
     caption = (
-        "Accuracy: which share of the class is decided right. Precision: which share of the rows "
-        "that are decided for it are of it."
+        "Accuracy: the share of the class that is predicted correctly. Precision: the share "
+        "of the rows predicted as the class that are of it."
     )
     words = ("class",)
     title = f"By class: {last}"

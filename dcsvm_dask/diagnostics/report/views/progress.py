@@ -1,7 +1,4 @@
-"""How the run came near to its answer.
-
-Objective, gap, violation and support vectors over time.
-"""
+"""The section of the run's history: objective, gap, violation and support vectors over time."""
 
 from __future__ import annotations
 
@@ -43,20 +40,29 @@ def over_time(
     zero: bool = False,
     goal: float | None = None,
 ) -> Any | None:
-    """Return the figure of one column of the history; None where it has no numbers.
+    """Return the figure of one column of the history over time.
 
     Parameters
     ----------
     history : Table
         See `dcsvm_dask.diagnostics.report.tables.history.history`.
     key : str
-        The column; where there is ``KEY_error`` it is drawn as bars.
+        The column; ``KEY_error``, where it exists, is drawn as error bars.
+    label : str
+        Label of the axis.
     pauses : sequence of float
-        Where the run was taken up again.
-    zero : bool
+        Seconds of the run at which it was resumed.
+    log : bool, default False
+        Whether the axis is logarithmic; values up to 0 are left out.
+    zero : bool, default False
         Whether the axis begins at 0.
     goal : float, optional
-        A line to reach.
+        Value at which a line is drawn.
+
+    Returns
+    -------
+    bokeh.plotting.figure or None
+        None where the column has no numbers.
     """
     rows = [row for row in rows_of(history) if row[key] is not None and (row[key] > 0 or not log)]
     if not rows:
@@ -106,14 +112,14 @@ VIOLATION = (
     "all rows. The run ends below the dashed line, the tolerance."
 )
 MOST_LISTED = 40
-"""Rows of the table on the page; the CSV has all."""
+"""Largest number of rows of the table on the page; the CSV file has all."""
 
 
 def progress_section(records: Records, tables: dict[str, Table]) -> Section:
     """Return the section of the history."""
     history = tables["history"]
     if not n_rows(history):
-        lead = "Nothing is committed yet that measured the whole problem."
+        lead = "No committed stage has measured the whole problem yet."
         return Section("progress", "Progress", lead)
     pauses = records.clock.breaks
     lead = "The points are rounds over the whole problem; their figures are exact."
@@ -126,7 +132,7 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
         )
     if pauses:
         lead += (
-            f" Dashed lines: the run was taken up again after a pause; pauses, {_pauses(records)} "
+            f" Dashed lines: the run was resumed after a pause; pauses, {_pauses(records)} "
             "in all, are cut out."
         )
     tol = records.run.header["goals"].get("tol")
@@ -140,7 +146,7 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
         (
             over_time(history, "gap", "duality gap", pauses=pauses, log=True),
             "Duality gap",
-            "How far the objective is from the best one at most. It should fall.",
+            "An upper bound on the distance of the objective to the best one. It should fall.",
         ),
         (
             over_time(history, "violation", "violation", pauses=pauses, log=True, goal=tol),

@@ -1,7 +1,4 @@
-"""What the run came to, with which parameters on which data, and how the plan did.
-
-Kernel values of the stages beside the plan.
-"""
+"""Sections of the run's outcome, parameters, data, plan and versions."""
 
 from __future__ import annotations
 
@@ -22,14 +19,22 @@ from dcsvm_dask.diagnostics.summary import is_exact
 
 
 def beside_plan(work: Table, key: str, label: str, form: str) -> Any | None:
-    """Return one figure of each stage, as it was and as it was foretold; None without numbers.
+    """Return the figure of a column of `work` with actual and planned values.
 
     Parameters
     ----------
+    work : Table
     key : str
-        A column that has a ``KEY_planned`` beside it.
+        A column with a column ``KEY_planned`` beside it.
+    label : str
+        Label of the axis.
     form : str
-        How Bokeh shows its values.
+        Bokeh's format of the values.
+
+    Returns
+    -------
+    bokeh.plotting.figure or None
+        None where all values are zero or missing.
     """
     rows = [row for row in rows_of(work) if row[key] or row[f"{key}_planned"]]
     if not rows:
@@ -83,7 +88,7 @@ SHOWN = {
 
 
 def headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str, str]]:
-    """Return the figures on top of the page: label, value, and what it is."""
+    """Return the figures at the top of the page: label, value and explanation."""
     about = dict(zip(*tables["summary"].values(), strict=True))
     status, estimate = records.status, not is_exact(records.status)
     estimated = "estimate" if estimate else ""
@@ -147,11 +152,11 @@ def _counted(row: list[str]) -> list[str]:
 
 
 def plan_section(tables: dict[str, Table]) -> Section:
-    """Return the section of the plan beside what the run came to."""
+    """Return the section of planned and actual values."""
     work, totals = tables["work"], tables["totals"]
-    lead = "What was foretold before the work began, or once the probe had measured the kernel."
+    lead = "The plan was estimated before the work began, or after the probe of the kernel."
     if not n_rows(totals):
-        lead = "No plan was kept of this run."
+        lead = "This run has no stored plan."
     forms = {
         "worker_bytes": ("memory of the largest worker", text.size),
         "seconds": ("time from ready workers to the end", text.seconds),
@@ -178,7 +183,7 @@ def plan_section(tables: dict[str, Table]) -> Section:
             caption = (
                 "Time of each stage on the wall clock."
                 if key == "seconds"
-                else "Work of each stage. Rounds are joined; only the run can tell their number."
+                else "Work of each stage. Rounds are joined; only the run shows their number."
             )
             parts.append(Picture(made, f"Planned and actual {label}", caption, "work"))
     if n_rows(work):
@@ -206,7 +211,19 @@ def plan_section(tables: dict[str, Table]) -> Section:
 
 
 def repeat_section(records: Records, tables: dict[str, Table], command: str) -> Section:
-    """Return the section that tells how to make the run again."""
+    """Return the section with the command that repeats the run.
+
+    Parameters
+    ----------
+    records : Records
+    tables : dict of str to Table
+    command : str
+        The command; see `dcsvm_dask.diagnostics.report.tables.about.command`.
+
+    Returns
+    -------
+    Section
+    """
     shown = [("name", "package", text.word), ("value", "version", text.word)]
     settings = records.settings
     fingerprint = records.run.header["data"]["fingerprint"]
@@ -218,7 +235,7 @@ def repeat_section(records: Records, tables: dict[str, Table], command: str) -> 
     others = journal.other_versions(records)
     parts: list[Part] = [
         Words(words, command),
-        *([Words(f"Not only these versions took part: {others}.")] if others else []),
+        *([Words(f"Some workers had other versions: {others}.")] if others else []),
         grid(
             tables["versions"],
             shown,

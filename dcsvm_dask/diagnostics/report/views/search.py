@@ -1,7 +1,4 @@
-"""What a search found: the grid as heat maps, the candidates in the order of their rank.
-
-The grid of a search as heat maps (Figures 6 to 9 of Hsieh, Si, Dhillon, 2014).
-"""
+"""Sections and heat maps of a search (Figures 6 to 9 of Hsieh, Si, Dhillon, 2014)."""
 
 from __future__ import annotations
 
@@ -19,26 +16,32 @@ from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows, rows_of, table
 from dcsvm_dask.diagnostics.report.views.style import HALF, hover, plot
 from dcsvm_dask.diagnostics.search import described
-from dcsvm_dask.methods.search.graph import OF_KERNEL
+from dcsvm_dask.kernels import parameters_of
 
 ROW_HEIGHT, LEAST_HEIGHT = 34, 180
 DARK = 0.6
-"""Cells from this place of the colours on are light: their text is dark."""
+"""Place in the colours from which on a cell is light and its text dark."""
 MOST_TEXTS = 12
-"""Columns of cells that are wide enough for a number."""
+"""Largest number of columns whose cells are wide enough for a number."""
 
 
 def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool) -> Any:
-    """Return a figure of one column, C to the right, the kernel's parameters up; None: no values.
+    """Return the heat map of one column, with C to the right and the kernel's parameters upwards.
 
     Parameters
     ----------
     candidates : Table
     column : str
+        The column of values.
     varied : sequence of str
-        The parameters of the kernel that name a line of the grid.
+        The kernel parameters that name a line of the grid.
     log : bool
-        Whether colours follow the logarithm: of times; else numbers are shares.
+        Whether colours follow the logarithm, for times; else values are shares.
+
+    Returns
+    -------
+    bokeh.plotting.figure or None
+        None without values.
     """
     rows = [row for row in rows_of(candidates) if row[column] is not None]
     if not rows:
@@ -54,7 +57,7 @@ def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool
             "C": [short(row["C"]) for row in rows],
             "line": [" · ".join(short(row[key]) for key in varied) for row in rows],
             "colour": [Viridis256[int(255 * place)] for place in places],
-            "text": [_told(row[column], log=log) for row in rows],
+            "text": [_cell_text(row[column], log=log) for row in rows],
             "ink": ["#222222" if place >= DARK else "#ffffff" for place in places],
             "edge": ["#d62728" if row["best"] else "#ffffff" for row in rows],
             "edge_width": [3 if row["best"] else 0 for row in rows],
@@ -99,7 +102,7 @@ def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool
 
 
 def short(value: float) -> str:
-    """Return a number as the axis shows it: a power of two as one."""
+    """Return a number as an axis label: powers of two as 2^n."""
     if value <= 0:
         return f"{value:.4g}"
     power = math.log2(value)
@@ -108,7 +111,7 @@ def short(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _told(value: float, *, log: bool) -> str:
+def _cell_text(value: float, *, log: bool) -> str:
     if not log:
         return f"{100 * value:.2f}"
     return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
@@ -126,33 +129,33 @@ PICTURES = (
     (
         "early_accuracy",
         "Accuracy by blocks (%)",
-        "Machines of blocks decide the held-out rows of their block (early prediction).",
+        "SVMs of blocks predict the held-out rows of their block (early prediction).",
     ),
-    ("exact_accuracy", "Exact accuracy (%)", "Machines of all rows that train."),
+    ("exact_accuracy", "Exact accuracy (%)", "SVMs of all training rows."),
     (
         "early_seconds",
         "Time by blocks",
         (
-            "Seconds of a core for all folds, with a share of the kernel values, which all C of a "
-            "kernel have in common."
+            "Seconds of a core for all folds, with a share of the kernel values that all C of a "
+            "kernel use."
         ),
     ),
     (
         "exact_seconds",
-        "Time of exact machines",
+        "Time of exact SVMs",
         "Seconds of a core for all folds; each begins from the solution of the next smaller C.",
     ),
 )
 
 
 def search_headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str, str]]:
-    """Return the figures on top of the page: label, value, and what it is."""
+    """Return the figures at the top of the page: label, value and explanation."""
     rows = sorted(rows_of(tables["candidates"]), key=lambda row: row["rank"])
     best, about = rows[0], dict(zip(*tables["summary"].values(), strict=True))
     known = best["accuracy"] is not None
     exact = sum(row["exact_accuracy"] is not None for row in rows)
     scored = sum(row["accuracy"] is not None for row in rows)
-    shown = [(key, text.number(best[key])) for key in ("C", *OF_KERNEL.get(best["kernel"], ()))]
+    shown = [(key, text.number(best[key])) for key in ("C", *parameters_of(best["kernel"]))]
     return [
         (
             "best accuracy",
@@ -185,10 +188,10 @@ def search_section(records: Records, tables: dict[str, Table]) -> Section:
     if lost:
         budget = records.settings["options"]["budget"]
         lead += (
-            f" {counted(lost, 'candidate')} had machines that were not solved within {budget:,} "
-            "steps a row; they are scored as they are."
+            f" {counted(lost, 'candidate')} had SVMs that were not solved within {budget:,} "
+            "steps a row; they are scored unsolved."
         )
-    shown = OF_KERNEL.get(rows[0]["kernel"], ())
+    shown = parameters_of(rows[0]["kernel"])
     varied = [key for key in shown if len(set(found[key])) > 1] or list(shown[:1])
     parts: list[Part] = []
     for column, title, caption in PICTURES:

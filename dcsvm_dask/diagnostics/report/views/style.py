@@ -1,4 +1,4 @@
-"""How all figures of a report look; the page sets the colours of text and lines, light or dark."""
+"""The style of all figures of a report; the page sets colours of text and lines, light or dark."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ THIRD, HALF, WHOLE = 338, 518, 1056
 HEIGHT = 260
 
 SERIES = (ORANGE, GREEN, PURPLE, RED, SKY, "#b59f00", "#7f7f7f")
-"""Of models and levels; the exact model is blue."""
+"""Colours of models and levels; the exact model is blue."""
 EXACT = BLUE
 
 MOST_DECADES = 7
-"""Labels of a logarithmic axis."""
+"""Largest number of labels of a logarithmic axis."""
 
 FONT = "system-ui, sans-serif"
 # Powers of ten, with a raised exponent where they are long.
@@ -63,13 +63,21 @@ def plot(
 
     Parameters
     ----------
-    svg : bool
-        Whether it is drawn as SVG, which prints crisply; figures of thousands of shapes are
-        quicker without.
-    log : str
-        Which axes are logarithmic: x, y, xy or none.
+    x_label, y_label : str
+        Labels of the axes.
+    width, height : int
+        Pixels.
+    svg : bool, default True
+        Whether it is drawn as SVG, which prints sharply; figures of thousands of shapes are
+        faster without.
+    log : {"", "x", "y", "xy"}
+        Logarithmic axes.
     more : dict
-        For `bokeh.plotting.figure`.
+        Further options of `bokeh.plotting.figure`.
+
+    Returns
+    -------
+    bokeh.plotting.figure
     """
     made = figure(
         width=width,
@@ -102,17 +110,33 @@ def plot(
 
 
 def hover(made: Any, tooltips: Sequence[tuple[str, str]], renderers: Sequence[Any]) -> None:
-    """Show some columns of what the pointer is on."""
+    """Show some columns as a tooltip.
+
+    Parameters
+    ----------
+    made : bokeh.plotting.figure
+    tooltips : sequence of (str, str)
+        Labels and fields.
+    renderers : sequence of bokeh.models.GlyphRenderer
+    """
     made.add_tools(HoverTool(tooltips=list(tooltips), renderers=list(renderers)))
 
 
 def legend(made: Any, items: Sequence[tuple[str, str]]) -> None:
-    """Say which colour is what; the page shows it above the figure, where it covers nothing."""
+    """Set the labels and colours of the legend, which the page shows above the figure."""
     made.tags = [list(item) for item in items]
 
 
 def log_axis(made: Any, name: str, values: Sequence[float]) -> None:
-    """Fit a logarithmic axis, x or y, to some values: powers of ten have labels, two at least."""
+    """Fit a logarithmic axis to some values, with labels at powers of ten, at least two.
+
+    Parameters
+    ----------
+    made : bokeh.plotting.figure
+    name : {"x", "y"}
+    values : sequence of float
+        Values up to 0 are ignored.
+    """
     known = [value for value in values if value > 0]
     low, high = math.log10(min(known, default=0.1)), math.log10(max(known, default=1.0))
     margin = 0.06 * max(high - low, 1.0)
@@ -127,13 +151,20 @@ def log_axis(made: Any, name: str, values: Sequence[float]) -> None:
 
 
 def linear_range(low: float, high: float) -> Range1d:
-    """Return a range with some room on both sides."""
+    """Return a range with a margin on both sides."""
     margin = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     return Range1d(low - margin, high + margin)
 
 
 def whiskers(made: Any, source: ColumnDataSource, colour: str) -> None:
-    """Draw error bars from the columns x, low and high."""
+    """Draw error bars from the columns x, low and high.
+
+    Parameters
+    ----------
+    made : bokeh.plotting.figure
+    source : bokeh.models.ColumnDataSource
+    colour : str
+    """
     bars = Whisker(base="x", lower="low", upper="high", source=source, line_color=colour)
     bars.upper_head.size = bars.lower_head.size = 6
     bars.upper_head.line_color = bars.lower_head.line_color = colour
@@ -141,7 +172,7 @@ def whiskers(made: Any, source: ColumnDataSource, colour: str) -> None:
 
 
 def breaks(made: Any, times: Sequence[float]) -> None:
-    """Mark where a run was taken up again."""
+    """Draw a dashed line at each time at which a run was resumed."""
     for time in times:
         made.add_layout(
             Span(location=time, dimension="height", line_color=GREY, line_dash="dashed")
@@ -149,22 +180,38 @@ def breaks(made: Any, times: Sequence[float]) -> None:
 
 
 def line_at(made: Any, value: float, colour: str = GREY) -> None:
-    """Draw a level line."""
+    """Draw a horizontal dashed line.
+
+    Parameters
+    ----------
+    made : bokeh.plotting.figure
+    value : float
+        Its y coordinate.
+    colour : str
+    """
     made.add_layout(Span(location=value, dimension="width", line_color=colour, line_dash="dashed"))
 
 
 def from_zero(made: Any, most: float) -> None:
-    """Let the y axis begin at zero and end a little above the most."""
+    """Set the range of the y axis from zero to a little above the largest value."""
     made.y_range = Range1d(0.0, 1.08 * most if most > 0 else 1.0)
 
 
 def ticks(axis: Any, at: Sequence[float], labels: Sequence[str]) -> None:
-    """Put words at some places of an axis."""
+    """Set texts as labels of an axis.
+
+    Parameters
+    ----------
+    axis : bokeh.models.Axis
+    at : sequence of float
+        Positions.
+    labels : sequence of str
+    """
     axis.ticker = FixedTicker(ticks=list(at))
     axis.major_label_overrides = dict(zip(at, labels, strict=True))
     axis.formatter = BasicTickFormatter()
 
 
 def series_colour(position: int) -> str:
-    """Return the colour of one of some levels."""
+    """Return the colour of a level by its position."""
     return SERIES[position % len(SERIES)]

@@ -20,7 +20,7 @@ from dcsvm_dask.diagnostics.tiles import Tile, tiles
 
 ROW_HEIGHT = 110
 MOST_TILES = 2000
-"""Of a level; smaller blocks share one."""
+"""Largest number of blocks of a level; smaller ones share a rectangle."""
 GAP = 0.06
 
 
@@ -32,7 +32,7 @@ def tree(blocks: Table, whole: dict[str, Any] | None) -> Any:
     blocks : Table
         See `dcsvm_dask.diagnostics.report.tables.blocks.blocks`.
     whole : dict or None
-        ``rows`` and ``support`` of the exact model, which is one rectangle on top.
+        ``rows``, ``support`` and ``bounded`` of the exact model, one rectangle on top.
     """
     levels = sorted(set(blocks["level"]), reverse=True)
     names = [f"level {level}" for level in levels] + (["exact"] if whole else [])
@@ -44,9 +44,9 @@ def tree(blocks: Table, whole: dict[str, Any] | None) -> Any:
         largest = sorted(own, key=lambda row: -row["rows"])[:MOST_TILES]
         kept = {row["block"] for row in largest}
         shown = [row for row in own if row["block"] in kept]
-        rest = [row for row in own if row["block"] not in kept]
-        if rest:
-            shown.append(_joined(rest))
+        smaller = [row for row in own if row["block"] not in kept]
+        if smaller:
+            shown.append(_joined(smaller))
         boxes = tiles([row["rows"] for row in shown], Tile(0.0, at, 1.0, at + 1.0 - GAP), aspect)
         for row, box in zip(shown, boxes, strict=True):
             _add(columns, {**row, "name": f"level {level}, block {row['block']}"}, box)
@@ -139,6 +139,6 @@ def _joined(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _scale(shares: list[float]) -> float:
-    """Return where the colours end: a tenth above nearly all shares."""
+    """Return the share of the last colour: a little above nearly all shares."""
     high = sorted(shares)[int(0.98 * (len(shares) - 1))]
     return min(1.0, max(0.1, round(high + 0.05, 1)))

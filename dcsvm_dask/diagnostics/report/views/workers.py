@@ -1,7 +1,4 @@
-"""Who did what when, with how much memory, and what went wrong.
-
-What each worker did when, and the memory that it took.
-"""
+"""Sections and figures of tasks, workers, their memory, and faults."""
 
 from __future__ import annotations
 
@@ -32,40 +29,56 @@ from dcsvm_dask.diagnostics.report.views.style import (
 MOST_TASKS = 10_000
 MOST_WORKERS = 48
 NEAR_LIMIT = 3.0
-"""A limit is drawn where it is at most so many times the peak; further up it is told of."""
+"""Largest ratio of limit to peak at which the limit is drawn; larger ones are in the caption."""
 COLOURS = {"score": YELLOW, "probe": GREY, "subset": "#b79fce", "model": "#4b9b6e"}
-"""Of steps that are stages of their own."""
+"""Colours of steps that are stages of their own."""
 
 
 def colour_of(step: str) -> str:
-    """Return the colour of a kind of step."""
+    """Return the colour of a step."""
     return COLOURS.get(step) or step_colour(step)
 
 
 def shown_workers(workers: Table) -> list[str]:
-    """Return the workers that figures show: those that were busy longest, by name."""
+    """Return the workers in figures, sorted by name: those that were busy longest."""
     order = sorted(zip(workers["busy_seconds"], workers["worker"], strict=True), reverse=True)
     return sorted((worker for _, worker in order[:MOST_WORKERS]), key=_natural)
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """Return what sorts names as people count: host2 before host10."""
+    """Return a key that sorts names by their numbers: host2 before host10."""
     parts = re.split(r"(\d+)", name)
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def thinned(tasks: Table, workers: Sequence[str]) -> tuple[list[dict[str, Any]], int, float]:
-    """Return the longest tasks of some workers, and how many others there are, and their time."""
+    """Return the longest tasks of some workers, the number of the other tasks, and their
+    seconds.
+    """
     shown = set(workers)
     own = sorted(
         (row for row in rows_of(tasks) if row["worker"] in shown), key=lambda row: -row["seconds"]
     )
-    rest = own[MOST_TASKS:]
-    return own[:MOST_TASKS], len(rest), sum(row["seconds"] for row in rest)
+    short = own[MOST_TASKS:]
+    return own[:MOST_TASKS], len(short), sum(row["seconds"] for row in short)
 
 
 def gantt(tasks: list[dict[str, Any]], workers: Sequence[str], pauses: Sequence[float]) -> Any:
-    """Return the tasks of each worker over time, coloured by their kind."""
+    """Return the figure of each worker's tasks over time, coloured by step.
+
+    Parameters
+    ----------
+    tasks : list of dict
+        Rows of `tasks`.
+    workers : sequence of str
+        The workers to show.
+    pauses : sequence of float
+        Seconds of the run at which it was resumed.
+
+    Returns
+    -------
+    bokeh.plotting.figure
+    """
     height = min(900, 110 + max(34, min(60, 360 // len(workers))) * len(workers))
     made = plot("time (s)", "", width=WHOLE, height=height, svg=len(tasks) < 500)
     lane = {worker: position for position, worker in enumerate(reversed(workers))}
@@ -108,7 +121,18 @@ SHOWN = ("stage", "task", "worker", "seconds", "cpu_seconds", "kernel_values")
 
 
 def memory(tasks: Table, workers: Table, pauses: Sequence[float]) -> Any:
-    """Return the resident memory of each worker at the end of its tasks."""
+    """Return the figure of each worker's resident memory at the end of its tasks.
+
+    Parameters
+    ----------
+    tasks, workers : Table
+    pauses : sequence of float
+        Seconds of the run at which it was resumed.
+
+    Returns
+    -------
+    bokeh.plotting.figure
+    """
     made = plot("time (s)", "memory (MiB)", width=WHOLE, height=260)
     shown = shown_workers(workers)
     items, drawn, most = [], [], 0.0
@@ -159,7 +183,7 @@ def workers_section(records: Records, tables: dict[str, Table]) -> Section:
     """Return the section of tasks, workers and their memory."""
     tasks, workers = tables["tasks"], tables["workers"]
     if not n_rows(tasks):
-        return Section("workers", "Tasks and workers", "No task is committed yet.")
+        return Section("workers", "Tasks and workers", "No task has been committed yet.")
     pauses = records.clock.breaks
     names = shown_workers(workers)
     shown, left_out, took = thinned(tasks, names)
@@ -172,7 +196,7 @@ def workers_section(records: Records, tables: dict[str, Table]) -> Section:
             "the CSV has all."
         )
     if pauses:
-        caption += " Dashed: the run was taken up again; the pause is cut out."
+        caption += " Dashed: the run was resumed; the pause is cut out."
     limits = [limit for limit in workers["limit_bytes"] if limit]
     limit = f" Each may use {text.size(min(limits))} (dashed, where it is near)." if limits else ""
     listed = [
@@ -208,7 +232,7 @@ def work_section(tables: dict[str, Table]) -> Section:
         return Section("work", "Work", "No kernel value has been computed yet.")
     lead = f"{text.large(row['kernel_values'])} kernel values were computed"
     if row["ns"]:
-        lead += f", at {row['ns']:.2f} ns of a processor each with all that is done with them"
+        lead += f", at {row['ns']:.2f} ns of processor time each, with the work on them"
         if row["calibrated_ns"]:
             lead += f" (measured before the work began: {row['calibrated_ns']:.2f} ns)"
     lead += "."
@@ -232,13 +256,13 @@ def work_section(tables: dict[str, Table]) -> Section:
 
 
 def faults_section(records: Records, tables: dict[str, Table]) -> Section:
-    """Return the section of processes and of what went wrong."""
+    """Return the section of processes and faults."""
     processes, faults = tables["processes"], tables["faults"]
     lead = "No task failed and no worker was lost."
     if n_rows(faults):
-        lead = f"{n_rows(faults)} fault(s); what was being done was done again."
+        lead = f"{n_rows(faults)} fault(s); the tasks were run again."
     if not n_rows(processes):
-        lead = "There is no journal of this run."
+        lead = "This run has no journal."
     parts: list[Part] = []
     if records.notes:
         parts += [Words(note) for note in records.notes]

@@ -1,0 +1,230 @@
+"""How far a run is: shares that never fall, estimates that are never negative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcsvm_dask.diagnostics.progress.estimate import correction, rounds_left
+from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
+from dcsvm_dask.diagnostics.terminal.table import rows, table
+from dcsvm_dask.runtime.events import (
+    Advanced,
+    BlocksBegin,
+    BlockSolved,
+    Planned,
+    RunBegins,
+    RunEnds,
+    SetSolved,
+    StageBegins,
+    StageDone,
+    TaskDone,
+    WorkerLost,
+)
+
+R = "run"
+ABOUT = {"block_cap": 100, "stop_at": 0}
+LEVEL = {"cluster": 1, "assign": 3, "order": 1, "solve": 2, "commit": 1}
+SECONDS = st.floats(0.0, 1e4)
+PLANNED = st.floats(0.02, 1e4)
+
+
+def begun(workers: int = 2) -> Progress:
+    progress = Progress()
+    progress.on_begin(RunBegins(R, 0.0, "here", workers, None, None, ABOUT))
+    return progress
+
+
+def level(progress: Progress, block_rows: list[int], now: float = 0.0) -> StageProgress:
+    """Begin a level whose blocks are known and that is about to solve them."""
+    progress.on_stage(StageBegins(R, now, "level-1", "l1", dict(LEVEL), {}))
+    for layer in ("cluster", "assign", "assign", "assign", "order"):
+        record = {"blocks": len(block_rows), "block_rows": block_rows} if layer == "order" else {}
+        progress.on_task(TaskDone(R, now, "level-1", layer, layer, "w", record))
+    return progress.stages["level-1"]
+
+
+def solved(node: str, block: int, now: float, seconds: float = 1.0) -> BlockSolved:
+    return BlockSolved(R, now, "level-1", node, "w", block, {"seconds": seconds})
+
+
+def test_the_block_under_way_is_the_one_that_is_marked() -> None:
+    progress = begun()
+    stage = level(progress, [50, 40, 30, 20])
+    progress.on_blocks(BlocksBegin(R, 1.0, "level-1", "solve-0000", "a", [0, 2]))
+    progress.on_blocks(BlocksBegin(R, 1.0, "level-1", "solve-0001", "b", [1, 3]))
+    assert [block.state for block in stage.blocks] == [RUNNING, RUNNING, WAITING, WAITING]
+    progress.on_block(solved("solve-0000", 0, 5.0, seconds=3.0))
+    assert [block.state for block in stage.blocks] == [DONE, RUNNING, RUNNING, WAITING]
+    assert stage.blocks[2].began == 4.0
+    # A worker is lost with what it did; another one takes its task from the beginning.
+    progress.on_fault(WorkerLost(R, 6.0, "w"))
+    assert [block.state for block in stage.blocks] == [DONE, RUNNING, WAITING, WAITING]
+    progress.on_blocks(BlocksBegin(R, 7.0, "level-1", "solve-0000", "c", [0, 2]))
+    assert [block.state for block in stage.blocks] == [DONE, RUNNING, RUNNING, WAITING]
+    assert (stage.blocks[2].worker, stage.blocks[1].worker) == ("c", "b")
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[Any]:
+    """Draw the events of a level and of some rounds, at times that need not be in order."""
+    sizes = draw(st.lists(st.integers(1, 500), min_size=1, max_size=8))
+    slots = draw(st.integers(1, 3))
+    planned = {
+        name: {"seconds": draw(PLANNED), "times": draw(st.integers(0, 3)), "layers": {"commit": 1}}
+        for name in ("level-1", "refine-000", "refine-001", "conquer-000", "conquer-001")
+    }
+    events: list[Any] = [Planned(R, 0.0, {"stages": planned})] if draw(st.booleans()) else []
+    layers = {**LEVEL, "solve": slots}
+    done = {"assign": draw(st.integers(0, 3))}
+    events.append(StageBegins(R, draw(SECONDS), "level-1", "l1", layers, done))
+    for layer in ("cluster", *["assign"] * (3 - done["assign"]), "order"):
+        record = {"blocks": len(sizes), "block_rows": sizes} if layer == "order" else {}
+        events.append(TaskDone(R, draw(SECONDS), "level-1", layer, layer, "w", record))
+    for slot in range(slots):
+        mine = list(range(slot, len(sizes), slots))
+        node = f"solve-{slot:04d}"
+        events.append(BlocksBegin(R, draw(SECONDS), "level-1", node, f"w{slot}", mine))
+        events += [solved(node, block, draw(SECONDS), draw(SECONDS)) for block in mine]
+        if draw(st.booleans()):
+            events.append(WorkerLost(R, draw(SECONDS), f"w{slot}"))
+            events.append(BlocksBegin(R, draw(SECONDS), "level-1", node, "new", mine))
+        events.append(TaskDone(R, draw(SECONDS), "level-1", "solve", node, "w", {}))
+    events.append(StageDone(R, draw(SECONDS), "level-1", {"support": 3}, False))
+    for number in range(draw(st.integers(0, 4))):
+        name = f"conquer-{number:03d}"
+        kinds = ({"improve": 2, "product": 2, "commit": 1}, {"solve": 1, "commit": 1})
+        round_layers = draw(st.sampled_from(kinds))
+        events.append(StageBegins(R, draw(SECONDS), name, "conquer", round_layers, {}))
+        record = {"violation": draw(st.floats(0.0, 1e3)), "tol": 1e-3, "support": 3}
+        for violation in draw(st.lists(st.floats(0.0, 1e3), max_size=3)):
+            reached = {"start": 1.0, "violation": violation, "tol": 1e-3}
+            events.append(SetSolved(R, draw(SECONDS), name, "solve-0000", "w", 1, reached))
+        for layer in round_layers:
+            node = layer if layer == "commit" else f"{layer}-0000"
+            for share in draw(st.lists(st.floats(0.0, 1.0), max_size=3)):
+                told = (share, int(100 * share), draw(st.sampled_from([0, 100])), "rows", record)
+                events.append(Advanced(R, draw(SECONDS), name, node, "w", *told))
+            events.append(TaskDone(R, draw(SECONDS), name, layer, node, "w", {}))
+        events.append(StageDone(R, draw(SECONDS), name, record, draw(st.booleans())))
+    return events
+
+
+def watched(events: list[Any]) -> Iterator[tuple[Progress, float]]:
+    progress, now = begun(), 0.0
+    for event in events:
+        progress.on_event(event)
+        now = max(now, event.time)
+        yield progress, now
+
+
+@settings(max_examples=40, deadline=None)
+@given(runs(), SECONDS)
+def test_shares_never_fall_and_estimates_are_never_negative(
+    events: list[Any], later: float
+) -> None:
+    shares: dict[str, float] = {}
+    for progress, now in watched(events):
+        for name, stage in progress.stages.items():
+            assert 0.0 <= stage.share <= 1.0
+            assert stage.share >= shares.get(name, 0.0)
+            shares[name] = stage.share
+            left = progress.stage_left(stage, now + later)
+            assert left is None or left >= 0.0
+        whole = progress.left(now + later)
+        assert whole is None or whole >= 0.0
+        for row in rows(progress, now + later):
+            assert 0.0 <= row.share <= 1.0
+    progress.on_end(RunEnds(R, now, "complete", "", True))
+    assert progress.left(now + later) == 0.0
+    assert all(stage.state != WAITING for stage in progress.stages.values())
+
+
+def test_a_level_takes_as_long_as_its_blocks_are_large() -> None:
+    progress = begun(workers=1)
+    progress.on_plan(
+        Planned(R, 0.0, {"stages": {"level-1": {"seconds": 9.0, "times": 1, "layers": LEVEL}}})
+    )
+    stage = level(progress, [100, 100, 10, 10])
+    stage.blocks[0].work, stage.blocks[1].work = 100.0, 100.0
+    stage.blocks[2].work, stage.blocks[3].work = 1.0, 1.0
+    stage.work = 202.0
+    progress.on_blocks(BlocksBegin(R, 0.0, "level-1", "solve-0000", "w", [0, 1, 2, 3]))
+    progress.on_block(solved("solve-0000", 0, 50.0, seconds=50.0))
+    # As much work as was done is left, give or take what the plan had said.
+    left = progress.stage_left(stage, 50.0)
+    assert left is not None
+    assert 40.0 < left < 55.0
+    assert 0.4 < stage.share < 0.6
+
+
+def test_a_long_task_that_tells_how_far_it_is_moves_its_bar() -> None:
+    name = "model-online"
+    progress = begun()
+    planned = {"seconds": 10.0, "times": 1, "layers": {"commit": 1}}
+    progress.on_plan(Planned(R, 0.0, {"stages": {name: planned}}))
+    progress.on_stage(StageBegins(R, 0.0, name, "online", {"commit": 1}, {}))
+    standing = {"support": 1234, "objective": -5678.9}
+    for now, share in ((10.0, 0.25), (30.0, 0.75)):
+        said = (share, int(share * 4000), 4000, "rows", standing)
+        progress.on_advance(Advanced(R, now, name, "commit", "w", *said))
+        assert progress.stages[name].share == pytest.approx(share)
+        row = rows(progress, now)[-1]
+        assert row.share == pytest.approx(share)
+        assert row.count == f"{int(share * 4000):,}/4,000 rows"
+        # The plan was four times too low: the pace so far counts.
+        assert row.left is not None
+        assert row.left > 0.8 * now * (1.0 - share) / share
+    shown = table(progress, 30.0, 80, 20, ascii_only=True).plain
+    assert "support vectors 1,234 | objective -5,679" in shown
+    assert "0:10 left" in shown
+    progress.on_task(TaskDone(R, 40.0, name, "commit", "commit", "w", {}))
+    assert progress.stages[name].share == 1.0
+
+
+def test_what_went_slower_is_likely_to_go_on_so() -> None:
+    slow = StageProgress("level-2", planned=10.0, state=DONE, began=0.0, ended=30.0)
+    ahead = StageProgress("level-1", planned=10.0)
+    other = StageProgress("conquer-000", planned=10.0)
+    stages = [slow, ahead, other]
+    assert 2.0 < correction(stages, "level", 30.0) < 3.0
+    assert 1.0 < correction(stages, "conquer", 30.0) < correction(stages, "level", 30.0)
+
+
+def test_rounds_are_estimated_by_how_their_violation_falls() -> None:
+    def chain(*violations: float) -> list[StageProgress]:
+        return [
+            StageProgress(f"conquer-{i:03d}", state=DONE, record={"violation": v, "tol": 1e-3})
+            for i, v in enumerate(violations)
+        ]
+
+    assert rounds_left([], 2) == 3
+    assert rounds_left(chain(1.0), 2) == 2
+    assert rounds_left(chain(1.0, 0.1), 2) == 2
+    assert rounds_left(chain(1.0, 0.5), 2) == 9
+    assert rounds_left(chain(1.0, 2.0), 2) == 1
+    # The last one did not compute f from scratch, which a claim needs.
+    assert rounds_left(chain(1.0, 1e-4), 2) == 1
+    under_way = [*chain(1.0, 0.1), StageProgress("conquer-002", state=RUNNING)]
+    assert rounds_left(under_way, 2) == 1
+
+
+def test_steps_that_were_planned_and_not_needed_are_gone() -> None:
+    progress, layers = begun(), {"sums": 2, "commit": 1}
+    names = ("grow-00", "fit-00-00", "fit-00-01", "grow-01", "fit-01-00", "model-greedy")
+    one = {"layers": layers, "seconds": 10.0, "times": 1}
+    progress.on_plan(Planned(R, 0.0, {"stages": dict.fromkeys(names, one)}))
+    for name in ("grow-00", "fit-00-00"):
+        progress.on_stage(StageBegins(R, 1.0, name, "x", layers, {}))
+        progress.on_commit(StageDone(R, 11.0, name, {}, resumed=False))
+    assert progress.left(11.0) == pytest.approx(40.0)
+    progress.on_stage(StageBegins(R, 11.0, "grow-01", "x", layers, {}))
+    assert list(progress.stages) == [name for name in names if name != "fit-00-01"]
+    assert progress.left(11.0) == pytest.approx(30.0)
+    progress.on_commit(StageDone(R, 21.0, "grow-01", {}, resumed=False))
+    progress.on_stage(StageBegins(R, 21.0, "model-greedy", "x", {"commit": 1}, {}))
+    assert "fit-01-00" not in progress.stages

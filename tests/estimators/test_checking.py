@@ -1,0 +1,157 @@
+"""Rows and labels of any library give the model that NumPy's give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array
+import numpy as np
+import pytest
+import zarr
+from scipy import sparse
+from sklearn.base import clone
+
+from dcsvm_dask.estimators import DCSVC, LinearDCSVC
+
+ESTIMATORS = [
+    pytest.param(DCSVC(C=10.0), id="DCSVC"),
+    pytest.param(LinearDCSVC(C=0.1), id="LinearDCSVC"),
+]
+WORDS = np.array(["barolo", "grignolino", "barbera"])
+
+
+def check_same_model(estimator: Any, X: Any, y: Any, plain: Any, labels: Any = None) -> Any:
+    """Check that X and y give the model of NumPy's, decide the same, and take its rows too."""
+    rows, codes = plain
+    one = clone(estimator).fit(rows, codes if labels is None else labels)
+    other = clone(estimator).fit(X, y)
+    expected = one.decision_function(rows)
+    np.testing.assert_allclose(other.decision_function(X), expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(other.predict(X), one.predict(rows))
+    np.testing.assert_array_equal(other.classes_, one.classes_)
+    if isinstance(one, DCSVC):
+        np.testing.assert_array_equal(other.support_, one.support_)
+        mine, theirs = other.dual_coef_, one.dual_coef_
+        assert abs(mine - theirs).max() == 0.0
+    else:
+        np.testing.assert_array_equal(other.coef_, one.coef_)
+    return other
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asfortranarray,
+        lambda X: X.astype(np.float64),
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: X.tolist(),
+        lambda X: np.array(X, dtype=object),
+        lambda X: dask.array.from_array(X, chunks=(50, 4)),
+        lambda X: zarr.array(X, chunks=(50, 4)),
+    ],
+    ids=["fortran", "float64", "strided", "lists", "object", "dask", "zarr"],
+)
+def test_arrays(estimator: Any, form: Any, wine: Any) -> None:
+    X, y = wine
+    check_same_model(estimator, form(X), y, wine)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_rows_that_may_not_be_written_to(estimator: Any, wine: Any) -> None:
+    X, y = wine[0].copy(), wine[1].copy()
+    X.flags.writeable = y.flags.writeable = False
+    check_same_model(estimator, X, y, wine)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "form",
+    [lambda y: y.tolist(), lambda y: y.astype(float), lambda y: dask.array.from_array(y)],
+    ids=["list", "float", "dask"],
+)
+def test_labels(estimator: Any, form: Any, wine: Any) -> None:
+    X, y = wine
+    check_same_model(estimator, X, form(y), wine)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("dtype", [object, str])
+def test_labels_that_are_words(estimator: Any, dtype: Any, wine: Any) -> None:
+    X, y = wine
+    fitted = check_same_model(estimator, X, WORDS[y].tolist(), wine, WORDS[y].astype(dtype))
+    assert fitted.classes_.tolist() == sorted(WORDS)
+    assert fitted.score(X, WORDS[y]) == 1.0
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_pandas(estimator: Any, wine: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    X, y = wine
+    names = [f"x{number}" for number in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names, index=np.arange(len(y)) * 7)
+    fitted = check_same_model(estimator, frame, pd.Series(y, index=frame.index), wine)
+    assert fitted.feature_names_in_.tolist() == names
+    for labels in (pd.Categorical(WORDS[y]), pd.Series(WORDS[y], dtype="string")):
+        check_same_model(estimator, frame, labels, wine, WORDS[y])
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame[names[::-1]])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_polars(estimator: Any, wine: Any) -> None:
+    pl = pytest.importorskip("polars")
+    X, y = wine
+    names = [f"x{number}" for number in range(X.shape[1])]
+    frame = pl.DataFrame(X, schema=names)
+    fitted = check_same_model(estimator, frame, pl.Series(y), wine)
+    assert fitted.feature_names_in_.tolist() == names
+    check_same_model(estimator, frame, pl.Series(WORDS[y].tolist()), wine, WORDS[y])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.lil_array]
+)
+def test_sparse_rows(estimator: Any, form: Any, wine: Any) -> None:
+    X, y = wine
+    X = np.where(np.abs(X) < 0.5, np.float32(0), X)
+    check_same_model(estimator, form(X), y, (sparse.csr_array(X), y))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_csr_of_any_shape_of_its_own(estimator: Any, wine: Any) -> None:
+    X, y = wine
+    X = np.where(np.abs(X) < 0.5, np.float32(0), X)
+    plain = sparse.csr_array(X)
+    long = plain.copy()
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    check_same_model(estimator, long, y, (plain, y))
+    # The same entries, last first, each of them halved and given twice.
+    data = np.repeat(plain.data, 2) / 2
+    indices, indptr = np.repeat(plain.indices, 2), 2 * plain.indptr
+    for at in range(len(y)):
+        own = slice(indptr[at], indptr[at + 1])
+        data[own], indices[own] = data[own][::-1], indices[own][::-1]
+    twice = sparse.csr_array((data, indices, indptr), shape=X.shape)
+    before = twice.nnz
+    check_same_model(estimator, twice, y, (plain, y))
+    assert twice.nnz == before
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_dense_rows_are_decided_by_a_sparse_model_and_the_reverse(
+    estimator: Any, wine: Any
+) -> None:
+    X, y = wine
+    dense, from_csr = clone(estimator).fit(X, y), clone(estimator).fit(sparse.csr_array(X), y)
+    for fitted in (dense, from_csr):
+        np.testing.assert_allclose(
+            fitted.decision_function(sparse.csr_array(X)),
+            fitted.decision_function(X),
+            rtol=0,
+            atol=1e-5,
+        )
+    np.testing.assert_allclose(
+        from_csr.decision_function(X), dense.decision_function(X), rtol=0, atol=5e-3
+    )

@@ -1,0 +1,172 @@
+"""Smooth kernels on real rows: working sets instead of levels, in one task or in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.svm import SVC
+
+from dcsvm_dask import api
+from dcsvm_dask.methods import progress as telling
+from dcsvm_dask.methods.conquer import point
+from dcsvm_dask.pipeline import training
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import SetSolved
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.storage.dataset import DataSet
+from tests.left import rewrite_state
+from tests.marks import long
+from tests.stored import problem_of
+from tests.svc import solve_smo
+
+pytestmark = pytest.mark.usefixtures("few_rows_a_task")
+
+ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
+
+
+@pytest.fixture
+def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
+    """Return a function that trains with sets of at most 1,500 rows."""
+
+    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+        words = {"gamma": GAMMA, "C": C, "tol": TOL, "block_cap": 1000, "quiet": True, **how}
+        return api.train(data.place, tmp_path / name, execution=Execution(workers=workers), **words)
+
+    return call
+
+
+@pytest.mark.parametrize(("cap", "smooth"), [(1000, True), long(200, False)])
+def test_support_vectors_of_many_sets_are_left_to_levels(
+    cap: int, smooth: bool, train: Callable[..., api.Run]
+) -> None:
+    """Some mass lies between clusters; sets of 300 rows would hold few of the support vectors."""
+    run = train(gamma=4.0, clusters=(2,), block_cap=cap, tol=0.1)
+    probed = run.folder.find("probe", "commit")
+    assert probed is not None
+    assert probed.record["probed_between"] > 0.2
+    assert probed.record["smooth"] == smooth
+
+
+def alpha_of(run: api.Run) -> np.ndarray:
+    node = run.folder.node(run.status()["model"], "commit")
+    return np.asarray(node.read("alpha")[0])
+
+
+class Sets(Callback):
+    """Keeps what a run tells of its working sets."""
+
+    def __init__(self) -> None:
+        self.told: list[SetSolved] = []
+
+    def on_set(self, event: SetSolved) -> None:
+        self.told.append(event)
+
+
+def test_working_sets_are_told_of_as_they_are_solved(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.0)
+    sets = Sets()
+    run = train(callbacks=[sets])
+    assert [event.number for event in sets.told] == list(range(1, len(sets.told) + 1))
+    objectives = [event.record["objective"] for event in sets.told]
+    assert len(objectives) > 1
+    assert objectives == sorted(objectives, reverse=True)
+    last, found = sets.told[-1].record, run.status()
+    assert last["violation"] <= last["tol"] < last["start"]
+    assert last["objective"] == pytest.approx(found["objective"], rel=1e-6)
+    assert last["support"] == found["stages"][found["model"]]["support"]
+
+
+@pytest.fixture(params=["at once", long("in rounds")])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let all sets be one task's, or make a stage of each."""
+    if request.param == "in rounds":
+        monkeypatch.setattr(point, "SMALL_WORK", 0.0)
+    return str(request.param)
+
+
+def test_without_a_bias_the_answer_is_that_of_the_dense_problem(
+    way: str, data: DataSet, train: Callable[..., api.Run], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = train(quiet=False)
+    found = run.status()
+    names = list(found["stages"])
+    assert names[:4] == ["probe", "arrange", "subset", "conquer-000"]
+    assert len(names) == 6 if way == "at once" else len(names) > 6
+    said = capsys.readouterr().err
+    assert "working sets cost less than levels" in said
+    assert "random rows, support vectors" in said
+    X, y = problem_of(data)
+    K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))
+    whole = solve_smo(K, y, C, tol=1e-6)
+    assert found["converged"]
+    assert found["objective"] == pytest.approx(whole.objective, rel=1e-6)
+    alpha = alpha_of(run)
+    gradient = y * (K @ (y * alpha)) - 1.0
+    assert np.max(np.where(alpha < C, -gradient, gradient), initial=0.0) <= 1.1 * TOL
+    assert np.max(gradient, where=alpha > 0, initial=0.0) <= 1.1 * TOL
+
+
+def test_with_a_bias_the_answer_is_scikit_learns(
+    way: str, data: DataSet, train: Callable[..., api.Run]
+) -> None:
+    run = train(fit_intercept=True)
+    X, y = problem_of(data)
+    theirs = SVC(C=C, gamma=GAMMA, tol=1e-6).fit(X, y)
+    f = theirs.decision_function(X)
+    coef = np.zeros(ROWS)
+    coef[theirs.support_] = theirs.dual_coef_[0]
+    objective = 0.5 * coef @ (f - theirs.intercept_[0]) - np.abs(coef).sum()
+    found = run.status()
+    assert found["converged"], way
+    assert found["objective"] == pytest.approx(objective, rel=1e-6)
+    assert abs(y @ alpha_of(run)) < 1e-6
+    model = found["stages"][found["model"]]
+    assert model["bias"] == pytest.approx(float(theirs.intercept_[0]), abs=5e-3)
+
+
+@pytest.mark.long
+def test_neither_workers_nor_a_resume_change_the_answer(
+    way: str, train: Callable[..., api.Run]
+) -> None:
+    alone = train()
+    if way == "at once":  # what is set for the test is not set in other processes
+        np.testing.assert_array_equal(alpha_of(train("two", workers=2)), alpha_of(alone))
+    stages = list(alone.status()["stages"])
+    for kept in ("arrange", "subset", stages[-3]):
+        run = train(f"after-{kept}")
+        for name in stages[stages.index(kept) + 1 :]:
+            run.folder.stage(name).delete()
+        rewrite_state(run.url, state="running")
+        again = api.resume(run.url, execution=Execution(workers=0), quiet=True)
+        np.testing.assert_array_equal(alpha_of(again), alpha_of(alone))
+
+
+def test_tighter_goals_go_on_from_where_it_was(train: Callable[..., api.Run]) -> None:
+    run = train(tol=1e-2)
+    loose = run.status()
+    tight = api.resume(run.url, execution=Execution(workers=0), quiet=True, tol=1e-4).status()
+    assert tight["converged"]
+    assert tight["violation"] <= 1e-4 < loose["violation"]
+    assert tight["objective"] < loose["objective"]
+
+
+@pytest.mark.long
+def test_an_early_model_of_a_smooth_kernel_goes_on_in_the_same_process(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "LEAST_ROWS_FOR_LEVELS", 1000)
+    run = train("early", stop_at=1)
+    assert run.status()["level"] == 1
+    run = api.resume(run.url, stop_at=0, execution=Execution(workers=0), quiet=True)
+    status = run.status()
+    assert status["converged"]
+    assert "subset" in status["stages"]  # which is how smooth kernels go on
+    exact = train("exact", levels=0)
+    assert status["objective"] == pytest.approx(exact.status()["objective"], rel=1e-4)
