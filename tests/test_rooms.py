@@ -16,6 +16,7 @@ ROOMS = (
     "errors",
     "checks",
     "versions",
+    "numbers",
     "kernels",
     "tasks",
     "solvers",

@@ -35,7 +35,7 @@ def describe(place: str) -> dict[str, Any]:
 
 def show(found: dict[str, Any]) -> None:
     """Print what `describe` found."""
-    from dcsvm_dask.diagnostics.numbers import counted
+    from dcsvm_dask.numbers import counted
     from dcsvm_dask.readers.memory import show_size
 
     echo(found["run"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from dcsvm_dask.diagnostics.numbers import megabytes
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.stage_plan import StagePlan
+from dcsvm_dask.numbers import megabytes
 
 BOX_WIDTH, BOX_HEIGHT, GAP, LEFT, TOP = 118, 46, 26, 170, 50
 DOTS = 32

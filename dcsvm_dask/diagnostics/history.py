@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.storage.stage_id import (
-    BALANCE,
-    CHAINS,
-    LOOK,
-    MODEL,
-    PASS,
-    REFINE,
-    SCORE,
-    StageId,
-    scores_of,
-)
+from dcsvm_dask.methods.registry import kind_of
+from dcsvm_dask.storage.stage_id import MODEL, StageId, scores_of
 
 MEASURED = {
     "objective": ("objective_estimate", "objective"),
@@ -26,7 +17,6 @@ MEASURED = {
     "objective_error": ("objective_error",),
     "gap_error": ("gap_error",),
 }
-ROUNDS = (*CHAINS, BALANCE)
 
 
 def history(status: dict[str, Any]) -> list[dict[str, Any]]:
@@ -54,26 +44,25 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
     entries, elapsed = [], 0.0
     for name, record in stages.items():
         elapsed += status["stage_seconds"][name]
-        stage = StageId(name)
-        kind, number = stage.kind, stage.number
-        looked_at = kind == PASS and StageId.numbered(LOOK, number or 0) in stages
+        stage, kind = StageId(name), kind_of(name)
+        later = kind.measured_by and StageId.numbered(kind.measured_by, stage.number or 0)
         # A model is made of a point that was measured, or its own stage has measured it.
-        remade = kind == MODEL and ("source" in record or "objective" not in record)
-        if kind == SCORE or remade or "support" not in record or looked_at:
+        remade = stage.kind == MODEL and ("source" in record or "objective" not in record)
+        if kind.judges or remade or "support" not in record or later in stages:
             continue
         scores = (stages.get(scored) for scored in scores_of(name))
         score: dict[str, Any] = next((found for found in scores if found), {})
         entry = {
             "stage": name,
-            "level": number if stage.is_level else None,
-            "round": number if kind in ROUNDS else None,
+            "level": stage.number if stage.is_level else None,
+            "round": stage.number if kind.is_round else None,
             "time": record["began"] + record["seconds"],
             "seconds": status["stage_seconds"][name],
             "elapsed": elapsed,
         }
         for key, names in MEASURED.items():
             entry[key] = next((record[known] for known in names if known in record), None)
-        if kind == REFINE:
+        if not kind.of_all_rows:
             entry["gap"] = entry["violation"] = None
         entries.append({**entry, "accuracy": score.get("accuracy")})
     return entries

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from dcsvm_dask.diagnostics.numbers import counted
 from dcsvm_dask.diagnostics.outline import in_brief
 from dcsvm_dask.masking import printable
-from dcsvm_dask.methods.regime import is_smooth, is_sparse_in_support
+from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     THIS_PROCESS,
@@ -23,8 +22,6 @@ from dcsvm_dask.runtime.events import (
     WorkerLost,
     WorkerSilent,
 )
-from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import COMMITTEE, LEVEL, MODEL, PASS, SCORE, StageId
 
 
 class Lines(Callback):
@@ -51,7 +48,7 @@ class Lines(Callback):
     def on_commit(self, event: StageDone) -> None:
         """Print the result of a stage."""
         if not event.resumed:
-            self._print(event, f"{event.stage:<13} {describe(event.stage, event.record)}")
+            self._print(event, f"{event.stage:<13} {kind_of(event.stage).describe(event.record)}")
 
     def on_fault(self, event: Fault) -> None:
         """Print a fault."""
@@ -102,81 +99,3 @@ def other_versions(event: OtherVersions) -> str:
         f"warning: {who} has {differing}; the model may differ by rounding from that of a run "
         "that was not interrupted"
     )
-
-
-def describe(stage: str, record: Record) -> str:
-    """Return the result of a committed stage in a few words."""
-    if stage == "arrange":
-        merged = record["rows"] - record["variables"]
-        return (
-            f"{record['variables']} rows"
-            + (
-                f" in {record['blocks']} blocks (largest {record['largest_block']})"
-                if record["parts"]
-                else ", in their stored order"
-            )
-            + (f", {merged} repeats merged" if merged else "")
-        )
-    if stage == "probe" and "kept_share" in record:
-        return f"about {record['kept_share']:.0%} of the rows are expected to be kept"
-    if stage == "probe" and is_sparse_in_support(record.get("support_share", 1.0)):
-        share = f"{record['support_share']:.0%} of some rows are support vectors"
-        return f"{share}: solving each SVM whole costs less than levels"
-    if stage == "probe":
-        between = record["probed_between"]
-        expected = "levels are expected to save time"
-        if record["smooth"]:
-            expected = "working sets cost less than levels"
-        elif is_smooth(between):
-            expected = "levels are tried, too many support vectors are expected for working sets"
-        return f"{between:.0%} of the kernel's mass lies between a few clusters: {expected}"
-    if stage == "subset":
-        sizes = ", ".join(map(str, record["sizes"]))
-        return f"SVM on {sizes} random rows, support vectors {record['n_support']}"
-    kind_of_stage = StageId(stage).kind
-    if kind_of_stage == LEVEL:
-        return (
-            f"{record['blocks']} blocks solved, support vectors {record['support']}, objective "
-            f"~ {record['objective_estimate']:.6g} +- {record['objective_error']:.2g}, "
-            f"gap ~ {record['gap_estimate']:.3g}; {record['why']}"
-        )
-    if kind_of_stage == SCORE:
-        kind = {"early": "early prediction"}.get(record["mode"], record["mode"])
-        return f"{kind}: accuracy {record['accuracy']:.4f} on {record['rows']} held-out rows"
-    if kind_of_stage == COMMITTEE:
-        return f"{record['blocks']} SVMs calibrated on {record['rows']} rows of other blocks"
-    if kind_of_stage == MODEL:
-        if "outputs" in record:
-            return f"weights of {record['outputs']} features, {record['passes']} passes"
-        objective = record.get("objective")
-        known = "" if objective is None else f", objective {objective:.6f}"
-        return f"support vectors {record['support']}{known}"
-    if stage == "split":
-        if record["folds"]:
-            return f"{record['variables']} rows in {record['folds']} folds"
-        return f"{record['held_out']} rows held out"
-    if stage == "exact" or kind_of_stage == "early":
-        how = "exact" if stage == "exact" or record["whole"] else "by blocks"
-        unsolved = f"; {record['unsolved']} not solved" if record["unsolved"] else ""
-        count = counted(record["candidates"], "candidate")
-        return f"{count} {how}, best accuracy {record['accuracy']:.4f}{unsolved}"
-    if stage == "map":
-        return f"{record['outputs']} features a row"
-    if stage == "features":
-        return f"features of {record['rows']} rows in {counted(record['parts'], 'part')}"
-    if kind_of_stage in ("grow", "fit"):
-        left = record["decrement"]
-        known = "" if left is None else f", Newton decrement {left:.2g}"
-        return f"basis {record['support']}, objective {record['objective']:.6g}{known}"
-    if kind_of_stage == PASS:
-        below = ", ".join(map(str, record["support_by_layer"]))
-        return f"{record['nodes']} SVMs, support vectors {below} from the leaves up"
-    text = (
-        f"objective {record['objective']:.4f} gap {record['gap']:.3g} "
-        f"violation {record['violation']:.2g} support vectors {record['support']}"
-    )
-    if "beta_min" in record:
-        text += f" factors {record['beta_min']:.2f} to 1"
-    if record.get("blocks"):
-        text += f"; next {record['active']} rows in {counted(record['blocks'], 'block')}"
-    return text

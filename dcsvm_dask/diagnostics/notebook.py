@@ -8,9 +8,9 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.colours import GREEN, GREY, ORANGE, RED
 from dcsvm_dask.diagnostics.history import history
-from dcsvm_dask.diagnostics.numbers import duration
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.numbers import duration
 from dcsvm_dask.runtime.journal import read_journal
 from dcsvm_dask.storage.run import RunFolder
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.diagnostics.numbers import counted, duration, megabytes
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.stage_plan import StagePlan
+from dcsvm_dask.numbers import counted, duration, megabytes
 
 
 def outline(plan: Plan, workers: int, threads: int = 1) -> str:

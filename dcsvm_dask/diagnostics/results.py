@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dcsvm_dask.diagnostics.numbers import duration
 from dcsvm_dask.diagnostics.report.tables.table import rows_of
 from dcsvm_dask.diagnostics.report.tables.trials import trials
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.diagnostics.summary import state_of
+from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import SCORE, StageId
 
@@ -77,7 +77,7 @@ def _figures(run: RunFolder) -> dict[str, Any]:
     found = status(run)
     model = found["stages"].get(found["model"], {})
     score = found["stages"].get(StageId.about(SCORE, found["model"]), {})
-    spent = (value for name, value in found["stage_seconds"].items() if "score" not in name)
+    spent = (value for name, value in found["stage_seconds"].items() if StageId(name).kind != SCORE)
     return {
         "run": run.place.name,
         "method": found["method"],

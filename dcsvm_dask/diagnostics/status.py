@@ -8,12 +8,12 @@ from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import reached_model
-from dcsvm_dask.methods.registry import options_of
+from dcsvm_dask.methods.registry import kind_of, options_of
 from dcsvm_dask.runtime.plan_file import PLAN
 from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, LEVEL, MODEL, SCORE, StageId
+from dcsvm_dask.storage.stage_id import MODEL, StageId
 from dcsvm_dask.storage.state import read_state
 
 # Seconds without a node at work that still belong to a stage; the scheduler needs less.
@@ -64,7 +64,7 @@ def status(
     commits = {stage: found["commit"] for stage, found in nodes.items() if "commit" in found}
     order = sorted(commits, key=lambda stage: _order(stage, commits[stage]))
     left = state_now(run)
-    reached = [stage for stage in order if StageId(stage).kind not in (SCORE, COMMITTEE)]
+    reached = [stage for stage in order if not kind_of(stage).judges]
     stage = left["stage"] if left["stage"] in commits else (reached[-1] if reached else None)
     last = {} if stage is None else commits[stage]
     work, stage_seconds = _work(nodes, str(last.get("source", stage))), _stage_seconds(nodes)
@@ -142,7 +142,7 @@ def _order(stage: str, commit: Record) -> tuple[bool, float]:
     """Return a key that sorts stages by the time of their commit, the probe and the arrangement
     first.
     """
-    return stage not in ("probe", "arrange"), commit["began"] + commit["seconds"]
+    return not kind_of(stage).prepares, commit["began"] + commit["seconds"]
 
 
 def read_plan(
@@ -213,7 +213,7 @@ def _work(nodes: dict[str, dict[str, Record]], last: str) -> dict[str, Any]:
     for stage, found in nodes.items():
         for name, record in found.items():
             # These commits only add up what their slots counted.
-            sums = name == "commit" and StageId(stage).kind in (LEVEL, BALANCE)
+            sums = name == "commit" and kind_of(stage).of_blocks
             if "kernel_values" not in record or sums:
                 continue
             values += record["kernel_values"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.diagnostics.numbers import duration
+from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 
 

@@ -1,12 +1,12 @@
-"""Arranging: repeated rows merged, the rest written once in block order.
+"""The arrangement of rows: repeats are merged, the others are written once in block order.
 
-Blocks scatter over all chunks, so a task that read the rows of its blocks from the data set would
-read nearly all of it. Instead the task that assigns a share of the rows, consecutive whole chunks,
-also writes them sorted by label, in small pages of one object. The task that arranges some
-consecutive blocks finds its rows of each share in a few consecutive pages.
+The rows of a block lie in all chunks of the data set, so a task that read the rows of its blocks
+there would read nearly all of it. Instead, rows are shuffled: the task that assigns a share of the
+rows (consecutive whole chunks) also writes them sorted by label, in small pages of one object, and
+the task that writes some consecutive blocks reads a few consecutive pages of each share.
 
-How many shares there are, and how large pages are, follows from the data and the parameters, so
-the copy is the same whoever makes it. It is deleted when the arrangement is committed.
+The number of shares and the size of pages depend on the data and the parameters alone, so that the
+copy is always the same. It is deleted when the arrangement is committed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Index = NDArray[np.int64]
 
 PAGES = "pages"
 TABLE_BYTES = 16 << 10
-"""Of a chunk of the table of pieces, of which each part reads its own row."""
+"""Bytes of a chunk of the table of pieces; each part reads its own row."""
 READERS = 8
-"""Ranges of bytes that a task asks for at a time: a store answers each after a while."""
+"""Number of ranges of bytes that a task requests at a time, since stores have latency."""
 
 
 def assign_and_sort(
@@ -50,8 +50,12 @@ def assign_and_sort(
 
     Parameters
     ----------
+    run : RunFolder
+    attempt : Attempt
+    part, parts : int
+        The share and the number of shares.
     pages : int
-        Pages that the rows of a share are cut into, about.
+        Approximate number of pages of the share.
     """
     data, rows, settings = data_of(run), data_rows(run), settings_of(run)
     first, last = share_of_chunks(rows.borders(), part, parts)
@@ -69,10 +73,16 @@ def assign_and_sort(
 
 
 def find_pieces(run: RunFolder, attempt: Attempt, *, parts: int, shares: int) -> Record:
-    """Find where the rows of each part are among the pages of each share.
+    """Find the rows of each part among the pages of each share.
 
-    Writes ``pieces`` of shape (parts, shares, 3): the bytes of the pages, from and to, and how many
-    of their rows come before those of the part.
+    Writes ``pieces`` of shape (parts, shares, 3): the first byte of the pages, the byte after the
+    last, and the number of rows in them before those of the part.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    parts, shares : int
     """
     order = run.node(ARRANGE, "order")
     offsets = order.read("offsets")
@@ -96,12 +106,20 @@ def find_pieces(run: RunFolder, attempt: Attempt, *, parts: int, shares: int) ->
 
 
 def take_pieces(run: RunFolder, data: Data, part: int, listed: Index) -> LabelledRows:
-    """Return the rows of a part, in the order in which they are listed.
+    """Return the rows of a part from the pages of all shares.
 
     Parameters
     ----------
+    run : RunFolder
+    data : DataSet or SampledDataSet
+    part : int
     listed : ndarray of int64
-        Their numbers in the data set, block after block and ascending in each.
+        Numbers of the rows in the data set, block after block and ascending in each.
+
+    Returns
+    -------
+    LabelledRows
+        In the order of `listed`.
 
     Raises
     ------
@@ -121,8 +139,8 @@ def take_pieces(run: RunFolder, data: Data, part: int, listed: Index) -> Labelle
         pages = joined(read_pages(place, first, last, form, number), form)
         return pages.take(slice(skip, skip + int(counts[number])))
 
-    # Rows of a share that have one label are in the order of the data set, and so are shares: a
-    # stable sort by share lists the rows as the pieces hold them.
+    # Rows of a share with the same label are in the order of the data set, and so are shares: a
+    # stable sort by share gives the order of the rows in the pieces.
     place = np.argsort(share_of, kind="stable")
     taken = np.empty(len(listed), dtype=np.int32)
     weights = np.empty(len(listed)) if form.weighted else None
@@ -147,7 +165,7 @@ def take_pieces(run: RunFolder, data: Data, part: int, listed: Index) -> Labelle
 
 
 def shares_of(rows: NDArray[np.integer], counts: Index) -> Index:
-    """Return the share of each row, given how many rows each share has."""
+    """Return the share of each row, given the number of rows of each share."""
     return np.searchsorted(np.cumsum(counts), rows, side="right")
 
 
@@ -158,8 +176,10 @@ def share_of_chunks(borders: Index, part: int, parts: int) -> tuple[int, int]:
 
     Parameters
     ----------
-    borders : ndarray
+    borders : ndarray of int64, shape (n_chunks + 1,)
         The first row of every chunk, and the number of rows.
+    part, parts : int
+        The share and the number of shares.
     """
     first, last = share(int(borders[-1]), part, parts)
     low, high = np.searchsorted(borders, (first, last))
@@ -170,11 +190,11 @@ ARRANGED_CHUNK_ROWS = 4096
 
 
 def merge_repeats(run: RunFolder, attempt: Attempt) -> Record:
-    """Commit the arrangement that leaves rows where they are, but for repeats.
+    """Commit an arrangement in the stored order of the rows, with repeats merged.
 
-    Writes ``rows`` (those that stand for the ones equal to them in x and y, ascending), ``weight``
-    (how many each stands for, or the sum of what these weigh) and, where there are repeats,
-    ``representative`` (of every row).
+    Writes ``rows`` (one for each group of rows equal in x and y, ascending), ``weight`` (the number
+    of rows of the group, or the sum of their weights) and, if there are repeats,
+    ``representative`` (the row that stands for each row).
     """
     data = data_of(run)
     hashes = data.read_hashes(0, data.n_rows)
@@ -188,17 +208,19 @@ def merge_repeats(run: RunFolder, attempt: Attempt) -> Record:
 
 
 def order_rows(run: RunFolder, attempt: Attempt, *, parts: int, readers: int) -> Record:
-    """List the data set's rows block by block, as ``rows`` with their ``offsets``.
+    """List the data set's rows block by block: ``rows`` with their ``offsets``.
 
     Parameters
     ----------
+    run : RunFolder
+    attempt : Attempt
     parts : int
-        Tasks that assigned the rows.
+        Number of tasks that assigned the rows.
     readers : int
-        Tasks that read a part of the list each.
+        Number of tasks that will read a part of the list each.
     """
     index, offsets, label = group_by_label(read_labels(run, ARRANGE, parts))
-    # A part that is much shorter than a chunk would read a whole one; the commit lists all chunks.
+    # A reader of a much shorter part would read a whole chunk; the commit lists all chunks.
     chunk = min(2 * len(index) // readers + 1, CHUNK_BYTES // index.itemsize)
     attempt.write("rows", index, chunk)
     attempt.write("offsets", offsets)
@@ -209,24 +231,27 @@ def order_rows(run: RunFolder, attempt: Attempt, *, parts: int, readers: int) ->
 def arrange_part(
     run: RunFolder, attempt: Attempt, *, part: int, parts: int, shuffled: bool
 ) -> Record:
-    """Write a share of the blocks: repeats merged, each block in k-d order.
+    """Write some consecutive blocks: repeats merged, each block in k-d order.
 
-    Rows that are equal are in one block, whose label depends on the row alone. Writes rows ``X``,
-    ``y`` (of many classes ``codes``), ``weight`` and ``rows`` of the variables, how many of them
-    each block has (``sizes``), and which of them stands for each row that ``order`` lists here
-    (``variable``).
+    Equal rows are in the same block, since the label of a row depends on the row alone. Writes for
+    the variables their rows ``X``, ``y`` (``codes`` for more than two classes), ``weight`` and
+    ``rows``; for each block its number of variables (``sizes``); and for each row that ``order``
+    lists here the variable that stands for it (``variable``).
 
     Parameters
     ----------
+    run : RunFolder
+    attempt : Attempt
+    part, parts : int
+        The part and the number of parts.
     shuffled : bool
-        Whether the rows lie sorted by block in shares (see `dcsvm_dask.methods.arrange`); else they
-        are taken from the data set, which is read whole.
+        Whether the rows were shuffled; else the whole data set is read.
     """
     data, order = data_of(run), run.node(ARRANGE, "order")
     offsets = order.read("offsets")
     start, stop = blocks_of_part(offsets, part, parts)
     borders = offsets[start : stop + 1]
-    # Ascending in each block, so that the first of equal rows is the first in the data set.
+    # Ascending in each block: the first of equal rows is the first in the data set.
     listed = order.read("rows", slice(int(borders[0]), int(borders[-1]))).astype(np.int64)
     if shuffled:
         taken = take_pieces(run, data, part, listed)
@@ -238,14 +263,14 @@ def arrange_part(
     kept, variable, sizes = [], np.empty(len(listed), dtype=np.int32), []
     done = 0
     for first, last in zip(borders[:-1] - borders[0], borders[1:] - borders[0], strict=True):
-        alone, representative = first_of_equal(hashes[first:last])
-        alone = alone[kd_order(X[first:last][alone])]
+        distinct, representative = first_of_equal(hashes[first:last])
+        distinct = distinct[kd_order(X[first:last][distinct])]
         place = np.empty(last - first, dtype=np.int32)
-        place[alone] = np.arange(done, done + len(alone), dtype=np.int32)
+        place[distinct] = np.arange(done, done + len(distinct), dtype=np.int32)
         variable[first:last] = place[representative]
-        kept.append(first + alone)
-        sizes.append(len(alone))
-        done += len(alone)
+        kept.append(first + distinct)
+        sizes.append(len(distinct))
+        done += len(distinct)
     position = np.concatenate([np.empty(0, dtype=np.int64), *kept])
     attempt.write("rows", listed[position])
     attempt.write("weight", summed(variable, taken.weights, done))
@@ -268,9 +293,9 @@ def arrange_part(
 
 
 def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
-    """Commit what the parts wrote: ``offsets`` and ``block_label`` of all blocks.
+    """Commit the arrangement: ``offsets`` and ``block_label`` of all blocks.
 
-    Where there are repeats also ``representative``: the row that stands for each.
+    If there are repeats, also ``representative``: the row that stands for each row.
     """
     order = run.node(ARRANGE, "order")
     nodes = [run.node(ARRANGE, f"part-{i:04d}") for i in range(parts)]
@@ -292,18 +317,18 @@ def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Recor
 def summed(
     variable: NDArray[np.integer], weights: NDArray[np.float64] | None, n: int
 ) -> NDArray[Any]:
-    """Return what each of n variables weighs: so many rows as it stands for, or as these weigh."""
+    """Return the weight of each of n variables: its number of rows, or the sum of their weights."""
     found = np.bincount(variable, weights=weights, minlength=n)
     return found if weights is not None else found.astype(np.min_scalar_type(found.max(initial=1)))
 
 
 def first_of_equal(hashes: NDArray[np.uint64]) -> tuple[Index, Index]:
-    """Return the rows that stand for those equal to them, ascending, and that of every row.
+    """Return the first row of each group of equal rows, ascending, and the one of every row.
 
     Parameters
     ----------
     hashes : ndarray, shape (n, 2), uint64
-        Of the rows with their labels.
+        Hashes of the rows with their labels.
     """
     n = len(hashes)
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))

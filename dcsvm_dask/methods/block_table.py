@@ -1,4 +1,4 @@
-"""The blocks of a level: which variables each one holds."""
+"""The blocks of a level and their variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 MANY_BLOCKS = 16
-"""Blocks a task from which on tasks solve consecutive ones."""
+"""Blocks of a task from which on tasks solve consecutive blocks."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class BlockTable:
     Attributes
     ----------
     offsets : ndarray, shape (n_blocks + 1,), int64
-        Their borders in `index`.
+        Borders of the blocks in `index`.
     index : ndarray, shape (n,), int64, or None
-        The variables, block after block, ascending in each; None: as they are numbered.
+        The variables, block after block, ascending in each; None: in the order of their numbers.
     label : ndarray, shape (n_blocks,), int64
         The label of each block by the level's partition.
     alone : bool
-        Whether no block sees another.
+        Whether there are no kernel values between blocks.
     """
 
     offsets: NDArray[np.int64]
@@ -48,15 +48,16 @@ class BlockTable:
         return len(self.offsets) - 1
 
     def costliest_first(self, problem: Problem | None, beta: Vector | None) -> Index:
-        """Return the blocks by what they are likely to cost.
+        """Return the blocks by expected cost, the largest first.
 
-        That is their support vectors, those at their bound twice: where classes overlap, most
-        rounds are needed. Rows count where nothing is known of them.
+        The cost is the number of support vectors, with bounded ones counted twice, since more
+        iterations are needed where classes overlap; without a warm start it is the number of rows.
 
         Parameters
         ----------
+        problem : Problem or None
         beta : ndarray, shape (n,), or None
-            Where the blocks start; None: at zero.
+            The warm start; None: zero.
         """
         if beta is None or problem is None:
             return np.argsort(-np.diff(self.offsets), kind="stable")
@@ -67,10 +68,18 @@ class BlockTable:
         return np.argsort(-np.diff(before[self.offsets]), kind="stable")
 
     def of_slot(self, problem: Problem | None, beta: Vector | None, slot: int, slots: int) -> Index:
-        """Return the blocks that one of some tasks solves, in its order.
+        """Return the blocks of one of `slots` tasks, in the order in which it solves them.
 
-        Where they are few, each task gets one in turn, the costliest first. Where they are many,
-        their costs add up to much the same, and neighbours share chunks of rows.
+        Few blocks are dealt out in turn, the costliest first. Many are shared out as consecutive
+        ones: their costs add up to about the same, and neighbours share chunks of rows.
+
+        Parameters
+        ----------
+        problem : Problem or None
+        beta : ndarray, shape (n,), or None
+            The warm start; None: zero.
+        slot, slots : int
+            The task and the number of tasks.
         """
         if self.index is None and self.n_blocks >= MANY_BLOCKS * slots:
             return np.arange(*blocks_of_part(self.offsets, slot, slots))
@@ -82,7 +91,7 @@ class BlockTable:
         return np.arange(start, stop) if self.index is None else self.index[start:stop]
 
     def variables(self, places: Index) -> Index:
-        """Return the variables at some places, counted block after block."""
+        """Return the variables at some positions of the order block after block."""
         return places if self.index is None else self.index[places]
 
     def blocks_of(self, variables: Index) -> NDArray[np.int32]:
@@ -96,7 +105,7 @@ class BlockTable:
 
 
 def read_table(run: RunFolder, stage: str) -> BlockTable:
-    """Open the blocks of a level; kept for the next block that the same process solves."""
+    """Open the blocks of a level; the table is cached for the next task of the process."""
     own = run.find(stage, "order", released=False)
     if own is None:
         return _read_table(run.place.url, ARRANGE, run.node(ARRANGE, "commit").attempt)
@@ -117,12 +126,26 @@ def _read_table(run_url: str, stage: str, attempt: str) -> BlockTable:
 
 
 def read_slots(run: RunFolder, stage: str, slots: int, layer: str = "solve") -> list[Committed]:
-    """Return what the slots of a stage committed, each for some of the blocks."""
+    """Return the committed nodes of the tasks that share a stage's blocks."""
     return [run.node(stage, f"{layer}-{slot:04d}") for slot in range(slots)]
 
 
 def gather(nodes: list[Committed], table: BlockTable, name: str) -> tuple[Vector, Vector]:
-    """Return an array of all slots, block after block, and in the order of the variables."""
+    """Gather an array from the tasks that share a level's blocks.
+
+    Parameters
+    ----------
+    nodes : list of Committed
+        See `read_slots`.
+    table : BlockTable
+    name : str
+        Name of the array.
+
+    Returns
+    -------
+    in_blocks, by_variable : ndarray, shape (n,), float64
+        The array block after block, and in the order of the variables.
+    """
     in_blocks = np.empty(table.offsets[-1])
     for node in nodes:
         values, at = node.read(name).ravel(), 0

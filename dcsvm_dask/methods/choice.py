@@ -1,4 +1,4 @@
-"""Which of the models that a run has committed predicts."""
+"""The choice of the committed model that predicts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ BEST = "best"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A committed model and how it decides."""
+    """A committed model and the mode of prediction."""
 
     run_url: str
     stage: str
     """The stage whose commit holds the model."""
     attempt: str
     mode: str
-    """exact, early, naive or committee; of an approximation its method's name."""
+    """exact, early, naive or committee; the method's name for an approximation."""
     level: int
     """0 for the model of the whole problem."""
     precision: str = "float32"
@@ -40,21 +40,20 @@ def choose_model(
     *,
     approximation: str | None = None,
 ) -> Choice:
-    """Return which committed model predicts.
+    """Return the committed model that predicts.
 
     Parameters
     ----------
     run : RunFolder
     mode : {"exact", "early", "naive", "committee"}, optional
-        By default what the run reached: exact, or early where it stopped at a level.
+        By default exact, or early if the run stopped at a level.
     level : int, optional
-        For all modes but exact; by default the one that the run stopped at, else the
-        lowest that is committed.
+        For all modes but exact; by default the level that the run stopped at, else the lowest
+        committed level.
     precision : {"float32", "float64"}
-        Of kernel values.
+        Precision of kernel values.
     approximation : str, optional
-        The name of the run's method where the model that it ends in is not the exact one: that is
-        its mode then.
+        Name of the run's method if its model is not the exact one; it is the mode then.
 
     Raises
     ------
@@ -70,12 +69,12 @@ def choose_model(
     if run.header["settings"].get("method") == SEARCH:
         raise InputError(
             f"{run.place}: is a search, which has no model of its own; "
-            f"that of its best candidate is {run.place / BEST}"
+            f"the model of its best candidate is {run.place / BEST}"
         )
     if not models:
         raise InputError(
             f"{run.place}: has no model yet: no level is committed; "
-            f"go on with it by `dcsvm resume {run.place}`"
+            f"continue it with `dcsvm resume {run.place}`"
         )
     best = reached_model(run)
     reached = next(number for number, stage in models.items() if stage == best)
@@ -91,12 +90,12 @@ def choose_model(
     if mode == "exact":
         if level:
             raise InputError(
-                f"level: level {level} is predicted from by mode early, naive or committee"
+                f"level: mode exact has no level, got {level}; use mode early, naive or committee"
             )
         if 0 not in models:
             raise InputError(
-                f"{run.place}: the exact model is not committed yet; {_known(levels)}, or go on "
-                f"by `dcsvm resume {run.place} --stop-at 0`"
+                f"{run.place}: the exact model is not committed yet; {_known(levels)}, or continue "
+                f"with `dcsvm resume {run.place} --stop-at 0`"
             )
         return _choice(run, models[0], approximation or mode, 0, precision)
     if not levels:
@@ -107,16 +106,19 @@ def choose_model(
         raise InputError(f"level: level {level} of {run.place} is not committed; {_known(levels)}")
     if mode == "committee" and run.find(StageId.about(COMMITTEE, models[level]), "commit") is None:
         raise InputError(
-            f"{run.place}: the machines of level {level} are not calibrated; "
-            f"`dcsvm resume {run.place} --committee` does it"
+            f"{run.place}: the SVMs of level {level} are not calibrated; "
+            f"calibrate them with `dcsvm resume {run.place} --committee`"
         )
     return _choice(run, models[level], mode, level, precision)
 
 
 def reached_model(run: RunFolder) -> str | None:
-    """Return the stage of the model that a run ended with; of an unfinished one the best so far.
+    """Return the stage of the model that a run ended with, or of the best one so far.
 
-    None if no model is committed.
+    Returns
+    -------
+    str or None
+        None if no model is committed.
     """
     models = committed_models(run)
     left = read_state(run).get("stage")
@@ -124,9 +126,9 @@ def reached_model(run: RunFolder) -> str | None:
 
 
 def committed_models(run: RunFolder) -> dict[int, str]:
-    """Return the stages that hold a model by their level, 0 for the exact one.
+    """Return the stages with a model by level, 0 for the exact model.
 
-    Of several exact models that is the one that the run ended with, else that of most rounds.
+    Of several exact models it is the one that the run ended with, else the one of most rounds.
     """
     models: dict[int, str] = {}
     left = read_state(run).get("stage")

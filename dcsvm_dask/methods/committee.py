@@ -1,9 +1,8 @@
-"""Calibrating machines for committee prediction: a bag's, or a level's in ``committee-level-N``.
+"""Calibration of the SVMs of a bag, or of a level (``committee-level-N``), for a committee.
 
-All members of a committee are asked about any row, so a machine's sigmoid is fitted to rows of all
-blocks: to a sample of those of others, which it has not seen, and to its own ones left out in turn
-and told of by the machine of the rest, as LIBSVM does for its probabilities. The rows of a bag's
-machine are random ones, so those that it has not seen stand for all.
+All members of a committee decide every row, so the sigmoid of an SVM is fitted to rows of all
+blocks: to a sample of the rows of other blocks, and by cross-validation to its own, as LIBSVM does
+for probabilities. An SVM of a bag has random rows, so it is calibrated on rows of other members.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 FOLDS = 5
-# So many rows that were left out tell a sigmoid of two numbers; large blocks need no five folds.
+# Enough left-out rows for a sigmoid; large blocks need fewer than five folds.
 ENOUGH_ROWS = 1000
-# Rows of all blocks that every machine is asked about.
-ASKED_ROWS = 2048
+# Rows of all blocks that every SVM decides.
+DECIDED_ROWS = 2048
 LAYER = "calibrate"
 
 
@@ -41,8 +40,8 @@ def calibrate_slot(
     commit = run.node(level, "commit")
     beta, offset = commit.read("beta")[0], commit.record["offset"]
     blocks = table.of_slot(problem, beta, slot, slots).tolist()
-    asked = asked_rows(problem)
-    X, block_of = problem.take(asked), table.blocks_of(asked)
+    sample = decided_rows(problem)
+    X, block_of = problem.take(sample), table.blocks_of(sample)
     fitted, rows, values = [], 0, 0
     for block in blocks:
         rng = np.random.default_rng([problem.settings.seed, 9001, block])
@@ -55,12 +54,12 @@ def calibrate_slot(
             problem.take(support),
             beta[support],
         )
-        told = np.concatenate([mine, asked[others]])
-        weights = problem.weights[told].astype(np.float64)
+        both = np.concatenate([mine, sample[others]])
+        weights = problem.weights[both].astype(np.float64)
         weights[: len(mine)] *= len(index) / max(1, len(mine))
         weights[len(mine) :] *= (problem.n - len(index)) / max(1, len(others))
-        values_told = np.concatenate([decided, elsewhere])
-        fitted.append(fit_member(problem, values_told, problem.targets_of(told) > 0, weights))
+        values_of_both = np.concatenate([decided, elsewhere])
+        fitted.append(fit_member(problem, values_of_both, problem.targets_of(both) > 0, weights))
         rows += len(mine)
         values += computed + of_product
     found = np.array(fitted, dtype=np.float64).reshape(len(blocks), 2)
@@ -69,40 +68,41 @@ def calibrate_slot(
     return {"blocks": len(blocks), "members": blocks, "rows": rows, "kernel_values": values}
 
 
-def asked_rows(problem: Problem) -> Index:
-    """Return the variables, at random, that every machine is asked about."""
+def decided_rows(problem: Problem) -> Index:
+    """Return a random sample of the variables, which every SVM decides."""
     rng = np.random.default_rng([problem.settings.seed, 9000])
-    return np.sort(rng.choice(problem.n, size=min(problem.n, ASKED_ROWS), replace=False))
+    return np.sort(rng.choice(problem.n, size=min(problem.n, DECIDED_ROWS), replace=False))
 
 
 def calibrate_unseen(
     problem: Problem, seen: Index, beta: Vector
 ) -> tuple[tuple[float, float], int]:
-    """Fit the sigmoid of a machine of random rows to rows that it has not seen.
+    """Fit the sigmoid of an SVM of random rows to rows that it was not trained on.
 
     Parameters
     ----------
+    problem : Problem
     seen : ndarray of int64, shape (m,)
-        The variables of the machine, ascending.
+        The variables of the SVM, ascending.
     beta : ndarray, shape (m,)
-        Its solution.
+        Their solution.
 
     Returns
     -------
     tuple of float
-        Slope and intercept, of decision values without a bias.
+        Slope and intercept for decision values without a bias.
     kernel_values : int
     """
-    asked = np.setdiff1d(asked_rows(problem), seen, assume_unique=True)
+    sample = np.setdiff1d(decided_rows(problem), seen, assume_unique=True)
     support = seen[beta != 0.0]
     values, computed = kernel_product(
         problem.settings.kernel,
-        problem.take(asked),
+        problem.take(sample),
         problem.take(support),
         beta[beta != 0.0],
     )
-    weights = problem.weights[asked].astype(np.float64)
-    return fit_member(problem, values, problem.targets_of(asked) > 0, weights), computed
+    weights = problem.weights[sample].astype(np.float64)
+    return fit_member(problem, values, problem.targets_of(sample) > 0, weights), computed
 
 
 def fit_member(
@@ -110,9 +110,21 @@ def fit_member(
 ) -> tuple[float, float]:
     """Fit a member's sigmoid; see `fit_sigmoid`.
 
-    The odds are brought from those of the classes in the sample to those in all rows: in a sum
-    over many members, all asked about the same rows, the sample's error would add up. A machine
-    that tells nothing then says just what is known without it.
+    The prior odds of the sample are replaced by those of all rows: all members are calibrated on
+    the same sample, whose error would add up in the sum over them. An SVM without information then
+    returns the prior.
+
+    Parameters
+    ----------
+    problem : Problem
+    values : ndarray, shape (m,)
+        Decision values without a bias.
+    positive : ndarray of bool, shape (m,)
+    weights : ndarray, shape (m,)
+
+    Returns
+    -------
+    slope, intercept : float
     """
     slope, intercept = fit_sigmoid(values, positive, weights)
     _, of_sample = fit_sigmoid(np.zeros(len(values)), positive, weights)

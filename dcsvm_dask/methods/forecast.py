@@ -1,7 +1,7 @@
-"""What stages take, estimated from sizes: memory of a task, bytes written, kernel values, time.
+"""Estimates of stages from sizes: memory of a task, bytes written, kernel values, time.
 
-Memory follows the arrays that the nodes hold; a change to a node's arrays belongs here, too. Work
-rests on shares of support vectors that only the run can tell.
+Memory follows the arrays of the nodes; a change to a node's arrays belongs here, too. Work depends
+on the share of support vectors, which is known only after the run.
 """
 
 from __future__ import annotations
@@ -30,52 +30,61 @@ from dcsvm_dask.solvers.working_sets import SMALL_SET
 from dcsvm_dask.storage.node import Record
 
 HELPS = 0.01
-"""Share of the time that is the least for which more workers count as help."""
+"""Least share of the time that more workers must save to be worth having."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the tasks of one layer do together, and how much of it the largest of them."""
+    """The work of all tasks of a layer, and the share of its largest task."""
 
     layer: str
     kernel_values: float = 0.0
     core_seconds: float = 0.0
     written_bytes: float = 0.0
     largest: float = 0.0
-    """Share of the layer's work that is its largest task's; 0: all tasks are equal."""
+    """Share of the largest task in the layer's work; 0: all tasks are equal."""
     threaded: bool = False
-    """Whether its only task has its kernel values computed by all threads of its process."""
+    """Whether its only task computes kernel values with all threads of its process."""
 
 
 def makespan(work: float, largest: float, tasks: int, workers: int) -> float:
-    """Return how long some tasks take that are begun in order, from the largest on.
+    """Return the wall time of tasks that begin in order of size, the largest first.
 
-    No order takes less, and this one hardly more.
+    It is a lower bound for any order, which this order nearly attains.
 
     Parameters
     ----------
     work : float
-        Time of all tasks together.
+        Time of all tasks together, in seconds.
     largest : float
-        Time of the largest; the others are equal.
+        Time of the largest task; the others are equal.
     tasks, workers : int
-        How many there are.
+        Their numbers.
+
+    Returns
+    -------
+    float
+        Seconds.
     """
     largest = max(largest, work / tasks)
     other = (work - largest) / max(1, tasks - 1)
-    turns = math.ceil(tasks / workers)  # somebody has so many of them
+    turns = math.ceil(tasks / workers)  # one worker has so many of them
     return max(largest, work / workers, turns * other)
 
 
 def helping(seconds: Callable[[int], float], most: int) -> int:
-    """Return from how many workers on more gain less than a hundredth.
+    """Return the number of workers beyond which more save less than a hundredth of the time.
 
     Parameters
     ----------
     seconds : callable
-        Takes a number of workers; falls with it.
+        Returns the wall time, which falls with the number of workers.
     most : int
-        How many workers are surely enough.
+        A number of workers that is certainly enough.
+
+    Returns
+    -------
+    int
     """
     enough, low, high = (1 + HELPS) * seconds(most), 1, most
     while low < high:
@@ -86,27 +95,27 @@ def helping(seconds: Callable[[int], float], most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a plan rests on beside sizes; the defaults are what is typical."""
+    """Measurements that a plan uses beside sizes; the defaults are typical values."""
 
     smooth: bool | None = None
-    """Whether the kernel is smooth, so that levels do not pay; None: nobody has looked."""
+    """Whether the kernel is smooth, so that levels do not pay; None: not known."""
     set_share: float = 1.0
-    """Share of the variables that a working set has to hold."""
+    """Share of the variables that the working set needs."""
     support_share: float = 1.0
-    """Share of a sample's rows that are support vectors, where classes are many."""
+    """Share of a sample's rows that are support vectors, of more than two classes."""
     kept_share: float = 0.3
-    """Share of the variables that a solver which learns row by row keeps."""
+    """Share of the variables that an online solver keeps."""
     value_seconds: float = 2e-9
-    """Time of a core for a kernel value, with the steps of the solver."""
+    """Time of a core for a kernel value including the solver's steps, in seconds."""
     process_bytes: int = 215 << 20
-    """What a worker takes before its first task: Python, NumPy, Numba, Dask, compiled code.
+    """Memory of a worker before its first task: Python, NumPy, Numba, Dask, compiled code.
 
     The mapped pages of a library that was just installed may be counted as 70 MiB more.
     """
 
     @classmethod
     def of(cls, record: Record) -> Measured:
-        """Return what the probe's record says."""
+        """Return the measurements in the probe's record."""
         return cls(**{name: record[name] for name in cls.__slots__ if name in record})
 
 
@@ -114,52 +123,52 @@ TYPICAL = Measured()
 
 
 SUPPORT_SHARE = 0.3
-"""Of the variables; typical of noisy data. A working set holds a few more than these."""
+"""Share of the variables, typical of noisy data; a working set has a few more."""
 NEAR_PAIRS = 0.1
-"""Pairs of rows that matter where the kernel is local; the others are provably negligible."""
+"""Share of pairs of rows that are not provably negligible where the kernel is local."""
 COPIED, MOST_COPIED = 0.1, 0.57
-"""What the solver copies of a kernel matrix: the share that is usual, and the largest possible."""
+"""Share of a kernel matrix that the solver copies: usually, and at most."""
 VIOLATORS = 0.15
-"""Of the rows of a block above the cap: those that violate, to which its working sets belong."""
+"""Share of violating rows in a block above the cap, from which its working sets are chosen."""
 VIOLATING = 0.25
-"""Of the support vectors: what the largest block of a round holds."""
+"""Share of the support vectors in the largest block of a round."""
 READ_PER_SECOND = 200e6
-"""Bytes of rows that a process reads and unpacks."""
+"""Bytes of rows that a process reads and decompresses in a second."""
 LABEL_SECONDS, BLOCK_SECONDS = 4e-6, 4e-3
-"""Time of a core to find a row's block, and for a block beside its kernel values."""
+"""Seconds of a core to find a row's block, and for a block beside its kernel values."""
 VECTOR = 8
-"""Bytes of one float64 or int64 a variable."""
+"""Bytes of a float64 or int64."""
 
 
 def support_share(set_share: float) -> float:
-    """Return which share of the variables is foretold to be support vectors.
+    """Return the expected share of support vectors among the variables.
 
     Parameters
     ----------
     set_share : float
-        The share that a working set has to hold.
+        Share of the variables that the working set needs.
     """
     return min(SUPPORT_SHARE, 0.85 * set_share)
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a task needs beside its process."""
+    """Memory of a task beside its process, in bytes."""
 
     n_bytes: int
-    """Memory that is likely."""
+    """Likely memory."""
     most: int
-    """Memory that it can come to."""
+    """Most memory."""
 
 
 def largest(*needs: Need) -> Need:
-    """Return what the largest of some tasks needs."""
+    """Return the need of the largest of some tasks."""
     return Need(max(need.n_bytes for need in needs), max(need.most for need in needs))
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Sizes of one run, and what follows from them."""
+    """Sizes of a run and estimates from them."""
 
     settings: Settings
     shape: Shape
@@ -200,13 +209,21 @@ class Forecast:
         return Need(int(n_bytes), int(n_bytes))
 
     def solving(self, rows: float, most_rows: float, beside: float = 0.0) -> Need:
-        """Return the need of solving a block, given its likely and its largest number of rows."""
+        """Return the need of solving a block.
+
+        Parameters
+        ----------
+        rows, most_rows : float
+            Likely and largest number of its rows.
+        beside : float, default 0.0
+            Bytes of other arrays of the task.
+        """
         cap = self.settings.block_cap
         usual, most = (3 * many * self.row + beside for many in (rows, most_rows))
         if rows <= cap:
             return self._matrix(rows, min(most_rows, cap), usual, most)
-        # Rows of a working set lie near their margin. How many stay active hangs on the data:
-        # the middle of what is possible is copied.
+        # Rows of a working set lie near the margin. The number that stays active depends on the
+        # data: half of the largest possible copy is expected.
         held = min(cap, GROW * VIOLATORS * rows)
         return self._matrix(held, min(most_rows, cap), usual, most, MOST_COPIED / 2)
 
@@ -217,14 +234,14 @@ class Forecast:
         return self._matrix(self.set_rows, most, beside, beside)
 
     def subset(self) -> Need:
-        """Return the need of the subset that foresees the support vectors."""
+        """Return the need of the SVMs on subsets that predict the support vectors."""
         size = subset_sizes(self.n, self.settings.set_cap)[-1]
         beside = 3 * size * self.row
         most = min(size, self.settings.set_cap)
         return self._matrix(self._set_of(size), most, beside, beside)
 
     def _set_of(self, rows: float) -> float:
-        """Return the size of the largest working set of some rows; small ones are filled up."""
+        """Return the size of the largest working set of some rows; small sets are filled up."""
         return min(rows, self.settings.set_cap, max(SMALL_SET, rows * self.measured.set_share))
 
     def _matrix(
@@ -250,7 +267,7 @@ class Forecast:
         return self.fixed(matrices + 3 * sample * self.row)
 
     def merging(self) -> Need:
-        """Return the need of finding the rows that are equal, all of them at once."""
+        """Return the need of finding equal rows among all rows."""
         return self.fixed(9 * VECTOR * self.shape.n_rows)
 
     def arranging(self) -> Need:
@@ -268,17 +285,17 @@ class Forecast:
         )
 
     def largest_cluster(self, n_clusters: int) -> float:
-        """Return the likely rows of the largest of some clusters.
+        """Return the likely number of rows of the largest cluster.
 
-        Twice the mean among 8, three times among 64, four times among 512.
+        It is twice the mean of 8 clusters, three times that of 64, four times that of 512.
         """
         return min(self.n, (1 + math.log2(n_clusters) / 3) * self.n / n_clusters)
 
     def level(self, n_clusters: int, *, bottom: bool) -> Need:
-        """Return the need of a level's largest task: of a block, or of the commit."""
+        """Return the need of a level's largest task, which solves a block or commits."""
         likely = self.largest_cluster(n_clusters)
         most = min(self.n, largest_block(self.settings, self.n, n_clusters))
-        # Where it starts: alpha, what blocks cost, and which variables they hold.
+        # The start of a level: beta, the costs of blocks and their variables.
         block = self.solving(likely, max(most, likely), 0 if bottom else 6 * VECTOR * self.n)
         vectors = (1 if bottom else 4) + int(self.settings.fit_intercept)
         together = min(self.support, ESTIMATE_SUPPORT_ROWS) * self.row * 1.5
@@ -286,16 +303,16 @@ class Forecast:
         return largest(block, self.fixed(commit + 2 * self.n))
 
     def checking(self, count: float) -> Need:
-        """Return the need of f from scratch for `count` rows, or of its commit."""
+        """Return the need of computing f of `count` rows from scratch, or of its commit."""
         mine = 2 * min(self.chunk, count * self.row)
         return self.fixed(2 * self.support * self.row + mine + 8 * VECTOR * self.n)
 
     def round(self, count: float) -> Need:
-        """Return the need of a round over `count` rows in blocks of violators and others."""
+        """Return the need of a round over `count` rows."""
         cap = self.settings.block_cap
         rows = min(cap, VIOLATING * self.support)
         look = self.checking(self.n)
-        # A share of the products, and the moved rows with their steps and where they lie.
+        # A share of the products, and the changed rows with their steps and positions.
         share = VECTOR * min(self.settings.chunk_rows, count)
         moved = 4 * VECTOR * min(self.n, MOST_BLOCKS * cap)
         most = min(MOST_BLOCKS, 1 + 2 * math.ceil(self.n / cap))
@@ -317,7 +334,7 @@ class Forecast:
         return self.shape.n_bytes / READ_PER_SECOND
 
     def arranging_loads(self) -> tuple[Load, Load, Load]:
-        """Return the work of arranging: rows are sampled, assigned, read to be written."""
+        """Return the work of arranging rows: sampling, assigning, reading and writing them."""
         read, shuffled = self.reading_seconds(), self.shuffled_bytes()
         assigning = read + LABEL_SECONDS * self.shape.n_rows
         return (
@@ -327,14 +344,20 @@ class Forecast:
         )
 
     def level_loads(self, n_clusters: int, *, bottom: bool) -> tuple[Load, ...]:
-        """Return the work of a level: rows are assigned, blocks solved, what they hold estimated.
+        """Return the work of a level: assigning rows, solving blocks, estimating the objective.
 
-        A block costs the square of its rows.
+        The cost of a block is the square of its rows.
+
+        Parameters
+        ----------
+        n_clusters : int
+        bottom : bool
+            Whether it is the bottom level, whose rows are assigned already.
         """
         likely, mean = self.largest_cluster(n_clusters), self.n / n_clusters
         others = (self.n - likely) ** 2 / max(1, n_clusters - 1)
         read, half = self.reading_seconds(), self.level_bytes() / 2
-        # Above the cap only the columns of what moves are computed.
+        # Above the cap only the columns of variables that change are computed.
         share = 1.1 if mean <= self.settings.block_cap else 0.5
         solve = Load(
             "solve",
@@ -348,18 +371,18 @@ class Forecast:
         return (solve, commit) if bottom else (Load("assign", core_seconds=read), solve, commit)
 
     def level_bytes(self) -> float:
-        """Return the bytes that a level writes: alpha twice, the early model."""
+        """Return the bytes that a level writes: beta twice, and the early model."""
         vectors = 2 * (2 if self.settings.fit_intercept else 1)
         return vectors * VECTOR * self.n + self.support * (self.row + VECTOR)
 
     def arranged_bytes(self) -> float:
-        """Return the bytes that arranging writes: rows in block order, and which they are."""
+        """Return the bytes that arranging writes: rows in block order, and their numbers."""
         return self.n * (self.row + VECTOR + 6) + 2 * VECTOR * self.shape.n_rows
 
     def shuffled_bytes(self) -> float:
-        """Return the bytes of the rows sorted by block, which are deleted when these are arranged.
+        """Return the bytes of the rows sorted by block, with their codes and weights.
 
-        With their codes and, since they may have some, weights.
+        They are deleted once the rows are arranged.
         """
         if self.parts == 1:
             return 0.0

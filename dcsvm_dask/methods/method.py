@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.stage_kind import StageKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,8 @@ class Method:
         Returns its stages before they run, with what each takes.
     options : type of Options
         The parameters that it has beside those of every method.
+    stages : tuple of StageKind
+        Kinds of stages that it has beside those that any method may have.
     has_levels : bool
         Whether it trains levels of clusters before the exact model.
     sets_levels : bool
@@ -170,6 +173,7 @@ class Method:
     run: Callable[[Settings, Goals, Shape], Stages]
     plan: Callable[[Forecast, Goals], list[StagePlan]]
     options: type[Options] = NoOptions
+    stages: tuple[StageKind, ...] = ()
     has_levels: bool = False
     sets_levels: bool = False
     many_classes: bool = False

@@ -1,4 +1,4 @@
-"""Clustering a level: choose the rule on a sample, assign every row, list the blocks."""
+"""The partition of a level: chosen on a sample, assigned to all rows, listed by block."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from dcsvm_dask.storage.run import RunFolder
 
 SAMPLE_ROWS_PER_CENTRE = 20
 MEASURED_ROWS = 2048
-# A block at its cap has about so many of the rows that tell the sizes of the blocks.
+# Sampled rows of a block at its cap, from which the sizes of blocks are estimated.
 BALANCE_ROWS_PER_BLOCK = 16
-# A cluster this many times the level's mean is split, so that one block does not hold a level up.
+# A cluster of more than so many times the mean is split, so that no block delays a level.
 IMBALANCE = 3
-# Of more blocks a record does not list the sizes.
+# A record lists the sizes of up to so many blocks.
 MOST_LISTED = 4096
 
 
@@ -43,7 +43,7 @@ def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record
     size = balance_size(data.n_distinct, cap)
     sample = drawn_rows(settings, data.n_rows, sample_size(settings, n_clusters))
     more = drawn_rows(settings, data.n_rows, size, stream=7000)
-    # At once: each of them lies in nearly all chunks.
+    # Read both at once: each lies in nearly all chunks.
     both = data_rows(run).take(np.concatenate([sample, more]))
     X, others = both[: len(sample)], both[len(sample) :] if size else None
     return _choose(settings, attempt, X, others, data.n_distinct, n_clusters, cap, 0)
@@ -89,7 +89,7 @@ def assign_problem(
 
 
 def order_blocks(run: RunFolder, attempt: Attempt, *, stage: str, parts: int) -> Record:
-    """List the variables of each block of a level."""
+    """Commit the variables of each block of a level."""
     labels = read_labels(run, stage, parts)
     index, offsets, kept = group_by_label(labels)
     attempt.write("index", index)
@@ -99,13 +99,13 @@ def order_blocks(run: RunFolder, attempt: Attempt, *, stage: str, parts: int) ->
 
 
 def read_rule(run: RunFolder, stage: str) -> Partition:
-    """Return the rule that a stage's cluster node chose."""
+    """Return the partition that a stage has chosen."""
     node = run.node(stage, "cluster")
     return read_partition(node, "rule", node.record["rule"])
 
 
 def read_labels(run: RunFolder, stage: str, parts: int) -> NDArray[np.int32]:
-    """Return the labels that a stage's assign nodes wrote, in the order of the rows."""
+    """Return the labels that a stage has assigned, in the order of the rows."""
     nodes = [run.node(stage, f"assign-{i:04d}") for i in range(parts)]
     labels = np.empty(sum(node.record["rows"] for node in nodes), dtype=np.int32)
     done = 0
@@ -120,7 +120,7 @@ def group_by_label(
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64], NDArray[np.int64]]:
     """Return rows grouped by label, ascending in each, the groups' offsets and their labels."""
     n = len(labels)
-    # Columns of a row each, by rows: a sort by counting, in memory of a few bytes a row.
+    # The conversion of a matrix with an entry a column is a counting sort in little memory.
     each = np.arange(n + 1, dtype=np.int32 if n < np.iinfo(np.int32).max else np.int64)
     one_each = sparse.csc_array((np.ones(n, dtype=np.bool_), labels, each))
     grouped = one_each.tocsr()
@@ -131,7 +131,7 @@ def group_by_label(
 
 
 def block_record(offsets: NDArray[np.int64]) -> Record:
-    """Return the sizes of the blocks in numbers for a record."""
+    """Return the number and the sizes of blocks for a record."""
     sizes = np.diff(offsets)
     return {
         "blocks": len(sizes),
@@ -152,18 +152,24 @@ def mass_record(problem: Variables, table: BlockTable) -> Record:
 
 
 def sample_size(settings: Settings, n_clusters: int) -> int:
-    """Return how many rows a partition is chosen on."""
+    """Return the number of rows on which a partition is chosen."""
     # Candidates are measured on rows that they were not clustered on.
     return max(settings.n_samples_clustering, SAMPLE_ROWS_PER_CENTRE * n_clusters) + MEASURED_ROWS
 
 
 def largest_block(settings: Settings, n_rows: int, n_clusters: int) -> int:
-    """Return the most rows that a cluster of a level may have."""
+    """Return the largest number of rows of a level's cluster."""
     return max(min(settings.block_cap, n_rows), IMBALANCE * n_rows // n_clusters)
 
 
 def balance_size(n_rows: int, cap: int) -> int:
-    """Return how many rows tell the sizes of the blocks; 0: those that measure mass are enough."""
+    """Return the number of rows from which the sizes of blocks are estimated.
+
+    Returns
+    -------
+    int
+        0 if the rows that measure D(pi) are enough.
+    """
     size = min(n_rows, BALANCE_ROWS_PER_BLOCK * (n_rows // cap))
     return size if size > MEASURED_ROWS else 0
 

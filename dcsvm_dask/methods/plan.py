@@ -1,4 +1,4 @@
-"""What a run will do, known before it runs: stages, tasks, memory, work, time, bytes on disk."""
+"""The plan of a run before it begins: stages, tasks, memory, work, time, bytes on disk."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
 
-# Seconds that a layer takes until its last task has been told of, and that a task takes beside
-# its work; bytes that a process writes in a second.
+# Seconds until the client knows that a layer is done; seconds of a task beside its work; bytes that
+# a process writes in a second.
 LAYER_SECONDS, TASK_SECONDS, WRITTEN_PER_SECOND = 0.02, 0.01, 100e6
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole run before it runs; rounds stand for one of each kind."""
+    """The plan of a run; it has one round of each kind."""
 
     stages: tuple[StagePlan, ...]
     disk_bytes: int
-    """Bytes that the run folder takes at its most, about."""
+    """Estimated largest size of the run folder."""
     data_bytes: int
-    """Bytes of the rows, which stay in a worker's memory as far as there is room."""
+    """Bytes of the rows; workers cache them as far as there is room."""
     measured: Measured
-    """What it rests on beside sizes."""
+    """Measurements that it uses beside sizes."""
 
     @property
     def worker_bytes(self) -> int:
-        """Memory that a worker is likely to take at its most, without rows that it keeps."""
+        """Likely largest memory of a worker, without cached rows."""
         return self.measured.process_bytes + max(stage.task_bytes for stage in self.stages)
 
     def most_bytes(self, threads: int = 1) -> int:
-        """Return the memory that a worker may come to take, without rows that it keeps."""
+        """Return the most memory of a worker, without cached rows."""
         return self.measured.process_bytes + self.largest(threads).most_bytes(threads)
 
     def largest(self, threads: int = 1) -> StagePlan:
-        """Return the stage whose tasks may take most memory in a worker of some threads."""
+        """Return the stage whose tasks may take the most memory of a worker."""
         return max(self.stages, key=lambda stage: stage.most_bytes(threads))
 
     @property
     def kernel_values(self) -> float:
-        """Kernel values of the whole run, about; rounds counted as often as is typical."""
+        """Estimated kernel values of the run, with a typical number of rounds."""
         return sum(stage.kernel_values * stage.times for stage in self.stages)
 
     def seconds(self, workers: int, threads: int = 1) -> float:
-        """Return how long the run takes on some workers, about; rounds as often as is typical.
+        """Return the estimated wall time of the run, with a typical number of rounds.
 
         Parameters
         ----------
         workers : int
-            Tasks that run at a time.
-        threads : int
-            Those of a task that runs alone.
+            Number of tasks that run at a time.
+        threads : int, default 1
+            Threads of a task that is the only one of its layer.
         """
         return sum(self.stage_seconds(one, workers, threads) * one.times for one in self.stages)
 
     def stage_seconds(self, planned: StagePlan, workers: int, threads: int = 1) -> float:
-        """Return how long one stage takes on some workers, about: layer by layer."""
+        """Return the estimated wall time of a stage, the sum over its layers; see `seconds`."""
         return sum(
             self._layer_seconds(len(layer.nodes), load, workers, threads)
             for layer, load in planned.layer_loads()
@@ -76,12 +76,12 @@ class Plan:
         return took + TASK_SECONDS * math.ceil(tasks / workers) + LAYER_SECONDS
 
     def helping(self, planned: StagePlan, threads: int = 1) -> int:
-        """Return from how many workers on one stage gains nothing by more."""
+        """Return the number of workers beyond which a stage gains nothing."""
         most = max(len(layer.nodes) for layer in planned.stage.layers)
         return helping(lambda workers: self.stage_seconds(planned, workers, threads), most)
 
     def most_helping(self, threads: int = 1) -> int:
-        """Return from how many workers on the run gains nothing by more."""
+        """Return the number of workers beyond which the run gains nothing."""
         most = max(len(layer.nodes) for one in self.stages for layer in one.stage.layers)
         return helping(lambda workers: self.seconds(workers, threads), most)
 
@@ -90,7 +90,7 @@ class Plan:
         return [stage.stage for stage in self.stages]
 
     def to_json(self, workers: int, threads: int = 1) -> Record:
-        """Return the plan as JSON values, with times on some workers; see `seconds`."""
+        """Return the plan as JSON values, with wall times; see `seconds` for the parameters."""
         return {
             "stages": {
                 planned.stage.name: {
@@ -117,20 +117,32 @@ class Plan:
 
 
 def plan(settings: Settings, goals: Goals, shape: Shape, measured: Measured = TYPICAL) -> Plan:
-    """Lay out a run.
+    """Return the plan of a run.
 
-    Memory is made of array sizes; kernel values rest on typical shares of support vectors and
-    numbers of rounds, which only the run can tell.
+    Memory follows from the sizes of arrays; kernel values and time depend on the share of support
+    vectors and the number of rounds, for which typical values are taken.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    measured : Measured, optional
+        Measurements of the probe.
+
+    Returns
+    -------
+    Plan
     """
     stages = BEGUN[settings.method].plan(Forecast(settings, shape, measured), goals)
     return Plan(tuple(stages), disk_bytes(stages), shape.n_bytes, measured)
 
 
 def disk_bytes(stages: list[StagePlan]) -> int:
-    """Return the bytes that some stages take at their most, one after the other."""
+    """Return the largest size of the run folder while stages run one after the other, in bytes."""
     kept = most = 0.0
     for stage in stages:
-        # Of rounds the point before is there, too, but not what it took to get to it.
+        # The point of the round before is kept as well, but not its temporary arrays.
         kept += (stage.written_bytes - stage.passing_bytes) * min(stage.times, 2)
         most = max(most, kept + stage.passing_bytes)
     return int(most)

@@ -1,6 +1,6 @@
-"""The first look at a data set: how local the kernel is there, and what the plan rests on.
+"""The probe: how local the kernel is on the data set, and measurements for the plan.
 
-What is measured of the worker (time of a kernel value, memory) is for the plan alone.
+The measurements of the worker (time of a kernel value, memory) serve the plan alone.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from dcsvm_dask.tasks import TASKS
 TIMED_ROWS = 1024
 TIMES = 5
 SOLVING = 2.0
-"""A kernel value with the steps that the solver takes on it, over one of a product."""
+"""Time of a kernel value in a solver, with its steps, over that in a product."""
 SUBSET_ROWS = 1500
 LEARNED_ROWS = 4096
 FLATTER = 0.05
-"""What the power by which an expansion grows is less than that between a sample and its half."""
+"""Decrease of the power by which the expansion grows, from a sample to all rows."""
 
 
 def resident_bytes() -> int:
-    """Return the memory that this process takes now."""
+    """Return the resident memory of this process in bytes."""
     return int(psutil.Process().memory_info().rss)
 
 
 def time_of_value(settings: Settings, X: Rows) -> float:
-    """Return the seconds of a core for one kernel value of a sample's rows, while solving."""
+    """Return the seconds of a core for a kernel value of a sample's rows in a solver."""
     rows = X[:TIMED_ROWS]
     coef = np.ones(rows.shape[0])
     took = []
@@ -57,9 +57,24 @@ def time_of_value(settings: Settings, X: Rows) -> float:
 
 
 def kept_share(settings: Settings, X: Rows, y: NDArray[np.float64], n_variables: int) -> float:
-    """Estimate which share of all rows LaSVM keeps, by how its expansion grows over a few.
+    """Estimate the share of all rows that LaSVM keeps from the growth of its expansion.
 
-    It grows as a power of the rows that were looked at, which becomes smaller slowly.
+    The expansion grows as a power of the number of rows; the power falls slowly.
+
+    Parameters
+    ----------
+    settings : Settings
+    X : ndarray or CSR, shape (m, d), float32
+        The sample.
+    y : ndarray, shape (m,)
+        Labels, -1 or +1.
+    n_variables : int
+        Number of all rows.
+
+    Returns
+    -------
+    float
+        In [0, 1].
     """
     m = int(X.shape[0])
     C = np.full(m, settings.C)
@@ -86,7 +101,23 @@ def kept_share(settings: Settings, X: Rows, y: NDArray[np.float64], n_variables:
 def working_set_share(
     settings: Settings, X: Rows, y: NDArray[np.float64], n_variables: int
 ) -> float:
-    """Estimate which share of all rows the first working set holds, by the machine of a few."""
+    """Estimate the share of all rows in the first working set by an SVM trained on a sample.
+
+    Parameters
+    ----------
+    settings : Settings
+    X : ndarray or CSR, shape (m, d), float32
+        The sample: one half trains, the other is decided.
+    y : ndarray, shape (m,)
+        Targets.
+    n_variables : int
+        Number of all rows.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
     m = min(SUBSET_ROWS, X.shape[0] // 2)
     if m < 2:
         return 1.0
@@ -103,21 +134,22 @@ def working_set_share(
 
 
 PROBE_CLUSTERS = 16
-# Rows on which machines of many classes are tried, and how exactly.
+# Rows and tolerance of the SVMs by which the share of support vectors is estimated.
 CLASS_ROWS, CLASS_TOL = 2000, 0.1
 
 
 def probe_kernel(run: RunFolder, attempt: Attempt, *, learning: bool = False) -> Record:
-    """Estimate how much of the kernel's mass lies between a few clusters of all rows.
+    """Estimate the share of the kernel's mass between clusters, small for a local kernel.
 
-    A kernel is as local as that is little; between many clusters there is always much. The record
-    also says what the plan is to know of this worker and of these rows.
+    The record also has the measurements of this worker and of these rows for the plan.
 
     Parameters
     ----------
-    learning : bool
-        Whether the method learns row by row: then the record says how many rows it is going to
-        keep instead.
+    run : RunFolder
+    attempt : Attempt
+    learning : bool, default False
+        Whether the method is online: then the record has the share of rows that it will keep
+        instead.
     """
     del attempt
     settings, data = settings_of(run), data_of(run)
@@ -127,7 +159,7 @@ def probe_kernel(run: RunFolder, attempt: Attempt, *, learning: bool = False) ->
 def probe_rows(
     settings: Settings, data: Data, rows: RowReader | SelectedRows, *, learning: bool = False
 ) -> Record:
-    """Return what a sample of a data set's rows tells; see `probe_kernel`."""
+    """Return the record of a probe of a data set's rows; see `probe_kernel`."""
     process_bytes = resident_bytes()  # before it keeps rows
     if learning:
         return _learning(settings, data, rows, process_bytes)
@@ -141,7 +173,7 @@ def probe_rows(
         n_rows=data.n_distinct,
         cap=data.n_distinct,
         seed=settings.seed,
-        more_starts=0,  # of how little mass there is between them, nothing depends
+        more_starts=0,  # a better partition would not change the answer
     )
     between = share_between(choice)
     smooth, share = is_smooth(between), 1.0
@@ -165,7 +197,7 @@ def probe_rows(
 
 
 def _support_share(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> float:
-    """Return which share of some rows are support vectors of any machine of many classes."""
+    """Return the share of a sample's rows that are support vectors of any of several SVMs."""
     sample = drawn_rows(settings, rows.n_rows, CLASS_ROWS)
     codes = data.take_codes(sample)
     solved = solve_machines(
@@ -192,7 +224,7 @@ def targets_of(settings: Settings, data: Data, rows: NDArray[np.int64]) -> NDArr
 def _learning(
     settings: Settings, data: Data, rows: RowReader | SelectedRows, process_bytes: int
 ) -> Record:
-    """Return how many rows LaSVM keeps of some, and is likely to keep of all."""
+    """Return the record of a probe for LaSVM: the share of all rows that it will keep."""
     sample = drawn_rows(settings, rows.n_rows, min(LEARNED_ROWS, rows.n_rows))
     sample = np.random.default_rng(settings.seed).permutation(sample)
     X = rows.take(sample)

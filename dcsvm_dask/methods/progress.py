@@ -1,4 +1,4 @@
-"""What a step tells while it is at work, and who is told: nobody, unless the runtime listens."""
+"""Progress that a step reports while it works; nothing is reported unless the runtime listens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _listener: ContextVar[Callable[[Record], None] | None] = ContextVar("listener", 
 
 @contextmanager
 def telling(listener: Callable[[Record], None]) -> Iterator[None]:
-    """Have a listener be told what is told inside the block."""
+    """Send the progress that is reported inside the block to a listener."""
     before = _listener.set(listener)
     try:
         yield
@@ -24,7 +24,7 @@ def telling(listener: Callable[[Record], None]) -> Iterator[None]:
 
 
 def tell_of_sets() -> Callable[[int, Record], None]:
-    """Return who is to be told of each working set that a node has solved; tells once a second."""
+    """Return a callback for solved working sets, which reports about once a second."""
     listener, told = _listener.get(), time.monotonic()
 
     def solved(number: int, record: Record) -> None:
@@ -37,11 +37,11 @@ def tell_of_sets() -> Callable[[int, Record], None]:
 
 
 def tell_of_advance() -> Callable[..., None]:
-    """Return who is to be told how far a node is; tells once a second, so ask as often as you like.
+    """Return a callback for the progress of a node, which reports about once a second.
 
-    Call it with `done`, `total` (0: nobody knows) and `unit`, which say how much of what is done,
-    and a `record` of a few numbers; and with `share`, that of the work, where it is not done /
-    total. See `dcsvm_dask.runtime.events.Advanced`.
+    Call it with `done`, `total` (0 if it is not known), their `unit`, a `record` of a few numbers,
+    and the `share` of the work that is done if it differs from done / total. See
+    `dcsvm_dask.runtime.events.Advanced`.
     """
     listener, told = _listener.get(), time.monotonic()
 
@@ -60,12 +60,12 @@ def tell_of_advance() -> Callable[..., None]:
 
 
 class Telling:
-    """Tells of a node's blocks as they are solved, about once a second.
+    """Reports the blocks of a node as they are solved, about once a second.
 
     Parameters
     ----------
     members : list of int
-        The blocks that the node is going to solve.
+        Blocks that the node will solve.
     """
 
     def __init__(self, members: list[int]) -> None:
@@ -76,7 +76,7 @@ class Telling:
             self._listener({"kind": "blocks", "blocks": members})
 
     def solved(self, block: int, record: Record) -> None:
-        """Take what a block's solution says of itself."""
+        """Add the record of a block's solution."""
         self._solved.append({"block": block, **record})
         now = time.monotonic()
         if self._listener is not None and now - self._told >= EVERY_SECONDS:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods import compressed, subsample
+from dcsvm_dask.methods import compressed, stages, subsample
 from dcsvm_dask.methods.approximation import graph as features
 from dcsvm_dask.methods.bagging import graph as bagging
 from dcsvm_dask.methods.cascade import graph as cascade
@@ -17,6 +17,8 @@ from dcsvm_dask.methods.online import graph as direct
 from dcsvm_dask.methods.reference import graph as reference
 from dcsvm_dask.methods.search import graph as search
 from dcsvm_dask.methods.settings import DEFAULT_METHOD
+from dcsvm_dask.methods.stage_kind import StageKind
+from dcsvm_dask.storage.stage_id import StageId
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -37,10 +39,18 @@ SEARCH = Method(
     search.search,
     search.lay_out,
     search.Search,
+    search.STAGES,
     many_classes=True,
 )
 BEGUN: dict[str, Method] = {**METHODS, SEARCH.name: SEARCH}
 """All that a run folder may have been begun with."""
+
+KINDS: dict[str, StageKind] = {
+    kind.name: kind
+    for kinds in (stages.KINDS, *(method.stages for method in BEGUN.values()))
+    for kind in kinds
+}
+"""The kinds of stages of all methods."""
 
 MADE: dict[str, type[Options]] = {"compressed": compressed.Compressed}
 """What other runs' models were made into, which nobody trains: its options say how."""
@@ -60,6 +70,12 @@ def options_of(settings: Mapping[str, Any]) -> tuple[str, Options]:
         return name, kind(**settings.get("options", {}))
     except (KeyError, TypeError, InputError) as error:
         raise InputError(f"run.json: the method's settings are damaged: {error}") from error
+
+
+def kind_of(stage: str) -> StageKind:
+    """Return the kind of a stage, given its name; a plain one where no method has it."""
+    name = StageId(stage).kind
+    return KINDS.get(name) or StageKind(name)
 
 
 def approximation(settings: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""What a process may use beside its tasks: memory for rows that it keeps, threads of one task."""
+"""Resources of a process: memory for cached rows, threads of a task."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from contextvars import ContextVar
 CACHE_SHARE = 1 / 8
 _cache_bytes = 128 << 20
 _threads = 1
-# Of a task that runs beside others in this process.
+# Threads of a task that runs beside others in this process.
 _share: ContextVar[int | None] = ContextVar("share", default=None)
 
 
 def use(memory: int | None = None, threads: int = 1) -> None:
-    """Tell how much memory (bytes) and how many threads there are; neither changes a result.
+    """Set the memory and the threads of this process; neither changes a result.
 
-    Threads are for tasks that run while no other does; those that run side by side share them.
+    Parameters
+    ----------
+    memory : int, optional
+        Bytes.
+    threads : int, default 1
+        Threads of a task that runs while no other does; tasks that run side by side share them.
     """
     global _cache_bytes, _threads
     if memory is not None:
@@ -25,28 +30,28 @@ def use(memory: int | None = None, threads: int = 1) -> None:
 
 
 def cache_bytes() -> int:
-    """Return how many bytes of rows this process may keep."""
+    """Return the bytes of rows that this process may cache."""
     return _cache_bytes
 
 
 def threads(*, alone: bool = True) -> int:
-    """Return how many threads this task may use.
+    """Return the number of threads that this task may use.
 
     Parameters
     ----------
     alone : bool, default True
-        Whether its layer has no other tasks: those run beside it, in this process or in others.
+        Whether it is the only task of its layer; others would run beside it.
     """
     return _share.get() or (_threads if alone else 1)
 
 
 def side_by_side() -> int:
-    """Return how many tasks a process runs at a time that has no workers: one a core at most."""
+    """Return the number of tasks that a process without workers runs at a time."""
     return min(threads(), os.cpu_count() or 1)
 
 
 def share(tasks: int) -> None:
-    """Tell that so many tasks run side by side, this one (in its own context) among them."""
+    """Set the number of tasks that run side by side; call it in the context of each."""
     _share.set(max(1, _threads // tasks))
 
 

@@ -1,6 +1,6 @@
-"""How many tasks a stage has, and how rows and blocks are shared among them.
+"""The number of tasks of a stage, and the rows and blocks of each.
 
-Both follow from data and settings alone, never from the workers.
+They depend on the data and the settings, never on the workers.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ ARRANGE_PARTS = 16
 SHARE_LEAST_BYTES = 4 << 20
 SHARE_MOST_BYTES = 128 << 20
 SHARES = 64
-# Of a share, what a part takes: of less, heads and requests cost more than bytes.
+# Least bytes that a part reads of a share: headers and requests cost more than fewer bytes.
 PIECE_LEAST_BYTES = 64 << 10
-# A part reads a page too many of each share: of all bytes, so many times less than all.
+# Pages of a piece: a part reads up to one page too many of each share.
 PAGES_OF_PIECE = 16
 SLOT_ROWS = 2048
 MOST_SLOTS = 128
-# Without levels, rows are still arranged in blocks of about this many: neighbours lie together.
+# Without levels, rows are arranged in blocks of about this many, so that neighbours lie together.
 ARRANGED_BLOCK_ROWS = 1500
 
 
 def bottom_clusters(clusters: tuple[int, ...], n_variables: int) -> int:
-    """Return into how many clusters rows are arranged: those of the bottom level, if there is."""
+    """Return the number of clusters in whose order rows are arranged: those of the bottom level."""
     return clusters[0] if clusters else max(1, round(n_variables / ARRANGED_BLOCK_ROWS))
 
 
 def row_parts(n_rows: int, chunk_rows: int) -> int:
-    """Return into how many tasks rows are shared."""
+    """Return the number of tasks that share the rows."""
     return max(1, math.ceil(n_rows / chunk_rows))
 
 
 def arrange_parts(n_bytes: int) -> int:
-    """Return into how many tasks blocks are shared that put their rows in order.
+    """Return the number of tasks that write rows in block order.
 
-    Of more than one none reads the data set: rows are shuffled first.
+    Where there are several, rows are shuffled first, and none of them reads the data set.
     """
     return _tasks(n_bytes, ARRANGE_PARTS, ARRANGE_LEAST_BYTES, ARRANGE_MOST_BYTES)
 
 
 def shuffle_shares(n_bytes: int, parts: int) -> int:
-    """Return into how many tasks rows are shared that are written sorted by block.
+    """Return the number of tasks that sort shares of the rows by block.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ def shuffle_shares(n_bytes: int, parts: int) -> int:
 
 
 def _tasks(n_bytes: int, wanted: int, least: int, most: int) -> int:
-    """Return how many tasks share some bytes: as many as wanted, or as the size of each allows."""
+    """Return the number of tasks that share some bytes, each between `least` and `most` of them."""
     return max(1, math.ceil(n_bytes / min(max(n_bytes / wanted, least), most)))
 
 
 def level_slots(n_clusters: int, n_variables: int) -> int:
-    """Return into how many tasks the blocks of a level are shared, from the costliest on in turn.
+    """Return the number of tasks that share the blocks of a level.
 
-    A task and its commit cost as much as solving some hundred rows does.
+    A task and its commit cost as much as solving some hundred rows.
     """
     return min(n_clusters, MOST_SLOTS, max(1, math.ceil(n_variables / SLOT_ROWS)))

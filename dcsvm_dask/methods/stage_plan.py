@@ -17,33 +17,33 @@ class StagePlan:
 
     stage: Stage
     need: Need
-    """Memory of its largest task, beside the process itself."""
+    """Memory of its largest task."""
     kernel_values: float
-    """Kernel values that it will compute, about."""
+    """Estimated kernel values."""
     written_bytes: float
-    """Bytes that it writes, before they are packed."""
+    """Bytes that it writes, before compression."""
     times: int = 1
-    """How many stages like it there are, typically."""
+    """Typical number of stages like it."""
     core_seconds: float = 0.0
-    """Time of a core for what is neither kernel values nor writing."""
+    """Time of a core for work other than kernel values and writing."""
     passing_bytes: float = 0.0
-    """Those of them that are deleted when it is committed."""
+    """Written bytes that are deleted when it is committed."""
     relief: str | None = CAPS
-    """What makes its largest task smaller, beside fewer rows; None: nothing does."""
+    """The setting that makes its largest task smaller; None: only fewer rows do."""
     loads: tuple[Load, ...] = ()
-    """What is known of the work of single layers; the rest is that of the one of most tasks."""
+    """Known work of single layers; the layer of most tasks has what remains."""
 
     @property
     def task_bytes(self) -> int:
-        """Memory that its largest task is likely to take."""
+        """Likely memory of its largest task."""
         return self.need.n_bytes
 
     def side_by_side(self, workers: int) -> int:
-        """Return how many of its tasks run at a time on some workers, at most."""
+        """Return the largest number of its tasks that run at a time."""
         return max(1, min(workers, max(len(layer.nodes) for layer in self.stage.layers)))
 
     def layer_loads(self) -> list[tuple[Layer, Load]]:
-        """Return the layers with their work, in their order."""
+        """Return the layers, in order, with their work."""
         layers = self.stage.layers
         found = {load.layer: load for load in self.loads}
         widest = max(layers, key=lambda layer: len(layer.nodes)).name
@@ -62,12 +62,12 @@ class StagePlan:
         return [(layer, found.get(layer.name, Load(layer.name))) for layer in layers]
 
     def most_bytes(self, threads: int) -> int:
-        """Return the memory that its tasks may come to take in a process of so many threads."""
+        """Return the most memory that its tasks take in a process of some threads."""
         return self.side_by_side(threads) * self.need.most
 
 
 def merging_plan(sizes: Forecast) -> StagePlan:
-    """Return the stage that merges repeated rows, with what it takes."""
+    """Return the plan of the stage that merges repeated rows."""
     written = 9.0 * sizes.shape.n_rows
     return StagePlan(merge_stage(), sizes.merging(), 0.0, written, relief=None)
 
@@ -81,7 +81,26 @@ def of_loads(
     passing_bytes: float = 0.0,
     relief: str | None = CAPS,
 ) -> StagePlan:
-    """Return the plan of a stage all of whose work is that of some layers."""
+    """Return the plan of a stage whose whole work is that of the given layers.
+
+    Parameters
+    ----------
+    stage : Stage
+    need : Need
+        Memory of its largest task.
+    loads : tuple of Load
+        Work of its layers.
+    times : int, default 1
+        Typical number of stages like it.
+    passing_bytes : float, default 0.0
+        Written bytes that are deleted when it is committed.
+    relief : str or None
+        The setting that makes its largest task smaller; None: only fewer rows do.
+
+    Returns
+    -------
+    StagePlan
+    """
     return StagePlan(
         stage,
         need,

@@ -13,7 +13,11 @@ from dcsvm_dask.methods.graph import (
 )
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.problem import ARRANGE, PROBE
-from dcsvm_dask.storage.stage_id import SCORE, StageId
+from dcsvm_dask.methods.regime import is_smooth, is_sparse_in_support
+from dcsvm_dask.methods.stage_kind import StageKind
+from dcsvm_dask.numbers import counted
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import COMMITTEE, MODEL, SCORE, StageId
 
 
 def scored(stage: Stage, shape: Shape) -> Graph:
@@ -38,3 +42,55 @@ def probe_stage(**how: Any) -> Stage:
 def merge_stage() -> Stage:
     """Return the stage that merges repeated rows and leaves them where they are."""
     return Stage(ARRANGE, (single(COMMIT, arrange.merge_repeats),), "arrange")
+
+
+def _describe_arrangement(record: Record) -> str:
+    merged = record["rows"] - record["variables"]
+    text = f"{record['variables']} rows"
+    if record["parts"]:
+        text += f" in {record['blocks']} blocks (largest {record['largest_block']})"
+    else:
+        text += ", in their stored order"
+    return text + (f", {merged} repeats merged" if merged else "")
+
+
+def _describe_probe(record: Record) -> str:
+    if "kept_share" in record:
+        return f"about {record['kept_share']:.0%} of the rows are expected to be kept"
+    if is_sparse_in_support(record.get("support_share", 1.0)):
+        share = f"{record['support_share']:.0%} of some rows are support vectors"
+        return f"{share}: solving each SVM whole costs less than levels"
+    between = record["probed_between"]
+    expected = "levels are expected to save time"
+    if record["smooth"]:
+        expected = "working sets cost less than levels"
+    elif is_smooth(between):
+        expected = "levels are tried, too many support vectors are expected for working sets"
+    return f"{between:.0%} of the kernel's mass lies between a few clusters: {expected}"
+
+
+def _describe_model(record: Record) -> str:
+    if "outputs" in record:
+        return f"weights of {record['outputs']} features, {record['passes']} passes"
+    objective = record.get("objective")
+    known = "" if objective is None else f", objective {objective:.6f}"
+    return f"support vectors {record['support']}{known}"
+
+
+def _describe_score(record: Record) -> str:
+    mode = {"early": "early prediction"}.get(record["mode"], record["mode"])
+    return f"{mode}: accuracy {record['accuracy']:.4f} on {record['rows']} held-out rows"
+
+
+def _describe_committee(record: Record) -> str:
+    return f"{counted(record['blocks'], 'SVM')} calibrated on {record['rows']} rows of other blocks"
+
+
+KINDS = (
+    StageKind(PROBE, _describe_probe, turn=0, prepares=True, names_tasks=True),
+    StageKind(ARRANGE, _describe_arrangement, turn=1, prepares=True),
+    StageKind(MODEL, _describe_model, turn=7, names_tasks=True),
+    StageKind(SCORE, _describe_score, judges=True, names_tasks=True),
+    StageKind(COMMITTEE, _describe_committee, judges=True),
+)
+"""Kinds of stages that any method may have."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
+from dcsvm_dask.methods.dcsvm.method import STAGES
 from dcsvm_dask.methods.dcsvm.plan import lay_out
 from dcsvm_dask.methods.method import Method, Options, option
 
@@ -40,5 +41,6 @@ METHOD = Method(
     dcsvm,
     lay_out,
     Subsample,
+    STAGES,
     has_levels=True,
 )

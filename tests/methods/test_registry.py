@@ -10,7 +10,16 @@ import pytest
 
 import dcsvm_dask
 from dcsvm_dask.methods.method import Method
-from dcsvm_dask.methods.registry import BEGUN, METHODS, has_levels, is_whole_problem
+from dcsvm_dask.methods.registry import (
+    BEGUN,
+    KINDS,
+    METHODS,
+    has_levels,
+    is_whole_problem,
+    kind_of,
+)
+from dcsvm_dask.methods.search.graph import EARLY, EXACT
+from dcsvm_dask.methods.stage_kind import StageKind
 
 PACKAGE = Path(dcsvm_dask.__file__).parent
 
@@ -43,12 +52,45 @@ def test_the_reading_of_comparisons_finds_them(tmp_path: Path) -> None:
     assert list(_comparisons(path, set(METHODS))) == [1, 2, 5]
 
 
+def test_nothing_outside_of_methods_compares_the_kind_of_a_stage_by_its_name() -> None:
+    # Modes of prediction are called "early", "exact" and "committee", too; layers "map".
+    names = {*KINDS} - {EARLY, EXACT, "committee", "map"}
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).parts[0] in ("runtime", "prediction", "diagnostics", "api")
+        for line in _comparisons(path, names)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_a_stage_has_the_kind_that_its_name_begins_with() -> None:
+    assert kind_of("level-2").of_blocks
+    assert kind_of("conquer-003").until_tolerance
+    assert not kind_of("refine-000").of_all_rows
+    assert kind_of("score-model-conquer-003").judges
+    assert kind_of("unheard-of") == StageKind("unheard")
+
+
 def _comparisons(path: Path, names: set[str]) -> Iterator[int]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Compare | ast.MatchValue):
-            words = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
-            if any(word in names for word in words if isinstance(word, str)):
-                yield node.lineno
+        match node:
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=operands):
+                pass  # a name that is looked up in a record is no comparison
+            case ast.Compare(left=left, comparators=others):
+                operands = [left, *others]
+            case ast.MatchValue(value=value):
+                operands = [value]
+            case _:
+                continue
+        if any(word in names for operand in operands for word in _words(operand)):
+            yield node.lineno
+
+
+def _words(operand: ast.expr) -> list[str]:
+    """Return the strings of a constant, or of a tuple, list or set of constants."""
+    many = operand.elts if isinstance(operand, ast.Tuple | ast.List | ast.Set) else [operand]
+    return [one.value for one in many if isinstance(one, ast.Constant) and type(one.value) is str]
 
 
 def test_a_method_says_all_in_one_object() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.models.model import decide_early, decide_whole
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
@@ -238,6 +239,9 @@ def test_blocks_that_are_alone_find_the_bias_that_balances_them(watch: Callable[
     assert one.stages["conquer-000"].record["violation"] <= 1e-3
     end = one.stages[one.outcome.stage.removeprefix("model-")]
     assert end.record["bias"] == pytest.approx(offset, abs=2e-3)
+    said = {name: kind_of(name).describe(stage.record) for name, stage in one.stages.items()}
+    assert f"for the bias {offset:.6g}" in said[names[-1]]
+    assert "support vectors" in said["conquer-000"]
 
 
 def blocks_of(watched: Any, level: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
@@ -19,6 +18,7 @@ from dcsvm_dask.diagnostics.progress.progress import (
     StageProgress,
 )
 from dcsvm_dask.diagnostics.tiles import Tile, tiles
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.storage.stage_id import LEVEL, StageId
 
 Columns = dict[str, list[Any]]
@@ -26,8 +26,6 @@ Columns = dict[str, list[Any]]
 WAITING_COLOUR = GREY + "48"
 """Visible on white and on black."""
 LEVEL_HEIGHT, CHAIN_HEIGHT, APART = 1.0, 0.4, 0.14
-CHAINS = ("subset", "balance", "refine", "conquer")
-"""Kinds of stages that are drawn above the levels: they work on rows of all blocks."""
 PLACE = ("left", "right", "bottom", "top")
 CHANGING = ("colour", "said")
 """Columns of blocks that change while a level is solved; each costs the scheduler time."""
@@ -42,6 +40,11 @@ class Band:
     bottom: float = 0.0
 
     @property
+    def kind(self) -> StageKind:
+        """Kind of its stages."""
+        return self.stages[-1].kind
+
+    @property
     def blocks(self) -> list[Block]:
         """Blocks of a level; empty where their sizes are not known."""
         return self.stages[-1].blocks
@@ -49,13 +52,13 @@ class Band:
     @property
     def top(self) -> float:
         """Upper edge of the rectangles."""
-        return self.bottom + (CHAIN_HEIGHT if self.name in CHAINS else LEVEL_HEIGHT)
+        return self.bottom + (CHAIN_HEIGHT if self.kind.beside_levels else LEVEL_HEIGHT)
 
     @property
     def label(self) -> str:
         """Name and size, on a line each."""
         last = self.stages[-1]
-        if last.kind == LEVEL:
+        if last.kind.name == LEVEL:
             n = last.n_blocks or last.record.get("blocks", 0)
             return f"{self.name}\n{count(n)} blocks" if n else self.name
         rounds = sum(stage.state != WAITING for stage in self.stages)
@@ -66,12 +69,12 @@ def bands(progress: Progress) -> list[Band]:
     """Return the levels, the bottom one first, and above them the chains of rounds."""
     found: dict[str, Band] = {}
     for stage in progress.stages.values():
-        if stage.kind == LEVEL:
+        if stage.kind.name == LEVEL:
             found[stage.name] = Band(f"level {StageId(stage.name).height}", [stage])
-        elif stage.kind in CHAINS:
-            found.setdefault(stage.kind, Band(stage.kind)).stages.append(stage)
-    levels = sorted((name for name in found if name not in CHAINS), key=_number, reverse=True)
-    order = [*levels, *(kind for kind in CHAINS if kind in found)]
+        elif stage.kind.beside_levels:
+            name = stage.kind.name
+            found.setdefault(name, Band(name)).stages.append(stage)
+    order = sorted(found, key=lambda name: _place_of(found[name]))
     begun = [name for name in order if any(stage.state != WAITING for stage in found[name].stages)]
     # Waiting stages before one that has begun were skipped by the run.
     last = order.index(begun[-1]) if begun else 0
@@ -81,8 +84,10 @@ def bands(progress: Progress) -> list[Band]:
     return [found[name] for name in order]
 
 
-def _number(name: str) -> int:
-    return int(re.sub(r"\D", "", name) or 0)
+def _place_of(band: Band) -> tuple[bool, int]:
+    """Return a key that sorts bands: levels, the bottom one first, then the others in turn."""
+    above = band.kind.beside_levels
+    return above, band.kind.turn or 0 if above else -StageId(band.stages[-1].name).height
 
 
 def block_places(bands: list[Band], aspect: float) -> Columns:

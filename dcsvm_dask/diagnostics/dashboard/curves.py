@@ -9,7 +9,7 @@ from typing import Any
 from dcsvm_dask.diagnostics.dashboard.blocks import Columns
 from dcsvm_dask.diagnostics.dashboard.words import estimate_of, figure_of
 from dcsvm_dask.diagnostics.progress.progress import DONE, Progress, StageProgress
-from dcsvm_dask.storage.stage_id import CHAINS, LEVEL, MODEL, REFINE, SCORE, StageId
+from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 ROUNDING = 1e-12
 """Relative difference of objectives up to which they are equal."""
@@ -29,7 +29,7 @@ def points(progress: Progress) -> Iterator[tuple[float, StageProgress]]:
         stage
         for stage in progress.stages.values()
         if stage.state == DONE
-        and stage.kind not in (SCORE, MODEL)
+        and not (stage.kind.judges or stage.kind.name == MODEL)
         and ("objective_estimate" in stage.record or "gap" in stage.record)
     ]
     before = [stage for stage in measured if stage.resumed]
@@ -72,7 +72,7 @@ def gap_columns(progress: Progress) -> Columns:
     columns: Columns = {key: [] for key in (*POINT, "gap", "lower", "upper", "said")}
     for seconds, stage in points(progress):
         gap = stage.record.get("gap", stage.record.get("gap_estimate"))
-        if gap is None or not gap > 0 or stage.kind == REFINE:
+        if gap is None or not gap > 0 or not stage.kind.of_all_rows:
             continue
         error = stage.record.get("gap_error", 0.0)
         said = estimate_of(gap, error)
@@ -103,12 +103,11 @@ def round_columns(progress: Progress) -> Columns:
     """
     columns: Columns = {key: [] for key in ("round", "stage", "chain", "violation", "moved")}
     for stage in progress.stages.values():
-        chain = stage.kind
-        if chain not in CHAINS or stage.state != DONE or "violation" not in stage.record:
+        if not stage.kind.until_tolerance or stage.state != DONE or "violation" not in stage.record:
             continue
         columns["round"].append(len(columns["round"]))
         columns["stage"].append(stage.name)
-        columns["chain"].append(chain)
+        columns["chain"].append(stage.kind.name)
         columns["violation"].append(stage.record["violation"] or math.nan)
         columns["moved"].append(stage.record.get("moved") or math.nan)
     return columns
@@ -133,10 +132,11 @@ def support_columns(progress: Progress) -> Columns:
     """Return free and bounded support vectors of each level, and of the latest rounds."""
     found: dict[str, tuple[int, int]] = {}
     for stage in progress.stages.values():
-        kind = stage.kind
-        if stage.state != DONE or kind not in (LEVEL, *CHAINS) or "bounded" not in stage.record:
+        measured = stage.state == DONE and stage.kind.measures
+        if not measured or "bounded" not in stage.record:
             continue
-        name = f"level {StageId(stage.name).height}" if kind == LEVEL else kind
+        level = StageId(stage.name).height
+        name = f"level {level}" if level else stage.kind.name
         found[name] = stage.record["support"], stage.record["bounded"]
     return {
         "name": list(found),

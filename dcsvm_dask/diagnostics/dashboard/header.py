@@ -8,11 +8,11 @@ from html import escape
 from dcsvm_dask.diagnostics.dashboard.runs import LEFT, FollowedRun
 from dcsvm_dask.diagnostics.dashboard.words import NOTHING, count, estimate_of
 from dcsvm_dask.diagnostics.lines import fault
-from dcsvm_dask.diagnostics.numbers import clock
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, Progress
 from dcsvm_dask.kernels import parameters_of
+from dcsvm_dask.numbers import clock
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import CHAINS, LEVEL, SCORE
+from dcsvm_dask.storage.stage_id import SCORE
 
 MOST_FAULTS = 8
 
@@ -91,7 +91,7 @@ def stage_of(progress: Progress) -> str:
     """Return the present stage, and how much of it is done."""
     for stage in progress.stages.values():
         if stage.state == RUNNING:
-            if stage.n_blocks and stage.kind == LEVEL and stage.solved:
+            if stage.n_blocks and stage.kind.of_blocks and stage.solved:
                 return f"{stage.name}, {count(stage.solved)} of {count(stage.n_blocks)} blocks"
             tasks = f", {stage.tasks_done} of {stage.tasks} tasks" if stage.tasks > 1 else ""
             return stage.name + tasks
@@ -104,9 +104,9 @@ def last_figures(progress: Progress) -> list[tuple[str, str]]:
     measured: Record = {}
     accuracy: float | None = None
     for stage in progress.stages.values():
-        if stage.kind == SCORE and stage.record:
+        if stage.kind.name == SCORE and stage.record:
             accuracy = stage.record.get("accuracy")
-        elif stage.state == DONE and stage.kind in (LEVEL, *CHAINS):
+        elif stage.state == DONE and stage.kind.measures:
             measured = stage.record
     found = []
     if measured:

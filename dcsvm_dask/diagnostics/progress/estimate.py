@@ -20,8 +20,10 @@ from dcsvm_dask.diagnostics.progress.stage import (
     StageProgress,
 )
 from dcsvm_dask.methods.forecast import support_share
+from dcsvm_dask.methods.registry import kind_of
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import CHAINS, StageId
+from dcsvm_dask.storage.stage_id import LEVEL, MODEL, SCORE
 
 TRUSTED = 0.5
 """Share of a stage from which on only its own pace counts, not the plan."""
@@ -40,7 +42,7 @@ PRIOR = 0.05
 MOST_ROUNDS = 50
 
 
-def correction(stages: Iterable[StageProgress], kind: str, now: float) -> float:
+def correction(stages: Iterable[StageProgress], kind: StageKind, now: float) -> float:
     """Return the factor by which stages of a kind are expected to exceed their planned times.
 
     Stages of other kinds count as well: workers may be slow, or shared with others.
@@ -49,7 +51,7 @@ def correction(stages: Iterable[StageProgress], kind: str, now: float) -> float:
     ----------
     stages : iterable of StageProgress
         Stages of the run so far.
-    kind : str
+    kind : StageKind
         The kind of the stages to estimate.
     now : float
         Seconds since 1970.
@@ -99,7 +101,7 @@ def stage_left(
         return 0.0
     planned = stage.planned * correction(stages, stage.kind, now)
     spent, share = stage.seconds(now), stage.share
-    if stage.state == RUNNING and stage.kind in ("level", "balance") and stage.blocks:
+    if stage.state == RUNNING and stage.kind.of_blocks and stage.blocks:
         return blocks_left(stage, planned, workers, now)
     if not share:
         return max(planned - spent, LATE * spent) if planned else None
@@ -169,7 +171,7 @@ def rounds_left(chain: Sequence[StageProgress], planned: int) -> int:
     tol, last = found[-1]["tol"], found[-1]["violation"]
     under_way = begun - len(found)
     if last <= tol:
-        exact = found[-1].get("from_scratch", False) or chain[0].kind == "refine"
+        exact = found[-1].get("from_scratch", False) or not chain[0].kind.of_all_rows
         return max(0, (0 if exact else 1) - under_way)
     falls = [math.log(a["violation"]) - math.log(b["violation"]) for a, b in pairs(found[-4:])]
     fall = sum(falls) / len(falls) if falls else 0.0
@@ -205,10 +207,11 @@ class Estimate:
         """Return the remaining seconds of the run; None without a plan."""
         if not self.plan:
             return None
-        single = sum(self._ahead(stage) for stage in self.stages if stage.kind not in CHAINS)
-        return single + sum(self.chain(kind) or 0.0 for kind in CHAINS) + self._scoring()
+        single = sum(self._ahead(stage) for stage in self.stages if not stage.kind.until_tolerance)
+        kinds = dict.fromkeys(stage.kind for stage in self.stages if stage.kind.until_tolerance)
+        return single + sum(self.chain(kind) or 0.0 for kind in kinds) + self._scoring()
 
-    def chain(self, kind: str) -> float | None:
+    def chain(self, kind: StageKind) -> float | None:
         """Return the remaining seconds of a chain of rounds; None without a plan."""
         if not self.plan:
             return None
@@ -225,19 +228,19 @@ class Estimate:
         """Return the remaining seconds of a stage and of the planned stages like it."""
         if stage.state != WAITING:
             return self.stage(stage) or 0.0
-        maybe = stage.kind == "refine" or "improve" in stage.layers
+        maybe = stage.kind.is_optional or "improve" in stage.layers
         times = MAYBE * stage.times if maybe else stage.times
-        if stage.kind in CHAINS:
+        if stage.kind.until_tolerance:
             times *= self._support_beside_plan()
         return times * stage.planned * correction(self._recent_stages(), stage.kind, self.now)
 
-    def _more_rounds(self, kind: str) -> float:
+    def _more_rounds(self, kind: StageKind) -> float:
         """Return the seconds of the rounds of a chain that have not begun."""
         begun = [stage for stage in self.stages if stage.state != WAITING]
         chain = [stage for stage in begun if stage.kind == kind]
         if not chain or begun[-1].kind != kind:  # it has not begun, or it has ended
             return 0.0
-        planned = [of for name, of in self.plan["stages"].items() if StageId(name).kind == kind]
+        planned = [of for name, of in self.plan["stages"].items() if kind_of(name) == kind]
         independent = any(stage.record.get("alone") for stage in begun)
         rounds = rounds_left(chain, 0 if independent else sum(of["times"] for of in planned[1:]))
         took = [stage.seconds(self.now) for stage in chain[1:] if stage.state == DONE][-3:]
@@ -248,7 +251,7 @@ class Estimate:
 
     def _support_beside_plan(self) -> float:
         """Return the number of support vectors over the planned one; rounds cost as much more."""
-        levels = [stage.record for stage in self.stages if stage.kind == "level"]
+        levels = [stage.record for stage in self.stages if stage.kind.name == LEVEL]
         found = [record for record in levels if "support" in record]
         if not found or "measured" not in self.plan:
             return 1.0
@@ -257,9 +260,10 @@ class Estimate:
 
     def _scoring(self) -> float:
         """Return the seconds of scoring the exact model, which is not in the plan."""
-        scores = [stage.record for stage in self.stages if stage.kind == "score" and stage.record]
+        judged = [stage.record for stage in self.stages if stage.kind.name == SCORE]
+        scores = [record for record in judged if record]
         found = [stage.record["support"] for stage in self.stages if "support" in stage.record]
-        has_model = any("model" in stage.name for stage in self.stages)
+        has_model = any(stage.kind.name == MODEL for stage in self.stages)
         if not (scores and found) or has_model or "measured" not in self.plan:
             return 0.0
         values: float = scores[-1]["rows"] * found[-1]
@@ -269,7 +273,7 @@ class Estimate:
         """Return the stages whose times are used for others: of rounds the latest ones."""
         found, rounds = [], 0
         for stage in reversed(self.stages):
-            rounds += stage.kind in CHAINS
-            if stage.kind not in CHAINS or rounds <= LAST_ROUNDS:
+            rounds += stage.kind.until_tolerance
+            if not stage.kind.until_tolerance or rounds <= LAST_ROUNDS:
                 found.append(stage)
         return found

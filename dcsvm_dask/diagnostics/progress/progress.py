@@ -14,6 +14,8 @@ from dcsvm_dask.diagnostics.progress.stage import (
     StageProgress,
 )
 from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.registry import kind_of
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Advanced,
@@ -30,12 +32,9 @@ from dcsvm_dask.runtime.events import (
     WorkerLost,
 )
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import BALANCE, CHAINS, LEVEL, StageId
+from dcsvm_dask.storage.stage_id import LEVEL
 
 __all__ = ["DONE", "RUNNING", "WAITING", "Block", "Progress", "StageProgress"]
-
-IN_TURN = ("probe", "arrange", "subset", "level", "refine", "conquer", "model")
-"""Kinds of stages in the order in which they come; none comes after a later one."""
 
 
 class Progress(Callback):
@@ -114,7 +113,7 @@ class Progress(Callback):
         if "kernel_values" in record and not adds_up(event.stage, event.node):
             stage.kernel_values += record["kernel_values"]
             stage.busy += record.get("cpu_seconds", 0.0)
-        if "blocks" in record and event.layer == "order" and stage.kind == "level":
+        if "blocks" in record and event.layer == "order" and stage.kind.of_blocks:
             stage.take_blocks(record, self._block_cap)
         few = {key: value for key, value in record.items() if key not in OF_BLOCKS}
         self.tasks.append(replace(event, record=few))
@@ -131,8 +130,12 @@ class Progress(Callback):
             stage.began, stage.done = event.time, dict(stage.layers)
         if event.record.get("alone"):  # blocks without kernel values between them need no rounds
             for other in self.stages.values():
-                other.times = 0 if other.kind in CHAINS and other.times > 1 else other.times
-            self._forget("refine")
+                other.times = 0 if other.kind.until_tolerance and other.times > 1 else other.times
+            self.stages = {
+                name: other
+                for name, other in self.stages.items()
+                if other.state != WAITING or not other.kind.is_optional
+            }
 
     def on_fault(self, event: Fault) -> None:
         """Store a fault."""
@@ -177,7 +180,7 @@ class Progress(Callback):
         """Return the estimated remaining seconds of a stage; None without an estimate."""
         return 0.0 if self.ending is not None else self._estimate(now).stage(stage)
 
-    def chain_left(self, kind: str, now: float) -> float | None:
+    def chain_left(self, kind: StageKind, now: float) -> float | None:
         """Return the estimated remaining seconds of a chain of rounds; None without an estimate."""
         return None if self.ending is not None else self._estimate(now).chain(kind)
 
@@ -201,9 +204,9 @@ class Progress(Callback):
         The plan has one round of each kind; once a chain begins, its own rounds replace it.
         """
         begun = [stage for stage in self.stages.values() if stage.state != WAITING]
-        passed = [IN_TURN.index(stage.kind) for stage in begun if stage.kind in IN_TURN]
+        passed = [stage.kind.turn for stage in begun if stage.kind.turn is not None]
         last = max(passed, default=-1)
-        chains = {stage.kind for stage in begun} & {*CHAINS}
+        chains = {stage.kind.name for stage in begun if stage.kind.until_tolerance}
         names = {stage.name for stage in begun}
         planned = list(self.plan.get("stages", ()))
         latest = max((i for i, name in enumerate(planned) if name in names), default=0)
@@ -211,27 +214,23 @@ class Progress(Callback):
             stage
             for stage in self.stages.values()
             if stage.name not in names
-            and (stage.kind in IN_TURN or stage.name not in planned[:latest])
-            and stage.kind not in chains
-            and (stage.kind not in IN_TURN or IN_TURN.index(stage.kind) >= last)
+            and stage.kind.name not in chains
+            and (
+                stage.name not in planned[:latest]
+                if stage.kind.turn is None
+                else stage.kind.turn >= last
+            )
         ]
         self.stages = {stage.name: stage for stage in (*begun, *waiting)}
-
-    def _forget(self, kind: str) -> None:
-        self.stages = {
-            name: stage
-            for name, stage in self.stages.items()
-            if stage.kind != kind or stage.state != WAITING
-        }
 
     def _take_blocks_from_arrangement(self, stage: StageProgress) -> None:
         """Give the bottom level the blocks of the arrangement."""
         arranged = self.stages.get("arrange")
-        bottom = stage.kind == "level" and "order" not in stage.layers
+        bottom = stage.kind.name == LEVEL and "order" not in stage.layers
         if bottom and arranged is not None and "block_rows" in arranged.record:
             stage.take_blocks(arranged.record, self._block_cap)
 
 
 def adds_up(stage: str, node: str) -> bool:
     """Return whether a node's kernel values are the sum of those of other nodes."""
-    return node == COMMIT and StageId(stage).kind in (LEVEL, BALANCE)
+    return node == COMMIT and kind_of(stage).of_blocks

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
+from dcsvm_dask.methods.registry import kind_of
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import StageId
 
 WAITING, RUNNING, DONE = "waiting", "running", "done"
 SOLVE = "solve"
@@ -96,9 +97,9 @@ class StageProgress:
     """Processor seconds of the tasks that computed kernel values."""
 
     @property
-    def kind(self) -> str:
-        """Name without its number: arrange, level, refine, conquer, model, score, ..."""
-        return StageId(self.name).kind
+    def kind(self) -> StageKind:
+        """Its kind, as the method describes it."""
+        return kind_of(self.name)
 
     @property
     def tasks(self) -> int:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
-from dcsvm_dask.diagnostics.numbers import duration
+from dcsvm_dask.numbers import duration
 
 NOTHING = "–"  # an en dash
 THOUSAND_NAMES = ("", " thousand", " million", " billion", " trillion")

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dcsvm_dask.diagnostics.numbers import brief, clock, megabytes
 from dcsvm_dask.diagnostics.summary import is_exact, state_of
 from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.numbers import brief, clock, megabytes
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import SCORE, StageId

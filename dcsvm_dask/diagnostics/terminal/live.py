@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dcsvm_dask.diagnostics.colours import GREY, RED
-from dcsvm_dask.diagnostics.lines import describe, fault, other_versions
-from dcsvm_dask.diagnostics.numbers import aligned, brief, clock, counted, decimals_of
+from dcsvm_dask.diagnostics.lines import fault, other_versions
 from dcsvm_dask.diagnostics.outline import in_brief
 from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.diagnostics.terminal.closing import shown
 from dcsvm_dask.diagnostics.terminal.table import table
 from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.masking import printable
+from dcsvm_dask.methods.registry import kind_of
+from dcsvm_dask.numbers import aligned, brief, clock, counted, decimals_of
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Event,
@@ -32,12 +33,8 @@ from dcsvm_dask.runtime.events import (
 )
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import (
-    CHAINS,
     COMMITTEE,
-    LEVEL,
-    LOOK,
     MODEL,
-    REFINE,
     SCORE,
     StageId,
     scores_of,
@@ -76,7 +73,7 @@ NEEDLESS = ("error", "time", "violation", "gap", "accuracy")
 
 def is_point(stage: str) -> bool:
     """Return whether a stage's commit measures the whole problem."""
-    return StageId(stage).kind in (LEVEL, LOOK, "grow", "fit", *CHAINS)
+    return kind_of(stage).measures
 
 
 def figures(seconds: float, stage: str, record: Record, accuracy: float | None) -> dict[str, str]:
@@ -113,11 +110,12 @@ def figures(seconds: float, stage: str, record: Record, accuracy: float | None) 
     }
     if not exact:
         found["error"] = "+-" + brief(record["objective_error"])
-    if StageId(stage).kind == REFINE:
+    of_all_rows = kind_of(stage).of_all_rows
+    if not of_all_rows:
         gap = None
     if gap is not None:
         found["gap"] = ("" if exact else "~") + brief(gap)
-    if not at_level and "violation" in record and StageId(stage).kind != REFINE:
+    if not at_level and "violation" in record and of_all_rows:
         found["violation"] = f"{record['violation']:.1e}"
     if accuracy is not None:
         found["accuracy"] = f"{accuracy:.4f}"
@@ -250,7 +248,7 @@ class Terminal(Callback):
             stage = StageId(event.stage)
             # A committee is named by its level.
             about = stage.origin if COMMITTEE in (stage.kind, stage.subject.kind) else stage
-            self._sentence(event, about, describe(stage, event.record))
+            self._sentence(event, about, kind_of(stage).describe(event.record))
 
     def on_fault(self, event: Fault) -> None:
         """Print a fault."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dcsvm_dask.diagnostics.colours import GREY, RED, STATES
-from dcsvm_dask.diagnostics.numbers import brief, clock, counted
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
 from dcsvm_dask.diagnostics.progress.stage import SOLVE
 from dcsvm_dask.masking import printable
+from dcsvm_dask.numbers import brief, clock, counted
 from dcsvm_dask.runtime.events import Advanced, NoWorkers, TaskFailed, WorkerLost
-from dcsvm_dask.storage.stage_id import ABOUT, CHAINS, StageId
+from dcsvm_dask.storage.stage_id import ABOUT, COMMITTEE, MODEL, SCORE, StageId
 
 STOPPED = "stopped"
 
@@ -39,27 +39,26 @@ def rows(progress: Progress, now: float) -> list[Row]:
 
 def _rows(progress: Progress, now: float) -> Iterator[Row]:
     chains: dict[str, list[StageProgress]] = {}
-    scoring: set[str] = {
-        StageId(s.name).origin for s in _of(progress, "score") if s.state == RUNNING
-    }
+    scoring: set[str] = {StageId(s.name).origin for s in _of(progress, SCORE) if s.state == RUNNING}
     calibrated: dict[str, StageProgress] = {
-        StageId(s.name).subject: s for s in _of(progress, "committee") if s.state == RUNNING
+        StageId(s.name).subject: s for s in _of(progress, COMMITTEE) if s.state == RUNNING
     }
     for stage in progress.stages.values():
-        if stage.kind in CHAINS:
-            chains.setdefault(stage.kind, []).append(stage)
+        if stage.kind.until_tolerance:
+            chains.setdefault(stage.kind.name, []).append(stage)
     shown = set()
     for stage in progress.stages.values():
-        if stage.kind in ABOUT:
+        name = stage.kind.name
+        if name in ABOUT:
             continue
         if stage.name in calibrated:
             found = _of_stage(progress, calibrated[stage.name], now, scoring=False)
             yield replace(found, name=stage.name)
-        elif stage.kind not in chains:
+        elif name not in chains:
             yield _of_stage(progress, stage, now, scoring=stage.name in scoring)
-        elif stage.kind not in shown:
-            shown.add(stage.kind)
-            yield _of_chain(progress, chains[stage.kind], now)
+        elif name not in shown:
+            shown.add(name)
+            yield _of_chain(progress, chains[name], now)
     yield from _of_model(progress, now, scoring)
 
 
@@ -75,8 +74,7 @@ def _of_stage(progress: Progress, stage: StageProgress, now: float, *, scoring: 
 def _of_chain(progress: Progress, chain: list[StageProgress], now: float) -> Row:
     """Return the row of a chain of rounds: the present round with the time left for all."""
     begun = [stage for stage in chain if stage.state != WAITING]
-    kind = chain[0].kind
-    left = progress.chain_left(kind, now)
+    kind, left = chain[0].kind.name, progress.chain_left(chain[0].kind, now)
     if not begun:
         return Row(kind, WAITING, 0.0, "rounds", None, left)
     last = begun[-1]
@@ -95,7 +93,7 @@ def _of_chain(progress: Progress, chain: list[StageProgress], now: float) -> Row
 
 def _of_model(progress: Progress, now: float, scoring: set[str]) -> Iterator[Row]:
     """Yield the row of the exact model with its score."""
-    models = _of(progress, "model")
+    models = _of(progress, MODEL)
     if not models:
         goes_on = progress.ending is None and progress.plan
         about = progress.beginning.about if progress.beginning else {}
@@ -103,7 +101,7 @@ def _of_model(progress: Progress, now: float, scoring: set[str]) -> Iterator[Row
             yield Row("model", WAITING, 0.0, "", None, None)
         return
     model = models[-1]
-    scores = [s for s in _of(progress, "score") if StageId(s.name).subject == model.name]
+    scores = [s for s in _of(progress, SCORE) if StageId(s.name).subject == model.name]
     last = scores[-1] if scores else model
     seconds = None if model.resumed else sum(s.seconds(now) for s in (model, *scores))
     count = "scoring" if model.name in scoring else ""
@@ -115,7 +113,7 @@ def _of_model(progress: Progress, now: float, scoring: set[str]) -> Iterator[Row
 
 
 def _of(progress: Progress, kind: str) -> list[StageProgress]:
-    return [stage for stage in progress.stages.values() if stage.kind == kind]
+    return [stage for stage in progress.stages.values() if stage.kind.name == kind]
 
 
 def _state(progress: Progress, stage: StageProgress) -> str:

@@ -15,8 +15,11 @@ from dcsvm_dask.methods.forecast import Forecast, largest
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, many, single
 from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored
+from dcsvm_dask.numbers import counted
+from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
 
 LOSSES = ("hinge", "squared_hinge")
@@ -237,6 +240,19 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     ]
 
 
+def _describe_map(record: Record) -> str:
+    return f"{record['outputs']} features a row"
+
+
+def _describe_features(record: Record) -> str:
+    return f"features of {record['rows']} rows in {counted(record['parts'], 'part')}"
+
+
+STAGES = (
+    StageKind(features.MAP, _describe_map),
+    StageKind(features.FEATURES, _describe_features),
+)
+
 METHODS = (
     Method(
         "nystrom",
@@ -244,6 +260,7 @@ METHODS = (
         approximation,
         lay_out,
         Nystrom,
+        STAGES,
         compiles=("linear",),
     ),
     Method(
@@ -252,6 +269,7 @@ METHODS = (
         approximation,
         lay_out,
         Fourier,
+        STAGES,
         compiles=("linear",),
     ),
     Method(
@@ -260,6 +278,7 @@ METHODS = (
         approximation,
         lay_out,
         Ltpu,
+        STAGES,
         compiles=("linear",),
     ),
 )

@@ -15,6 +15,7 @@ from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, m
 from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import row_parts
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
 from dcsvm_dask.methods.stages import merge_stage
 from dcsvm_dask.models.model import VOTES
@@ -209,11 +210,17 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     return plans
 
 
+def _describe_pass(record: Record) -> str:
+    below = ", ".join(map(str, record["support_by_layer"]))
+    return f"{record['nodes']} SVMs, support vectors {below} from the leaves up"
+
+
 METHOD = Method(
     "cascade",
     "Cascade SVM (Graf et al. 2005): support vectors go up a tree of random shares, and back",
     cascade,
     lay_out,
     Cascade,
+    (StageKind(PASS, _describe_pass, measured_by=LOOK), StageKind(LOOK, measures=True)),
     whole_problem=True,
 )

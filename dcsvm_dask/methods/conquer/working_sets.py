@@ -13,9 +13,35 @@ from dcsvm_dask.methods.conquer import working_set as subset
 from dcsvm_dask.methods.conquer.graph import Chain, Reached, check_stage, holds, stage_name
 from dcsvm_dask.methods.graph import COMMIT, Graph, Keep, Layer, Node, Stage, many, single
 from dcsvm_dask.methods.node import Step
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import CONQUER, REFINE
 
 SUBSET = "subset"
+
+
+def _describe_subset(record: Record) -> str:
+    sizes = ", ".join(map(str, record["sizes"]))
+    return f"SVM on {sizes} random rows, support vectors {record['n_support']}"
+
+
+KINDS = (
+    StageKind(SUBSET, _describe_subset, turn=2, beside_levels=True, names_tasks=True),
+    StageKind(
+        REFINE,
+        turn=5,
+        measures=True,
+        of_all_rows=False,
+        is_round=True,
+        until_tolerance=True,
+        is_optional=True,
+        beside_levels=True,
+    ),
+    StageKind(
+        CONQUER, turn=6, measures=True, is_round=True, until_tolerance=True, beside_levels=True
+    ),
+)
+"""Kinds of stages of the solution of the whole problem, or of that of some support vectors."""
 
 
 def working_sets(

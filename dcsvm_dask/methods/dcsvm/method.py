@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dcsvm_dask.methods.conquer import working_sets
 from dcsvm_dask.methods.dcsvm import plan as dcsvm_plan
 from dcsvm_dask.methods.dcsvm.classes import graph as classes
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
@@ -9,7 +10,10 @@ from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.method import Goals, Method, Shape
 from dcsvm_dask.methods.settings import DEFAULT_METHOD, Settings
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import BALANCE, LEVEL
 
 
 def run(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -23,11 +27,35 @@ def plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     return lay_out(sizes, goals)
 
 
+def _describe_level(record: Record) -> str:
+    return (
+        f"{record['blocks']} blocks solved, support vectors {record['support']}, objective "
+        f"~ {record['objective_estimate']:.6g} +- {record['objective_error']:.2g}, "
+        f"gap ~ {record['gap_estimate']:.3g}; {record['why']}"
+    )
+
+
+def _describe_balance(record: Record) -> str:
+    return (
+        f"{record['blocks']} blocks solved for the bias {record['offset']:.6g}, objective "
+        f"{record['objective']:.4f}, sum of beta {record['balance']:.3g}"
+    )
+
+
+STAGES = (
+    StageKind(LEVEL, _describe_level, turn=3, measures=True, of_blocks=True),
+    StageKind(
+        BALANCE, _describe_balance, turn=4, of_blocks=True, is_round=True, beside_levels=True
+    ),
+    *working_sets.KINDS,
+)
+
 METHOD = Method(
     DEFAULT_METHOD,
     "divide and conquer (Hsieh, Si, Dhillon 2014): levels of clusters, then the exact model",
     run,
     plan,
+    stages=STAGES,
     has_levels=True,
     sets_levels=True,
     many_classes=True,

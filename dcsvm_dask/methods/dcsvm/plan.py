@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.methods.committee import ASKED_ROWS, LAYER
+from dcsvm_dask.methods.committee import DECIDED_ROWS, LAYER
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage, round_stage
 from dcsvm_dask.methods.conquer.working_sets import (
     closing_stage,
@@ -132,7 +132,7 @@ def level_plans(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         level = of_loads(stage, need, sizes.level_loads(k, bottom=bottom))
         stages.append(level)
         if goals.committee:
-            folds = FOLDS_OF_LEVEL * level.kernel_values + ASKED_ROWS * sizes.support
+            folds = FOLDS_OF_LEVEL * level.kernel_values + DECIDED_ROWS * sizes.support
             blocks = next(load.largest for load in level.loads if load.layer == "solve")
             calibrating = Load(LAYER, kernel_values=folds, largest=blocks)
             stages.append(of_loads(committee_stage(stage), need, (calibrating,)))

@@ -26,12 +26,14 @@ from dcsvm_dask.methods.greedy import basis as steps
 from dcsvm_dask.methods.greedy import weights as greedy_weights
 from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.solvers.greedy.candidates import STOCK
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
 
+GROW, FIT = "grow", "fit"
 MODEL = StageId.about("model", "greedy")
 # Basis vectors of the first round, at most; each round after it has twice as many.
 FIRST = 128
@@ -145,7 +147,7 @@ def grow_stage(
     rounds : list of str
         The rounds before.
     """
-    name, options = StageId.numbered("grow", number, digits=2), Greedy(**settings.options)
+    name, options = StageId.numbered(GROW, number, digits=2), Greedy(**settings.options)
     choose = single(
         "choose",
         steps.choose_basis,
@@ -167,14 +169,14 @@ def grow_stage(
         tile=layout.tile,
     )
     evaluate = evaluation(layout, name, [name, "choose"], previous, [*rounds, name])
-    return Stage(name, (choose, columns, *evaluate), "grow", supersedes=previous)
+    return Stage(name, (choose, columns, *evaluate), GROW, supersedes=previous)
 
 
 def fit_stage(layout: Layout, number: int, step: int, previous: str, rounds: list[str]) -> Stage:
     """Return the stage of one Newton step over all rows."""
     name = f"fit-{number:02d}-{step:02d}"
     layers = evaluation(layout, name, [previous, COMMIT], previous, rounds)
-    return Stage(name, layers, "fit", supersedes=previous)
+    return Stage(name, layers, FIT, supersedes=previous)
 
 
 def evaluation(
@@ -258,10 +260,17 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     return plans
 
 
+def _describe_basis(record: Record) -> str:
+    left = record["decrement"]
+    known = "" if left is None else f", Newton decrement {left:.2g}"
+    return f"basis {record['support']}, objective {record['objective']:.6g}{known}"
+
+
 METHOD = Method(
     "greedy",
     "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared hinge",
     greedy,
     lay_out,
     Greedy,
+    tuple(StageKind(name, _describe_basis, measures=True) for name in (GROW, FIT)),
 )

@@ -25,11 +25,15 @@ from dcsvm_dask.methods.search import exact as search_exact
 from dcsvm_dask.methods.search import held_out
 from dcsvm_dask.methods.search.held_out import part_rows
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
 from dcsvm_dask.methods.stages import merge_stage
 from dcsvm_dask.models import stand_ins
+from dcsvm_dask.numbers import counted
 from dcsvm_dask.solvers import coefficient_rows, machines_of
 from dcsvm_dask.solvers.whole import SMALL
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import StageId
 
 METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
@@ -118,7 +122,7 @@ def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     # Of rows that are held out of all, some blocks may have none to decide.
     deciding: int = records[held_out.SPLIT].get("deciding", blocks)
     for rung, (first, last) in enumerate(rungs(options, deciding, len(candidates)), start=1):
-        stage = f"{EARLY}-{rung}"
+        stage = StageId.numbered(EARLY, rung, digits=1)
         found = yield [early_stage(settings, goals, shape, (rung, first, last), left, above)]
         ranked = found[stage]["ranked"]
         kept = max(options.exact, math.ceil(len(ranked) / HALVING))
@@ -172,7 +176,7 @@ def early_stage(
     clusters = max(1, *settings.clusters) if settings.clusters else 1
     rows = shape.n_variables * (last - first) / clusters
     slots = min(last - first, MOST_SLOTS, max(1, math.ceil(rows / SLOT_ROWS)))
-    name, scored = f"{EARLY}-{number}", []
+    name, scored = StageId.numbered(EARLY, number, digits=1), []
     nodes: list[Node] = []
     kernels = by_kernel(candidates, left)
     for kernel, places in kernels.items():
@@ -351,3 +355,30 @@ def _largest_block(sizes: Forecast, clusters: int) -> float:
     if clusters == 1:
         return float(sizes.n)
     return float(min(sizes.n, largest_block(sizes.settings, sizes.n, clusters)))
+
+
+def _describe_split(record: Record) -> str:
+    if record["folds"]:
+        return f"{record['variables']} rows in {record['folds']} folds"
+    return f"{record['held_out']} rows held out"
+
+
+def _describe_exact(record: Record) -> str:
+    return _describe_candidates(record, "exact")
+
+
+def _describe_early(record: Record) -> str:
+    return _describe_candidates(record, "exact" if record["whole"] else "by blocks")
+
+
+def _describe_candidates(record: Record, solved: str) -> str:
+    unsolved = f"; {record['unsolved']} not solved" if record["unsolved"] else ""
+    count = counted(record["candidates"], "candidate")
+    return f"{count} {solved}, best accuracy {record['accuracy']:.4f}{unsolved}"
+
+
+STAGES = (
+    StageKind(held_out.SPLIT, _describe_split),
+    StageKind(EARLY, _describe_early),
+    StageKind(EXACT, _describe_exact),
+)

@@ -191,8 +191,8 @@ def test_what_went_slower_is_likely_to_go_on_so() -> None:
     ahead = StageProgress("level-1", planned=10.0)
     other = StageProgress("conquer-000", planned=10.0)
     stages = [slow, ahead, other]
-    assert 2.0 < correction(stages, "level", 30.0) < 3.0
-    assert 1.0 < correction(stages, "conquer", 30.0) < correction(stages, "level", 30.0)
+    assert 2.0 < correction(stages, ahead.kind, 30.0) < 3.0
+    assert 1.0 < correction(stages, other.kind, 30.0) < correction(stages, ahead.kind, 30.0)
 
 
 def test_rounds_are_estimated_by_how_their_violation_falls() -> None:

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.bagging.nodes import sample
-from dcsvm_dask.methods.committee import asked_rows
+from dcsvm_dask.methods.committee import decided_rows
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.models.model import decide
 from dcsvm_dask.runtime.execution import Execution
@@ -73,7 +73,7 @@ def test_a_committee_is_the_sum_of_scikit_learns_sigmoids(
     for number in range(4):
         index, _ = sample(problem, number, 4, replace=False)
         values = K[:, groups == number] @ model.coef[groups == number]
-        unseen = np.setdiff1d(asked_rows(problem), index)
+        unseen = np.setdiff1d(decided_rows(problem), index)
         rows, counts = problem.rows[unseen], problem.weights[unseen].astype(float)
         a, b = _sigmoid_calibration(values[rows], y[rows], sample_weight=counts)
         told = counts[y[rows] > 0].sum() / counts.sum()

@@ -7,8 +7,7 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.report.tables.records import Records, layer_of
 from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of, table
-from dcsvm_dask.diagnostics.status import phase_of
-from dcsvm_dask.storage.stage_id import BALANCE, LEVEL, StageId
+from dcsvm_dask.methods.registry import kind_of
 
 COLUMNS = (
     "stage",
@@ -23,8 +22,6 @@ COLUMNS = (
     "peak_bytes",
     "written_bytes",
 )
-# Stages of one task, which are named by the stage.
-OWN_STAGE = ("probe", "subset", "model", "score")
 
 
 def tasks(records: Records) -> Table:
@@ -39,7 +36,7 @@ def tasks(records: Records) -> Table:
             about = {"stage": stage, "step": step_of(stage, node), "task": node}
             began = {"worker": record["host"], "began": records.clock(record["began"])}
             # Commits of levels only sum the counts of their tasks.
-            total = node == "commit" and StageId(stage).kind in (LEVEL, BALANCE)
+            total = node == "commit" and kind_of(stage).of_blocks
             values = record.get("estimate_kernel_values" if total else "kernel_values")
             rows.append({**record, **about, **began, "kernel_values": values})
     return table(COLUMNS, sorted(rows, key=lambda row: row["began"]))
@@ -47,7 +44,8 @@ def tasks(records: Records) -> Table:
 
 def step_of(stage: str, node: str) -> str:
     """Return the kind of step of a node."""
-    return phase_of(stage) if phase_of(stage) in OWN_STAGE else layer_of(node)
+    kind = kind_of(stage)
+    return kind.name if kind.names_tasks else layer_of(node)
 
 
 def workers(records: Records, done: Table | None = None) -> Table:

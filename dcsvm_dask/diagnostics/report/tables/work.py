@@ -8,7 +8,8 @@ from typing import Any
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of, table
 from dcsvm_dask.diagnostics.report.tables.tasks import tasks
-from dcsvm_dask.storage.stage_id import BALANCE, CHAINS, MODEL, SCORE, StageId
+from dcsvm_dask.methods.registry import kind_of
+from dcsvm_dask.storage.stage_id import ABOUT
 
 COLUMNS = (
     "stage",
@@ -111,5 +112,5 @@ def _planned(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _group(stage: str) -> str:
-    kind = StageId(stage).kind
-    return kind if kind in (*CHAINS, BALANCE, MODEL, SCORE) else stage
+    kind = kind_of(stage)
+    return kind.name if kind.is_round or kind.name in ABOUT else stage

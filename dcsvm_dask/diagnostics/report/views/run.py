@@ -7,7 +7,6 @@ from typing import Any
 from bokeh.models import ColumnDataSource, Range1d
 
 from dcsvm_dask.diagnostics.colours import BLUE, GREY
-from dcsvm_dask.diagnostics.numbers import counted
 from dcsvm_dask.diagnostics.report import text
 from dcsvm_dask.diagnostics.report.parts import Grid, Part, Picture, Section, Words, grid
 from dcsvm_dask.diagnostics.report.tables import journal
@@ -16,6 +15,7 @@ from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows, rows_of
 from dcsvm_dask.diagnostics.report.views.glyphs import bars
 from dcsvm_dask.diagnostics.report.views.style import HALF, hover, legend, plot, ticks
 from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.numbers import counted
 
 
 def beside_plan(work: Table, key: str, label: str, form: str) -> Any | None:

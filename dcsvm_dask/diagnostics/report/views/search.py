@@ -9,7 +9,6 @@ from typing import Any
 from bokeh.models import CategoricalTickFormatter, ColumnDataSource, FactorRange
 from bokeh.palettes import Viridis256
 
-from dcsvm_dask.diagnostics.numbers import counted
 from dcsvm_dask.diagnostics.report import text
 from dcsvm_dask.diagnostics.report.parts import Part, Picture, Section, grid
 from dcsvm_dask.diagnostics.report.tables.records import Records
@@ -17,6 +16,7 @@ from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows, rows_of, t
 from dcsvm_dask.diagnostics.report.views.style import HALF, hover, plot
 from dcsvm_dask.diagnostics.search import described
 from dcsvm_dask.kernels import parameters_of
+from dcsvm_dask.numbers import counted
 
 ROW_HEIGHT, LEAST_HEIGHT = 34, 180
 DARK = 0.6

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.diagnostics.numbers import aligned, brief, clock
 from dcsvm_dask.diagnostics.terminal.live import (
     kernel_text,
 )
+from dcsvm_dask.numbers import aligned, brief, clock
 
 
 def test_numbers_as_people_read_them() -> None:
