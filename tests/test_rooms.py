@@ -17,6 +17,7 @@ ROOMS = (
     "checks",
     "versions",
     "numbers",
+    "random_streams",
     "kernels",
     "tasks",
     "solvers",

@@ -20,6 +20,7 @@ from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.candidates import Task, exactly_scored, scored
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.random_streams import ESTIMATOR_SEARCH, generator
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -214,7 +215,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         seed = checking.seed_of(task.base.random_state)
         n_blocks = -(-2 * n // self.block_rows)  # twice as many as are needed: they differ in size
         size = min(n, SAMPLE_ROWS_PER_BLOCK * n_blocks + MEASURED_ROWS)
-        drawn = np.random.default_rng([seed, 9900]).choice(n, size=size, replace=False)
+        drawn = generator(seed, ESTIMATOR_SEARCH).choice(n, size=size, replace=False)
         rows = first_those[np.sort(drawn)]
         partition, _ = choose_partition(
             task.kernel(first),

@@ -17,6 +17,7 @@ from dcsvm_dask.methods.block_table import read_slots, read_table
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.solve_rows import RowsSolver
 from dcsvm_dask.models.committee import Committee, fit_sigmoid
+from dcsvm_dask.random_streams import COMMITTEE, COMMITTEE_FOLDS, generator
 from dcsvm_dask.storage.model import read_committee as read_members
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -44,7 +45,7 @@ def calibrate_slot(
     X, block_of = problem.take(sample), table.blocks_of(sample)
     fitted, rows, values = [], 0, 0
     for block in blocks:
-        rng = np.random.default_rng([problem.settings.seed, 9001, block])
+        rng = generator(problem.settings.seed, COMMITTEE_FOLDS, block)
         index, others = table.rows(block), np.flatnonzero(block_of != block)
         mine, decided, computed = cross_decide(problem, index, beta[index], offset, rng)
         support = index[beta[index] != 0.0]
@@ -70,7 +71,7 @@ def calibrate_slot(
 
 def decided_rows(problem: Problem) -> Index:
     """Return a random sample of the variables, which every SVM decides."""
-    rng = np.random.default_rng([problem.settings.seed, 9000])
+    rng = generator(problem.settings.seed, COMMITTEE)
     return np.sort(rng.choice(problem.n, size=min(problem.n, DECIDED_ROWS), replace=False))
 
 

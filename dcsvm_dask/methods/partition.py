@@ -22,6 +22,7 @@ from dcsvm_dask.methods.problem import (
 )
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import share
+from dcsvm_dask.random_streams import BLOCK_SIZES, LEVEL, PROBE, QUALITY, generator
 from dcsvm_dask.storage.model import read_partition, write_rule
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -42,7 +43,7 @@ def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record
     cap = largest_block(settings, data.n_distinct, n_clusters)
     size = balance_size(data.n_distinct, cap)
     sample = drawn_rows(settings, data.n_rows, sample_size(settings, n_clusters))
-    more = drawn_rows(settings, data.n_rows, size, stream=7000)
+    more = drawn_rows(settings, data.n_rows, size, stream=BLOCK_SIZES)
     # Read both at once: each lies in nearly all chunks.
     both = data_rows(run).take(np.concatenate([sample, more]))
     X, others = both[: len(sample)], both[len(sample) :] if size else None
@@ -61,7 +62,7 @@ def cluster_support(
         support = np.flatnonzero(node.read("beta")[0])
     if not len(support):
         support = np.arange(problem.n)
-    rng = np.random.default_rng([settings.seed, level])
+    rng = generator(settings.seed, LEVEL + level)
     size = min(len(support), sample_size(settings, n_clusters))
     sample = np.sort(rng.choice(support, size=size, replace=False))
     cap = largest_block(settings, problem.n, n_clusters)
@@ -143,7 +144,7 @@ def block_record(offsets: NDArray[np.int64]) -> Record:
 
 def mass_record(problem: Variables, table: BlockTable) -> Record:
     """Estimate D(pi) of a level on a seeded sample of the variables."""
-    rng = np.random.default_rng([problem.settings.seed, 1000])
+    rng = generator(problem.settings.seed, QUALITY)
     sample = np.sort(rng.choice(problem.n, size=min(problem.n, MEASURED_ROWS), replace=False))
     mass = partition_quality(
         problem.settings.kernel, problem.take(sample), table.blocks_of(sample), n_rows=problem.n
@@ -174,9 +175,11 @@ def balance_size(n_rows: int, cap: int) -> int:
     return size if size > MEASURED_ROWS else 0
 
 
-def drawn_rows(settings: Settings, n_rows: int, size: int, stream: int = 0) -> NDArray[np.int64]:
+def drawn_rows(
+    settings: Settings, n_rows: int, size: int, stream: int = PROBE
+) -> NDArray[np.int64]:
     """Return the numbers of some rows drawn at random, ascending."""
-    rng = np.random.default_rng([settings.seed, stream])
+    rng = generator(settings.seed, stream)
     return np.sort(rng.choice(n_rows, size=min(n_rows, size), replace=False))
 
 

@@ -18,6 +18,7 @@ from dcsvm_dask.methods.partition import drawn_rows, sample_size
 from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
 from dcsvm_dask.methods.regime import is_smooth, share_between
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.random_streams import PROBE, generator
 from dcsvm_dask.solvers import bias, machines_of, solve_machines, solve_smo
 from dcsvm_dask.solvers.online.slots import BATCH, OnlineExpansion
 from dcsvm_dask.solvers.subsets import SUBSET_TOL
@@ -179,7 +180,7 @@ def probe_rows(
     smooth, share = is_smooth(between), 1.0
     if smooth:
         y = targets_of(settings, data, sample)
-        drawn = np.random.default_rng(settings.seed).permutation(len(sample))
+        drawn = generator(settings.seed, PROBE).permutation(len(sample))
         share = working_set_share(settings, X[drawn], y[drawn], data.n_distinct)
         sets = share * data.n_distinct / settings.set_cap if settings.clusters else 1.0
         smooth = is_smooth(between, sets)
@@ -226,7 +227,7 @@ def _learning(
 ) -> Record:
     """Return the record of a probe for LaSVM: the share of all rows that it will keep."""
     sample = drawn_rows(settings, rows.n_rows, min(LEARNED_ROWS, rows.n_rows))
-    sample = np.random.default_rng(settings.seed).permutation(sample)
+    sample = generator(settings.seed, PROBE).permutation(sample)
     X = rows.take(sample)
     y = targets_of(settings, data, sample)
     return {

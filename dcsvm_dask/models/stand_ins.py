@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import locality
 from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.random_streams import WEIGHTED_SAMPLE, generator
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -40,7 +41,7 @@ def sample_of(codes: NDArray[np.integer], weight: Vector, rows: Index, seed: int
         Of these; their order and the seed decide which are drawn.
     seed : int
     """
-    order = np.random.default_rng([seed, 9702]).permutation(rows[weight[rows] > 0])
+    order = generator(seed, WEIGHTED_SAMPLE).permutation(rows[weight[rows] > 0])
     order = order[np.argsort(codes[order], kind="stable")]
     if len(order) <= SAMPLE:
         return order

@@ -37,6 +37,7 @@ from dcsvm_dask.prediction.compress_parts import (
     write_sample,
 )
 from dcsvm_dask.prediction.run_prediction import REPORT_SECONDS, evaluate
+from dcsvm_dask.random_streams import COMPRESSION, generator
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import Pool, results
 from dcsvm_dask.runtime.execution import Execution
@@ -282,7 +283,7 @@ def _sample(
     It is measured on the given rows, else on held-out rows, else on the test part of the training
     data, else on training rows; it is fitted to training rows where these exist.
     """
-    rng = np.random.default_rng([seed, 9100])
+    rng = generator(seed, COMPRESSION)
     try:
         train = DataSet.open(run.header["data"]["url"])
     except InputError:

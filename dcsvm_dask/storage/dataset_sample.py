@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.random_streams import SUBSAMPLE, generator
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows.cache import CachedRows
 from dcsvm_dask.storage.rows.selected import SelectedRows
@@ -79,7 +80,7 @@ def sampled(data: DataSet, fraction: float, seed: int) -> SampledDataSet:
     -------
     SampledDataSet
     """
-    order = np.random.default_rng([seed, 6500]).permutation(data.n_rows)
+    order = generator(seed, SUBSAMPLE).permutation(data.n_rows)
     return SampledDataSet(data, np.sort(order[: sample_rows(data.n_rows, fraction)]))
 
 

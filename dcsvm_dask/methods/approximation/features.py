@@ -12,6 +12,7 @@ from dcsvm_dask.features.centres import ROWS_PER_CENTRE
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.sizes import share
+from dcsvm_dask.random_streams import FEATURE_MAP, generator
 from dcsvm_dask.storage.model import read_map, write_rule
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -33,7 +34,7 @@ def fit_map(run: RunFolder, attempt: Attempt, *, rule: str, how: Record) -> Reco
         The method's own parameters.
     """
     problem = read_problem(run)
-    rng = np.random.default_rng([problem.settings.seed, 9500])
+    rng = generator(problem.settings.seed, FEATURE_MAP)
     centres: int = how.get("rank") or how.get("centres") or 1
     size = min(problem.n, ROWS_PER_CENTRE * centres)
     drawn = np.sort(rng.choice(problem.n, size=size, replace=False))

@@ -14,6 +14,7 @@ from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.solve_rows import solve_machine
 from dcsvm_dask.models.committee import Committee
+from dcsvm_dask.random_streams import BAG, BAG_MEMBER, generator
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -79,10 +80,10 @@ def sample(
     variable = np.repeat(np.arange(problem.n), problem.weights)
     seed = problem.settings.seed
     if replace:
-        rng = np.random.default_rng([seed, 7001, number])
+        rng = generator(seed, BAG_MEMBER, number)
         drawn = variable[rng.integers(len(variable), size=max(1, len(variable) // members))]
     else:
-        rng = np.random.default_rng([seed, 7000])
+        rng = generator(seed, BAG)
         drawn = variable[rng.permutation(len(variable))[number::members]]
     index, counts = np.unique(drawn, return_counts=True)
     return index, counts.astype(np.float64)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.solve_rows import solve_machine
+from dcsvm_dask.random_streams import CASCADE, generator
 from dcsvm_dask.solvers import bias, duality_gap, objective, violation
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -29,7 +30,7 @@ def solve_leaf(
     Writes the support vectors' ``rows`` and ``beta``.
     """
     problem = read_problem(run)
-    order = np.random.default_rng([problem.settings.seed, 8000]).permutation(problem.n)
+    order = generator(problem.settings.seed, CASCADE).permutation(problem.n)
     index = np.sort(order[leaf::leaves]).astype(np.int64)
     beta = f = None
     if previous is not None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import bisect
 from dcsvm_dask.methods.problem import Problem
+from dcsvm_dask.random_streams import ROUND_CLUSTERS, ROUND_ORDER, generator
 from dcsvm_dask.solvers import (
     bias,
     duality_gap,
@@ -66,7 +67,7 @@ def select_blocks(
     free = problem.dual[rows].is_free(beta)
     active = np.flatnonzero(free | (reach > -MARGIN * reach.max()))
     # Equals in random order: at a start from zero all are, and the first come from all clusters.
-    shuffled = np.random.default_rng([problem.settings.seed, 4000, number]).permutation(len(rows))
+    shuffled = generator(problem.settings.seed, ROUND_ORDER, number).permutation(len(rows))
     ranks = shuffled[np.argsort(-reach[shuffled], kind="stable")]
     if len(active) <= cap:
         near = np.zeros(len(rows), dtype=np.bool_)
@@ -86,7 +87,7 @@ def _clusters(
 ) -> list[Index]:
     """Cluster active variables; clusters in which nothing violates are left out."""
     settings = problem.settings
-    rng = np.random.default_rng([settings.seed, 3000, number])
+    rng = generator(settings.seed, ROUND_CLUSTERS, number)
     blocks = [
         active[members] for members in bisect(problem.take(rows[active]), settings.block_cap, rng)
     ]

@@ -19,6 +19,7 @@ from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import tell_of_sets
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.sizes import share
+from dcsvm_dask.random_streams import WORKING_SET_CHECK, generator
 from dcsvm_dask.solvers import (
     SubsetMachine,
     bias,
@@ -183,7 +184,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     gradient = (expected[others] + before.record["bias"]) + of_others.p
     margin = -reach(gradient, beta[others], of_others)
     may_rest = np.flatnonzero((beta[others] == 0.0) & (margin > 0.0))
-    rng = np.random.default_rng([settings.seed, 5000, number])
+    rng = generator(settings.seed, WORKING_SET_CHECK, number)
     seen = rng.choice(may_rest, size=min(len(may_rest), SAMPLE_ROWS), replace=False)
     seen = np.sort(seen)
     sample = others[seen]

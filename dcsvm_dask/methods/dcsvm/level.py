@@ -14,6 +14,7 @@ from dcsvm_dask.methods.partition import mass_record, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, Problem, Variables, read_problem
 from dcsvm_dask.methods.regime import regime
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.random_streams import ESTIMATE, generator
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -53,7 +54,7 @@ def estimate(
         ``objective_estimate``, ``gap_estimate`` (with a bias that at `offset`) and their standard
         errors, ``estimate_kernel_values``.
     """
-    rng = np.random.default_rng([problem.settings.seed, 2000])
+    rng = generator(problem.settings.seed, ESTIMATE)
     rows, drawn = _sample(problem.n, beta, rng)
     looked_at, where = np.unique(np.concatenate([rows, drawn]), return_inverse=True)
     f, f_own, values = _decide(problem, table, beta, looked_at)

@@ -15,6 +15,7 @@ from dcsvm_dask.methods.progress import tell_of_advance
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.random_streams import BASIS_POOL, generator
 from dcsvm_dask.solvers import solve_greedy
 from dcsvm_dask.storage.arrays import create_array
 from dcsvm_dask.storage.location import Location
@@ -67,7 +68,7 @@ def choose_basis(
         basis, candidates = before.read("basis"), before.read("candidates")
         weights = before.read("line")[0]
         objective = before.record["objective"]
-    rng = np.random.default_rng([settings.seed, 9700, number])
+    rng = generator(settings.seed, BASIS_POOL, number)
     index, C = _sample(problem, np.concatenate([basis, candidates]), rng)
     X = problem.take(index) if len(index) < problem.n else problem.X.read(0, problem.n)
     advanced = tell_of_advance()

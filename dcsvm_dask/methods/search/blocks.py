@@ -17,6 +17,7 @@ from dcsvm_dask.methods.search.held_out import HeldOut, part_rows, read_split
 from dcsvm_dask.methods.search.scores import SCORES, accuracies, no_scores, write_scores
 from dcsvm_dask.models.grid import FoldMachines, train_fold
 from dcsvm_dask.models.stand_ins import SLACK
+from dcsvm_dask.random_streams import SEARCH_BLOCKS, generator
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -60,7 +61,7 @@ def score_blocks(
         Most steps of a machine for each row that it trains on.
     """
     held, made = read_split(run), Kernel(**kernel)
-    order = np.random.default_rng([held.problem.settings.seed, 9701])
+    order = generator(held.problem.settings.seed, SEARCH_BLOCKS)
     mine = order.permutation(held.deciding)[first:last][slot::slots]
     shape = len(costs), len(held.folds)
     right, rows, values = np.zeros(shape), np.zeros(shape), 0

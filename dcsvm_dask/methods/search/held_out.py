@@ -26,6 +26,7 @@ from dcsvm_dask.methods.problem import (
 )
 from dcsvm_dask.models.classes import decided_classes
 from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
+from dcsvm_dask.random_streams import FOLDS, generator
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.node import Attempt, Committed, Record
@@ -269,7 +270,7 @@ def _write_sorted(
 
 def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int16]:
     """Return a fold for each row: of every class about as many rows in each."""
-    rng, fold = np.random.default_rng([seed, 9700]), np.empty(len(codes), dtype=np.int16)
+    rng, fold = generator(seed, FOLDS), np.empty(len(codes), dtype=np.int16)
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     fold[order] = np.arange(len(codes)) % folds

@@ -18,6 +18,7 @@ from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.predict import decide_by, load_any
 from dcsvm_dask.models.classes import winning_classes
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.random_streams import MODES_REPORT, generator
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
@@ -112,6 +113,6 @@ def measure(
 def held_out(records: Records, most: int) -> tuple[Rows, NDArray[np.int32]]:
     """Return a fixed random sample of held-out rows, and the codes of their classes."""
     data = DataSet.open(records.run.header["holdout"])
-    rng = np.random.default_rng([int(records.settings["seed"]), 3000])
+    rng = generator(int(records.settings["seed"]), MODES_REPORT)
     index = np.sort(rng.permutation(data.n_rows)[: min(most, data.n_rows)]).astype(np.int64)
     return data.rows.take(index), data.take_codes(index)

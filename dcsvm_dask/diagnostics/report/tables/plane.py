@@ -13,6 +13,7 @@ from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.random_streams import PLANE_REPORT, generator
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.stage_id import StageId
 
@@ -64,7 +65,7 @@ def plane(records: Records, *, compute: bool = False) -> dict[str, Any] | None:
 
 
 def _make(records: Records, data: DataSet, stages: list[str]) -> dict[str, Any]:
-    rng = np.random.default_rng([int(records.settings["seed"]), 4000])
+    rng = generator(int(records.settings["seed"]), PLANE_REPORT)
     index = np.sort(rng.permutation(data.n_rows)[:MOST_ROWS]).astype(np.int64)
     X = data.rows.take(index)
     mean, directions, share = basis(X)

@@ -12,6 +12,7 @@ from dcsvm_dask.diagnostics.report.tables.table import Table, table
 from dcsvm_dask.kernels import Kernel, kernel_product
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.random_streams import THEOREM_REPORT, generator
 from dcsvm_dask.storage.stage_id import StageId
 
 MOST_ROWS = 2000
@@ -44,7 +45,7 @@ def between(records: Records, stage: str, *, compute: bool) -> dict[str, Any] | 
 
     def make() -> dict[str, Any]:
         model = load_model(records.run, stage)
-        rng = np.random.default_rng([int(records.settings["seed"]), 5000])
+        rng = generator(int(records.settings["seed"]), THEOREM_REPORT)
         return estimate(model, rows_for(model.n_support, MOST_ROWS), rng)
 
     return kept(

@@ -18,6 +18,7 @@ from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.regime import regime
 from dcsvm_dask.models.blocks import BlocksModel
 from dcsvm_dask.models.classes import MODELS
+from dcsvm_dask.random_streams import ESTIMATE, generator
 from dcsvm_dask.solvers import coefficient_rows, labels_of_classes
 from dcsvm_dask.storage.model import write_classes
 from dcsvm_dask.storage.node import Attempt, Committed, Record
@@ -50,7 +51,7 @@ def estimate_classes(
     own : dict
         Sums of the blocks' solutions: ``objective``, ``own_gap``.
     """
-    rng = np.random.default_rng([problem.settings.seed, 2000])
+    rng = generator(problem.settings.seed, ESTIMATE)
     size = max(LEAST_ROWS, min(ESTIMATE_ROWS // 2, MOST_VALUES // len(problem.machines)))
     rows = np.sort(rng.choice(problem.n, size=min(problem.n, size), replace=False))
     weights = np.abs(coef).sum(axis=0)

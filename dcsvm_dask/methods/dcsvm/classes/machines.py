@@ -14,6 +14,7 @@ from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
 from dcsvm_dask.methods.problem import ARRANGE, read_classes, spread
 from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.random_streams import BINARY_SVM, generator
 from dcsvm_dask.solvers import Machine, coefficient_rows, duality_gap, solve_whole
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.model import write_classes
@@ -63,7 +64,7 @@ def solve_machine_of(
     if source is not None:
         beta = read_start(run, source).beta(machine, index, problem.codes[index])
     elif len(index) >= DIVIDED_FROM:
-        rng = np.random.default_rng([settings.seed, number])
+        rng = generator(settings.seed, BINARY_SVM + number)
         blocks = block_labels(bisect(X, BLOCK_ROWS, rng))
     solution, values = solve_whole(
         settings.kernel,
