@@ -29,7 +29,7 @@ from benchmarks.datasets import Task, covtype
 from benchmarks.runs import compiling_seconds, ingest, train, write
 from dcsvm_dask import api
 from dcsvm_dask.estimators import DCSVC
-from dcsvm_dask.methods.predict import load_any
+from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.models.model import decide
 
 Figures = dict[str, Any]
@@ -106,8 +106,8 @@ def levels(task: Task, rows: Any, times: int) -> list[Figures]:
 def of_model(run: api.Run, name: str, rows: Any, times: int) -> Figures:
     """Load a model of a run, and predict by it on one core."""
     mode = "early" if name.startswith(LEVEL) else "exact"
-    load = [timed(partial(load_any, run.folder, name)) for _ in range(times)]
-    model: Any = load_any(run.folder, name)
+    load = [timed(partial(load_model, run.folder, name)) for _ in range(times)]
+    model: Any = load_model(run.folder, name)
     decide(model, rows[:100], mode)
     with threadpool_limits(1):
         seconds = [timed(partial(decide, model, rows, mode)) for _ in range(times)]

@@ -144,7 +144,6 @@ class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
             trained(self.run, X, codes, self.classes_, words, **how) as run,
         ):
             _, node, model = reached(run.folder)
-            assert isinstance(model, Model)
         self.model_, self.n_support_vectors_ = model, model.n_support
         self.objective_ = node.record.get("objective")
         tasks.done()

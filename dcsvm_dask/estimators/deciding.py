@@ -11,9 +11,7 @@ from dcsvm_dask.estimators.checking import FEW_VALUES
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.model import Model, decide, rounding
-from dcsvm_dask.solvers import machines_of
+from dcsvm_dask.models.model import Model, decide
 
 # Where rounding to float32 might change a decision value by more, kernel values are in float64; it
 # is a bound, some hundred times what errors are.
@@ -23,42 +21,45 @@ BATCH = 4096
 
 
 def decided(model: Model, rows: Rows, mode: str, threads: int) -> NDArray[np.float64]:
-    """Return the decision values of a model of two classes.
+    """Return the decision values of a model on several threads, as `decide` does.
 
-    By kernel values in float64 where few are needed, or where rounding would tell.
+    Kernel values are in float64 where few are needed or rounding may matter.
+
+    Parameters
+    ----------
+    model : Model
+    rows : Rows, shape (n, n_features)
+    mode : {"exact", "early"}
+    threads : int
+
+    Returns
+    -------
+    ndarray, float64
+        Shape (n,) for a single SVM, else (n, n_svms).
     """
-    few = rows.shape[0] * model.n_support <= FEW_VALUES
-    exactly = few or rounding(model.kernel, rows, model.support, model.coef) > COARSE
-    dtype: Any = np.float64 if exactly else np.float32
-    values = np.empty(rows.shape[0])
+    few_values = FEW_VALUES * (1 if model.is_single else model.n_blocks)
+    few = rows.shape[0] * model.n_support <= few_values
+    dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
+    n = rows.shape[0]
+    values = np.empty(n if model.is_single else (n, model.bias.shape[1]))
 
     def work(start: int) -> None:
         part = slice(start, start + BATCH)
         values[part] = decide(model, rows[part], mode, dtype=dtype)
 
     with one_thread_each():
-        for_each(work, range(0, rows.shape[0], BATCH), threads)
+        for_each(work, range(0, n, BATCH), threads)
     return values
 
 
-def early_values(model: Model | BlocksModel, rows: Rows, threads: int) -> NDArray[np.float64]:
-    """Return the decision values of a level's machines, above 0 for the positive class of each.
+def early_values(model: Model, rows: Rows, threads: int) -> NDArray[np.float64]:
+    """Return the decision values of a level's SVMs, above 0 for the positive class of each.
+
+    Of two classes the first one is positive, as in one-vs-one.
 
     Returns
     -------
-    ndarray, shape (n, n_machines), float64
+    ndarray, shape (n, n_svms), float64
     """
-    if isinstance(model, Model):  # there the second class is positive
-        return -decided(model, rows, "early", threads)[:, None]
-    few = rows.shape[0] * model.n_support <= FEW_VALUES * model.n_blocks
-    dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
-    n_machines = len(machines_of(model.n_classes, model.scheme))
-    values = np.empty((rows.shape[0], n_machines))
-
-    def work(start: int) -> None:
-        part = slice(start, start + BATCH)
-        values[part] = model.decide(rows[part], dtype=dtype)
-
-    with one_thread_each():
-        for_each(work, range(0, rows.shape[0], BATCH), threads)
-    return values
+    values = decided(model, rows, "early", threads)
+    return -values[:, None] if model.is_single else values

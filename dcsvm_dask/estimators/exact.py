@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dcsvm_dask.estimators.runs import reached
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.methods.dcsvm.classes.machines import NAMES
-from dcsvm_dask.models.many import ManyModel
-from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import SolvedMachine, coefficient_rows, scheme_of
 from dcsvm_dask.storage.run import RunFolder
 
@@ -67,12 +65,11 @@ def of_run(run: RunFolder, codes: NDArray[np.int32], tol: float) -> Exact:
     """Return what a run that has reached the exact model came to, row by row."""
     _, node, model = reached(run)
     alpha, record = node.read("alpha"), node.record
-    if isinstance(model, ManyModel):
-        coef, bias, each = alpha, model.bias, record[f"of_{NAMES[model.scheme]}"]
+    if not model.is_single:
+        coef, bias, each = alpha, model.bias[0], record[f"of_{NAMES[model.scheme.name]}"]
     else:
-        assert isinstance(model, Model)
         # Of two classes a run has the second one positive.
-        coef, bias = np.where(codes == 0, alpha, -alpha), -model.bias
+        coef, bias = np.where(codes == 0, alpha, -alpha), -model.bias[0]
         each = {"objective": [record["objective"]], "violation": [record["violation"]]}
     return Exact(
         coef,

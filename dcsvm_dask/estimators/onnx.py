@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.svc import DCSVC
-from dcsvm_dask.models.onnx import linear_onnx, pairs_onnx, rest_onnx
-from dcsvm_dask.models.pairs import PairsModel
-from dcsvm_dask.models.rest import RestModel
+from dcsvm_dask.models.onnx import linear_onnx, ovo_onnx, ovr_onnx
+from dcsvm_dask.models.schemes import OneVsRest
 
 
 def to_onnx(estimator: DCSVC | LinearDCSVC) -> Any:
@@ -48,10 +47,9 @@ def to_onnx(estimator: DCSVC | LinearDCSVC) -> Any:
         weights = weights.toarray() if sparse.issparse(weights) else weights
         return linear_onnx(weights, np.asarray(estimator.intercept_), estimator.classes_)
     model = estimator._model()
-    if isinstance(model, RestModel):
-        return rest_onnx(model, estimator.classes_)
-    assert isinstance(model, PairsModel)
-    return pairs_onnx(
+    if isinstance(model.scheme, OneVsRest):
+        return ovr_onnx(model, estimator.classes_)
+    return ovo_onnx(
         model,
         estimator.classes_,
         shape=estimator.decision_function_shape,

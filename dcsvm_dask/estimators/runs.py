@@ -17,14 +17,14 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.choice import Choice, choose_model
-from dcsvm_dask.methods.predict import load_any
+from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.registry import approximation
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers import ArraySource
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.model import AnyModel
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
 
@@ -175,7 +175,7 @@ def _refuse_others(
         raise InputError(f"run: {target} was begun with other parameters; name another folder.")
 
 
-def reached(run: RunFolder) -> tuple[Choice, Committed, AnyModel]:
+def reached(run: RunFolder) -> tuple[Choice, Committed, Model]:
     """Return the model that a run has reached: how it decides, its commit, and itself.
 
     Raises
@@ -184,4 +184,4 @@ def reached(run: RunFolder) -> tuple[Choice, Committed, AnyModel]:
         If there is none.
     """
     choice = choose_model(run, approximation=approximation(run.header["settings"]))
-    return choice, run.node(choice.stage, "commit"), load_any(run, choice.stage)
+    return choice, run.node(choice.stage, "commit"), load_model(run, choice.stage)

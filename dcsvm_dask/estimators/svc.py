@@ -108,7 +108,7 @@ class DCSVC(TellsCallbacks, Voting):
     level_ : int
         The level whose early model decides; 0: the exact one does. Of an early model there are
         `support_vectors_`, but no coefficients.
-    early_model_ : Model, BlocksModel or None
+    early_model_ : Model or None
     fit_status_ : int
         0 if all machines are solved to `tol`, else 1.
     shape_fit_ : tuple of two ints

@@ -18,8 +18,6 @@ from dcsvm_dask.estimators.runs import reached, rows_of_weight, trained, words_o
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.methods.settings import DEFAULT_METHOD
-from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.model import Model
 from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
@@ -110,7 +108,6 @@ def take_over(
         coef[:, rows] = found.coef
         estimator._learn(replace(found, coef=coef), codes, take)
         return
-    assert isinstance(model, Model | BlocksModel)
     estimator._learn_early(model, choice.level)
 
 

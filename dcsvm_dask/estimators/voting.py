@@ -16,10 +16,8 @@ from dcsvm_dask.estimators.deciding import COARSE, decided, early_values
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Kernel, Rows, is_linear
-from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.classes import MODELS, decided_classes, values_of_classes
-from dcsvm_dask.models.many import ManyModel
-from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.schemes import SCHEMES
 
 Index = NDArray[np.int64]
 
@@ -48,7 +46,7 @@ class Voting(ClassifierMixin, BaseEstimator):
     break_ties: bool
     n_jobs: int | None
     classes_: NDArray[Any]
-    early_model_: Model | BlocksModel | None
+    early_model_: Model | None
     # Of what was fitted, whatever parameters are set afterwards.
     _kernel: Kernel
     _scheme: str
@@ -57,7 +55,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         """Return which machines there are; of two classes there is one, that of the pair."""
         return self.multiclass if n_classes > 2 else "ovo"
 
-    def _learn_early(self, model: Model | BlocksModel, level: int) -> None:
+    def _learn_early(self, model: Model, level: int) -> None:
         """Set the attributes that are learned of an early model, and no others."""
         for name in EXACT:
             if hasattr(self, name):
@@ -94,25 +92,25 @@ class Voting(ClassifierMixin, BaseEstimator):
         found = sign * self._model().weights()
         return sparse.csr_array(found) if sparse.issparse(self.support_vectors_) else found
 
-    def _model(self) -> ManyModel:
+    def _model(self) -> Model:
         sign = -1.0 if len(self.classes_) == 2 else 1.0
         dual: Any = self.dual_coef_
         dual = dual.toarray() if sparse.issparse(dual) else dual
-        return MODELS[self._scheme](
+        return Model(
             self._kernel,
             self.support_vectors_,
             sign * dual,
-            self.n_support_.astype(np.int64),
-            sign * self.intercept_,
+            self.n_support_.astype(np.int64)[None, :],
+            sign * self.intercept_[None, :],
+            SCHEMES[self._scheme](len(self.classes_)),
         )
 
     def _sum(self) -> Model:
         """Return the only machine of two classes; far pairs of rows cost it nothing."""
         dual: Any = self.dual_coef_
         dual = dual.toarray() if sparse.issparse(dual) else dual
-        ends = np.array([0, dual.shape[1]], dtype=np.int64)
         support = self.support_vectors_.copy()
-        model = Model(self._kernel, support, dual[0].copy(), ends, self.intercept_)
+        model = Model.of_sum(self._kernel, support, dual[0].copy(), self.intercept_[0])
         model.compact()
         return model
 
@@ -129,7 +127,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         model = self._model()
         dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
         with one_thread_each():
-            return model.decide(rows, dtype=dtype, threads=threads)
+            return decide(model, rows, dtype=dtype, threads=threads)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return decision values.
@@ -151,7 +149,7 @@ class Voting(ClassifierMixin, BaseEstimator):
             return -values[:, 0]
         if self.decision_function_shape == "ovo" and self._scheme == "ovo":
             return values
-        return values_of_classes(values, len(self.classes_), self._scheme)
+        return SCHEMES[self._scheme](len(self.classes_)).values_of_classes(values)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels.
@@ -166,7 +164,8 @@ class Voting(ClassifierMixin, BaseEstimator):
         """
         values = self._machine_values(X)
         n_classes = len(self.classes_)
-        found = decided_classes(values, n_classes, self._scheme)
+        scheme = SCHEMES[self._scheme](n_classes)
+        found = scheme.classes_of(values)
         if self.break_ties and n_classes > 2:
-            found = np.argmax(values_of_classes(values, n_classes, self._scheme), axis=1)
+            found = np.argmax(scheme.values_of_classes(values), axis=1)
         return np.asarray(self.classes_[found])

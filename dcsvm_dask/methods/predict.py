@@ -15,11 +15,9 @@ from dcsvm_dask.kernels import Rows, stored_like
 from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.model import MODEL, AnyModel, read_any
+from dcsvm_dask.storage.model import MODEL, read_model
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
@@ -30,47 +28,58 @@ class Decided:
     """Decision values of some rows."""
 
     values: NDArray[np.float64]
-    """Shape (n,); of many classes (n, n_machines)."""
+    """Shape (n,) for a single SVM, else (n, n_svms)."""
     seconds: float
     """Processor time that went into them, without reading rows or the model."""
 
 
-def load_model(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
-    """Return the model of two classes that a stage committed, verified.
+def load_single(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
+    """Return the model of a stage as `load_model` does; refuse one of more than two classes.
 
-    With `compact` its support vectors are put in the order that predicts fastest.
+    Parameters
+    ----------
+    run : RunFolder
+    stage : str
+    compact : bool, default True
 
     Raises
     ------
     InputError
-        If anything of it is missing, damaged or no such model.
+        If anything of it is missing or damaged, or a block has several SVMs.
     """
-    model = load_any(run, stage, compact=compact)
-    if not isinstance(model, Model):
-        raise InputError(f"{run.place}: has a model of {model.n_classes} classes; not so many here")
+    model = load_model(run, stage, compact=compact)
+    if not model.is_single:
+        raise InputError(
+            f"{run.place}: has a model of {model.n_classes} classes; one of two classes is needed"
+        )
     return model
 
 
-def load_any(run: RunFolder, stage: str, *, compact: bool = True) -> AnyModel:
+def load_model(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
     """Return the model that a stage committed, verified.
 
-    With `compact` its support vectors are put in the order that predicts fastest.
+    Parameters
+    ----------
+    run : RunFolder
+    stage : str
+    compact : bool, default True
+        Whether support vectors are put in the order that predicts fastest.
 
     Raises
     ------
     InputError
-        If anything of it is missing, damaged or no model.
+        If anything of it is missing or damaged.
     """
     node = run.find(stage, "commit")
     if node is None:
         raise InputError(f"{run.place}: stage {stage} is not committed")
     _verify(node)
     try:
-        model = read_any(node, Settings.from_json(run.header["settings"]).kernel)
+        model = read_model(node, Settings.from_json(run.header["settings"]).kernel)
         model.check()
     except (InputError, KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         raise InputError(f"{node.place}: the saved model cannot be read: {error}") from error
-    if compact and isinstance(model, Model):
+    if compact:
         model.compact()
     return model
 
@@ -85,7 +94,7 @@ def decide_stored(
 
 def decide_given(choice: Choice, rows: Rows) -> Decided:
     """Return the decision values of scaled rows."""
-    model = held_model(choice)
+    model = cached_model(choice)
     rows = stored_like(rows, as_csr=model.is_sparse)
     begin = time.thread_time()
     mode = choice.mode if choice.level else "exact"
@@ -93,38 +102,32 @@ def decide_given(choice: Choice, rows: Rows) -> Decided:
     return Decided(values, time.thread_time() - begin)
 
 
-def decide_by(
-    model: AnyModel, X: Rows, mode: str, *, dtype: type = np.float32
-) -> NDArray[np.float64]:
-    """Return the decision values of a model of two classes or of many, however rows are stored."""
-    if not (isinstance(model, Model) and model.features is not None):  # maps take either
+def decide_by(model: Model, X: Rows, mode: str, *, dtype: type = np.float32) -> NDArray[np.float64]:
+    """Return decision values as `decide` does, of rows that may be dense or CSR."""
+    if model.features is None:  # feature maps take either
         X = stored_like(X, as_csr=model.is_sparse)
-    if isinstance(model, ManyModel):
-        return model.decide(X, dtype=dtype)
-    if isinstance(model, BlocksModel):
-        return model.decide(X, mode, dtype=dtype)
     return decide(model, X, mode, dtype=dtype)
 
 
-def held_model(choice: Choice) -> AnyModel:
-    """Return a choice's model; a process keeps the last one."""
+def cached_model(choice: Choice) -> Model:
+    """Return the model of a choice; a process caches the last one."""
     key = (choice.run_url, choice.stage, choice.attempt, choice.mode == "committee")
     with _lock:
-        if key not in _held:
-            _held.clear()
+        if key not in _cache:
+            _cache.clear()
             run = RunFolder.open(choice.run_url)
-            model = load_any(run, choice.stage)
-            if choice.mode == "committee" and isinstance(model, Model):
+            model = load_model(run, choice.stage)
+            if choice.mode == "committee":
                 committee = read_committee(
                     run.node(StageId.about(COMMITTEE, choice.stage), "commit")
                 )
                 model = replace(model, committee=committee)
-            _held[key] = model
-        return _held[key]
+            _cache[key] = model
+        return _cache[key]
 
 
 _lock = threading.Lock()
-_held: dict[tuple[str, str, str, bool], AnyModel] = {}
+_cache: dict[tuple[str, str, str, bool], Model] = {}
 
 
 def _verify(node: Committed) -> None:

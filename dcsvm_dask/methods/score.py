@@ -10,12 +10,9 @@ import numpy as np
 from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.predict import decide_by
 from dcsvm_dask.methods.problem import settings_of
-from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.classes import winning_classes
-from dcsvm_dask.models.many import ManyModel
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.model import read_any
+from dcsvm_dask.storage.model import read_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import TASKS
@@ -36,10 +33,10 @@ def score_model(
     """
     data = DataSet.open(run.header["holdout"])
     settings = settings_of(run)
-    model = read_any(run.node(source, "commit"), settings.kernel)
-    if not isinstance(model, Model):
+    model = read_model(run.node(source, "commit"), settings.kernel)
+    if not model.is_single:
         return _score_classes(model, data, attempt, source)
-    mode, told = ("exact", settings.answers) if model.partition is None else ("early", "early")
+    mode, told = ("exact", settings.answers) if model.rule is None else ("early", "early")
     if committee is not None:
         mode = told = "committee"
         model = replace(model, committee=read_committee(run.node(committee, "commit")))
@@ -61,14 +58,12 @@ def score_model(
     }
 
 
-def _score_classes(
-    model: ManyModel | BlocksModel, data: DataSet, attempt: Attempt, source: str
-) -> Record:
-    """Return the accuracy of a model of many classes."""
-    mode, found, true = "early" if isinstance(model, BlocksModel) else "exact", [], []
+def _score_classes(model: Model, data: DataSet, attempt: Attempt, source: str) -> Record:
+    """Return the accuracy of a model of more than two classes."""
+    mode, found, true = "exact" if model.rule is None else "early", [], []
     for start, stop in _parts(data):
         values = decide_by(model, data.rows.read(start, stop), mode)
-        found.append(winning_classes(values, model.n_classes, model.scheme))
+        found.append(model.scheme.classes_of(values))
         true.append(data.read_codes(start, stop))
     predicted, codes = np.concatenate(found), np.concatenate(true)
     attempt.write("predicted", predicted.astype(np.int32))

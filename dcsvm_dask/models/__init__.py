@@ -4,17 +4,23 @@ Where a model's arrays are stored is the business of storage.
 """
 
 from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
-from dcsvm_dask.models.model import MODES, Model, decide, decide_early, decide_whole
+from dcsvm_dask.models.model import MODES, Model, Rule, decide
+from dcsvm_dask.models.schemes import SCHEMES, OneVsOne, OneVsRest, Scheme, Single, scheme_for
 from dcsvm_dask.models.scores import Scores
 
 __all__ = [
     "MODES",
+    "SCHEMES",
     "Model",
+    "OneVsOne",
+    "OneVsRest",
+    "Rule",
+    "Scheme",
     "Scores",
+    "Single",
     "decide",
-    "decide_early",
-    "decide_whole",
     "label_integers",
     "libsvm_lines",
     "range_lines",
+    "scheme_for",
 ]

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.models.classes import MODELS
-from dcsvm_dask.models.many import ManyModel
-from dcsvm_dask.models.model import Model, decide_whole
+from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.schemes import SCHEMES
 from dcsvm_dask.solvers import (
     Machine,
     Solution,
@@ -312,7 +311,7 @@ def model_of(
     codes: NDArray[np.integer],
     machines: list[Machine],
     solutions: list[Solution],
-) -> Model | ManyModel:
+) -> Model:
     """Return the model of all machines, of their support vectors alone.
 
     Parameters
@@ -332,13 +331,14 @@ def model_of(
     support = support[np.argsort(codes[support], kind="stable")]
     shift = np.array([found.bias for found in solutions])
     if n_classes == 2:
-        borders = np.array([0, len(support)])
-        return Model(kernel, X[support], coef[0, support], borders, shift)
-    of_class = np.bincount(codes[support], minlength=n_classes)
-    return MODELS[scheme](kernel, X[support], coef[:, support], of_class, shift)
+        return Model.of_sum(kernel, X[support], coef[0, support], shift[0])
+    counts = np.bincount(codes[support], minlength=n_classes)[None, :]
+    return Model(
+        kernel, X[support], coef[:, support], counts, shift[None, :], SCHEMES[scheme](n_classes)
+    )
 
 
-def decide_rows(model: Model | ManyModel, X_test: Rows, *, threads: int = 1) -> Vector:
+def decide_rows(model: Model, X_test: Rows, *, threads: int = 1) -> Vector:
     """Return what machines say of rows; above 0 means a machine's positive class.
 
     Parameters
@@ -351,9 +351,9 @@ def decide_rows(model: Model | ManyModel, X_test: Rows, *, threads: int = 1) -> 
     -------
     ndarray, shape (m, n_machines), float64
     """
-    if isinstance(model, Model):
-        return decide_whole(model, X_test)[:, None]
-    return model.bias + model.sums(X_test, threads=threads)
+    if model.is_single:
+        return decide(model, X_test)[:, None]
+    return np.asarray(model.bias[0] + model.sums(X_test, threads=threads))
 
 
 def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:

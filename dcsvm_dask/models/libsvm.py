@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernels_of_libsvm
-from dcsvm_dask.models.pairs import PairsModel
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.schemes import OneVsOne
 
 Vector = NDArray[np.float64]
 
@@ -59,17 +60,18 @@ def libsvm_lines(
         If LIBSVM has no such kernel.
     """
     sides = np.flatnonzero(coef > 0), np.flatnonzero(coef < 0)
-    order, counts = np.concatenate(sides), np.array([len(side) for side in sides])
-    model = PairsModel(kernel, support[order], coef[None, order], counts, np.array([bias]))
-    return pairs_lines(model, labels[::-1])
+    order, counts = np.concatenate(sides), np.array([[len(side) for side in sides]])
+    arrays = (support[order], coef[None, order], counts, np.array([[bias]]))
+    return ovo_lines(Model(kernel, *arrays, OneVsOne(2)), labels[::-1])
 
 
-def pairs_lines(model: PairsModel, labels: Sequence[int]) -> Iterator[str]:
+def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
     """Yield the lines of a LIBSVM model file for a C-SVC, one machine for each pair of classes.
 
     Parameters
     ----------
-    model : PairsModel
+    model : Model
+        A one-vs-one model of the whole problem.
     labels : sequence of int
         What stands for each class.
 
@@ -92,11 +94,11 @@ def pairs_lines(model: PairsModel, labels: Sequence[int]) -> Iterator[str]:
         yield f"coef0 {kernel.coef0:.17g}\n"
     yield f"nr_class {model.n_classes}\n"
     yield f"total_sv {model.n_support}\n"
-    yield _line("rho", [f"{-bias:.17g}" for bias in model.bias.tolist()])
+    yield _line("rho", [f"{-bias:.17g}" for bias in model.bias[0].tolist()])
     yield _line("label", labels)
-    yield _line("nr_sv", model.of_class.tolist())
+    yield _line("nr_sv", model.counts[0].tolist())
     yield "SV\n"
-    for i, coef in enumerate(model.dual_coef.T.tolist()):
+    for i, coef in enumerate(model.coef.T.tolist()):
         index, values = _nonzero(model.support, i)
         cells = "".join(
             f"{j + 1}:{x:.9g} " for j, x in zip(index.tolist(), values.tolist(), strict=True)

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.kernels.kinds import L1_DISTANCE, SQUARED_DISTANCE
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.onnx_graph import ROWS, Graph
-from dcsvm_dask.models.pairs import PairsModel
-from dcsvm_dask.models.rest import RestModel
 
 Vector = NDArray[np.float64]
 
@@ -122,8 +121,8 @@ def linear_onnx(
     return graph.model(weights.shape[1], label, classes, values, len(classes))
 
 
-def pairs_onnx(
-    model: PairsModel,
+def ovo_onnx(
+    model: Model,
     classes: NDArray[Any],
     *,
     shape: str = "ovr",
@@ -134,11 +133,11 @@ def pairs_onnx(
 
     Parameters
     ----------
-    model : PairsModel
+    model : Model
     classes : ndarray, shape (n_classes,)
     shape : {"ovr", "ovo"}, default "ovr"
-        Whether ``decision`` has a column for each class (`confidences`) or for each pair. Of two
-        classes it has the shape (N,) and is above 0 for the second.
+        Whether ``decision`` has a column for each class (`OneVsOne.values_of_classes`) or for each
+        pair. For two classes it has the shape (N,) and is above 0 for the second.
     break_ties : bool, default False
         Whether the largest confidence decides, not the first class of the most votes.
     scaling : RowScaling, optional
@@ -156,19 +155,19 @@ def pairs_onnx(
     votes = _votes(graph, graph.add("Greater", values, 0.0), sides, n_classes)
     if shape == "ovo":
         label = graph.add("ArgMax", votes, axis=1, keepdims=0)
-        return graph.model(n_features, label, classes, values, len(model.bias))
+        return graph.model(n_features, label, classes, values, model.bias.shape[1])
     confidences = _confidences(graph, values, sides, n_classes)
     label = graph.add("ArgMax", confidences if break_ties else votes, axis=1, keepdims=0)
     return graph.model(n_features, label, classes, confidences, n_classes)
 
 
-def rest_onnx(model: RestModel, classes: NDArray[Any], scaling: RowScaling | None = None) -> Any:
+def ovr_onnx(model: Model, classes: NDArray[Any], scaling: RowScaling | None = None) -> Any:
     """Return machines of each class against the rest as an `onnx.ModelProto`; see `linear_onnx`."""
     if model.kernel.is_linear:
-        return linear_onnx(model.weights(), model.bias, classes, scaling)
+        return linear_onnx(model.weights(), model.bias[0], classes, scaling)
     graph = Graph()
     K = _kernel(graph, model.kernel, _scaled_rows(graph, scaling), model.support)
-    values = graph.add("Gemm", K, np.ascontiguousarray(model.dual_coef.T), model.bias)
+    values = graph.add("Gemm", K, np.ascontiguousarray(model.coef.T), model.bias[0])
     label = graph.add("ArgMax", values, axis=1, keepdims=0)
     return graph.model(int(model.support.shape[1]), label, classes, values, len(classes))
 
@@ -240,24 +239,25 @@ def _distances(graph: Graph, x: str, z: str, n_support: int) -> str:
     return graph.scan(body, total, zeros, *columns)
 
 
-def _pair_values(graph: Graph, model: PairsModel, x: str) -> str:
+def _pair_values(graph: Graph, model: Model, x: str) -> str:
     """Return the decision values of all pairs, (N, n_pairs); above 0 means the first class."""
     if model.kernel.is_linear:
-        return graph.add("Gemm", x, model.weights(), model.bias, transB=1)
-    k, stop = model.n_classes, np.cumsum(model.of_class)
+        return graph.add("Gemm", x, model.weights(), model.bias[0], transB=1)
+    k, counts = model.n_classes, model.counts[0]
+    stop = np.cumsum(counts)
     K = _kernel(graph, model.kernel, x, model.support)
-    parts = graph.add_many("Split", k, K, model.of_class.astype(np.int64), axis=1)
+    parts = graph.add_many("Split", k, K, counts.astype(np.int64), axis=1)
     # Of each class its sums in the machines that it takes part in.
     sums = [
-        graph.add("MatMul", part, np.ascontiguousarray(model.dual_coef[:, last - count : last].T))
-        for part, count, last in zip(parts, model.of_class, stop, strict=True)
+        graph.add("MatMul", part, np.ascontiguousarray(model.coef[:, last - count : last].T))
+        for part, count, last in zip(parts, counts, stop, strict=True)
     ]
     table = graph.add("Concat", *sums, axis=1)
     pairs = list(combinations(range(k), 2))
     first = np.array([a * (k - 1) + b - 1 for a, b in pairs])
     second = np.array([b * (k - 1) + a for a, b in pairs])
     both = (graph.add("Gather", table, column, axis=1) for column in (first, second))
-    return graph.add("Add", graph.add("Add", *both), model.bias)
+    return graph.add("Add", graph.add("Add", *both), model.bias[0])
 
 
 def _sides(n_classes: int) -> NDArray[np.int8]:
@@ -277,7 +277,7 @@ def _votes(graph: Graph, first: str, sides: str, n_classes: int) -> str:
 
 
 def _confidences(graph: Graph, values: str, sides: str, n_classes: int) -> str:
-    """Return what `confidences` does: there a value of 0 counts for the pair's first class."""
+    """Return the values of `OneVsOne.values_of_classes`; 0 is a vote for the first class."""
     votes = _votes(graph, graph.add("GreaterOrEqual", values, 0.0), sides, n_classes)
     sums = graph.add("MatMul", values, sides)
     below = graph.add("Mul", graph.add("Add", graph.add("Abs", sums), 1.0), 3.0)

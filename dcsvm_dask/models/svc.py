@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernels_of_libsvm
-from dcsvm_dask.models.pairs import PairsModel
+from dcsvm_dask.models.model import Model
 
 Vector = NDArray[np.float64]
 
@@ -75,8 +75,8 @@ def to_svc(
     return svc
 
 
-def to_pairs_svc(
-    model: PairsModel,
+def to_ovo_svc(
+    model: Model,
     C: float,
     tol: float,
     rows: NDArray[np.int64],
@@ -87,7 +87,8 @@ def to_pairs_svc(
 
     Parameters
     ----------
-    model : PairsModel
+    model : Model
+        A one-vs-one model of the whole problem.
     C, tol : float
         Parameters to put into the SVC.
     rows : ndarray, shape (n_support,), int64
@@ -101,12 +102,12 @@ def to_pairs_svc(
     InputError
         If scikit-learn is not installed or has no such kernel.
     """
-    dual = np.ascontiguousarray(model.dual_coef, dtype=np.float64)
-    how = (C, tol, model.support, rows, dual, model.of_class, classes, n_rows)
+    dual = np.ascontiguousarray(model.coef, dtype=np.float64)
+    how = (C, tol, model.support, rows, dual, model.counts[0], classes, n_rows)
     svc = _filled(model.kernel, *how)
-    svc.intercept_ = np.array(model.bias)
+    svc.intercept_ = np.array(model.bias[0])
     svc._dual_coef_, svc._intercept_ = svc.dual_coef_, svc.intercept_
-    svc.n_iter_ = svc._num_iter = np.zeros(len(model.bias), np.int32)
+    svc.n_iter_ = svc._num_iter = np.zeros(model.bias.shape[1], np.int32)
     return svc
 
 

@@ -24,7 +24,7 @@ from dcsvm_dask.methods.choice import Choice, choose_model
 from dcsvm_dask.methods.compressed import Compressed
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.node import peak_bytes
-from dcsvm_dask.methods.predict import held_model
+from dcsvm_dask.methods.predict import cached_model
 from dcsvm_dask.models.compression import Block, check_kernel, compress, shares
 from dcsvm_dask.models.elimination import Path
 from dcsvm_dask.models.model import Model
@@ -197,12 +197,12 @@ def compress_run(
 
 def _whole_model(run: RunFolder, choice: Choice) -> Model:
     """Return the model to compress; raise an error if it is not a sum of kernel values."""
-    model = held_model(choice)
-    if not isinstance(model, Model):
+    model = cached_model(choice)
+    if not model.is_single:
         raise InputError(
             f"{run.place}: has SVMs of many classes; only models of two classes can be compressed"
         )
-    whole = model.partition is None and model.features is None and model.vote is None
+    whole = model.rule is None and model.features is None and model.vote is None
     if not whole or model.n_blocks != 1:
         raise InputError(
             f"{run.place}: a model of {method_of(run)} is not a single sum of kernel values; only "
@@ -255,8 +255,8 @@ def _compressed(
     smaller = replace(
         model,
         support=expansion.support[found.rows],
-        coef=found.coef,
-        offsets=np.array([0, len(found.rows)], dtype=np.int64),
+        coef=found.coef[None, :],
+        counts=np.array([[len(found.rows)]]),
     )
     return smaller, {
         "support_before": model.n_support,
@@ -349,8 +349,8 @@ def _accuracy(
 
 
 def _share_right(model: Model, rows: _Sample) -> float:
-    values, _ = kernel_product(model.kernel, rows.check, model.support, model.coef)
-    return float(np.mean((values + model.bias[0] > 0) == (rows.labels == 1)))
+    values, _ = kernel_product(model.kernel, rows.check, model.support, model.coef[0])
+    return float(np.mean((values + model.bias[0, 0] > 0) == (rows.labels == 1)))
 
 
 def _without_digest(header: dict[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from dcsvm_dask.features.centres import stored_as
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.choice import Choice
-from dcsvm_dask.methods.predict import held_model
+from dcsvm_dask.methods.predict import cached_model
 from dcsvm_dask.models.compression import Block, distinct, squared_distance
 from dcsvm_dask.models.elimination import Path, eliminate
-from dcsvm_dask.models.model import Model
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows import open_rows, write_rows
 
@@ -64,9 +63,8 @@ def cached_expansion(choice: Choice, sample: str) -> DistinctModel:
     with _lock:
         if key not in _cache:
             _cache.clear()
-            model = held_model(choice)
-            assert isinstance(model, Model)
-            rows, coef = distinct(model.support, model.coef)
+            model = cached_model(choice)
+            rows, coef = distinct(model.support, model.coef[0])
             support = model.support[rows]
             read = (open_rows(Location(sample) / name) for name in SAMPLES)
             fit, check = (stored_as(found.read(0, found.n_rows), support) for found in read)

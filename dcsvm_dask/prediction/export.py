@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.methods.choice import choose_model
-from dcsvm_dask.methods.predict import load_any, load_model
+from dcsvm_dask.methods.predict import load_model, load_single
 from dcsvm_dask.methods.problem import ARRANGE, data_of, representatives, settings_of
-from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, pairs_lines, range_lines
+from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, ovo_lines, range_lines
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, pairs_onnx, rest_onnx
-from dcsvm_dask.models.pairs import PairsModel
-from dcsvm_dask.models.rest import RestModel
-from dcsvm_dask.models.svc import to_linear_svc, to_pairs_svc, to_svc
+from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, ovo_onnx, ovr_onnx
+from dcsvm_dask.models.schemes import OneVsOne, OneVsRest
+from dcsvm_dask.models.svc import to_linear_svc, to_ovo_svc, to_svc
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import output
 from dcsvm_dask.storage.predictions import label_array
@@ -65,11 +63,11 @@ def read_expansion(run: RunFolder) -> Expansion:
         If the model is not committed, is not a sum of kernel values, or is damaged.
     """
     choice = choose_model(run, "exact")
-    model = load_model(run, choice.stage, compact=False)
+    model = load_single(run, choice.stage, compact=False)
     _check_sum(run, model)
     node, arranged = run.find(choice.stage, "commit"), run.find(ARRANGE, "commit")
     if node is not None and not node.has("alpha"):
-        coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
+        coef, bias = model.coef[0] / model.n_blocks, float(model.bias.mean())
         return Expansion(model.kernel, model.support, np.empty(0, np.int64), coef, bias)
     if node is None or arranged is None:
         raise InputError(
@@ -83,10 +81,10 @@ def read_expansion(run: RunFolder) -> Expansion:
     )
     if len(stands_for) != model.n_support:
         raise InputError(f"{node.place}: damaged: alpha does not fit the support vectors")
-    coef = np.sign(model.coef[position]) * alpha[rows]
+    coef = np.sign(model.coef[0, position]) * alpha[rows]
     if node.record.get("sampled"):
         rows = node.read("sampled")[rows]
-    return Expansion(model.kernel, model.support[position], rows, coef, float(model.bias[0]))
+    return Expansion(model.kernel, model.support[position], rows, coef, float(model.bias[0, 0]))
 
 
 def _check_sum(run: RunFolder, model: Model) -> None:
@@ -98,12 +96,12 @@ def _check_sum(run: RunFolder, model: Model) -> None:
         )
 
 
-def _pairs(run: RunFolder, form: str) -> PairsModel:
+def _one_vs_one(run: RunFolder, form: str) -> Model:
     """Return the exact model of many classes; raise an error for one-vs-rest, which LIBSVM
     lacks.
     """
-    model = load_any(run, choose_model(run, "exact").stage)
-    if not isinstance(model, PairsModel):
+    model = load_model(run, choose_model(run, "exact").stage)
+    if not isinstance(model.scheme, OneVsOne):
         raise InputError(
             f"{run.place}: has an SVM for each class (one-vs-rest), but {form} has one for each "
             "pair of classes; train with --multiclass ovo"
@@ -142,8 +140,8 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
         ranges = output(f"{target.url}.range", "file", overwrite=overwrite)
     labels = label_integers(prepared.classes)
     if len(labels) > 2:
-        pairs = _pairs(run, "LIBSVM's format")
-        n_support, lines = pairs.n_support, pairs_lines(pairs, labels)
+        model = _one_vs_one(run, "LIBSVM's format")
+        n_support, lines = model.n_support, ovo_lines(model, labels)
     else:
         exact = read_expansion(run)
         n_support = len(exact.coef)
@@ -179,7 +177,7 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
 def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) -> dict[str, Any]:
     """Write a run's model as an ONNX graph that takes raw rows.
 
-    See `expansion_onnx`; for many classes `pairs_onnx` and `rest_onnx`.
+    See `expansion_onnx`; for more than two classes `ovo_onnx` and `ovr_onnx`.
 
     Parameters
     ----------
@@ -205,16 +203,14 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
     classes, own, scaling = label_array(prepared.classes), prepared.scaling, None
     if own is not None:
         scaling = RowScaling(own.offset, own.factor, own.kind == "unit")
-    model = load_any(run, choose_model(run, "exact").stage)
-    assert not isinstance(model, BlocksModel)
-    if isinstance(model, PairsModel):
-        made = pairs_onnx(model, classes, scaling=scaling)
-    elif isinstance(model, RestModel):
-        made = rest_onnx(model, classes, scaling)
+    model = load_model(run, choose_model(run, "exact").stage)
+    if isinstance(model.scheme, OneVsOne):
+        made = ovo_onnx(model, classes, scaling=scaling)
+    elif isinstance(model.scheme, OneVsRest):
+        made = ovr_onnx(model, classes, scaling)
     else:
-        assert isinstance(model, Model)
         _check_sum(run, model)
-        coef, bias = model.coef / model.n_blocks, float(model.bias.mean())
+        coef, bias = model.coef[0] / model.n_blocks, float(model.bias.mean())
         made = expansion_onnx(model.kernel, model.support, coef, bias, classes, scaling)
     target.write_bytes(made.SerializeToString())
     notes = []
@@ -251,8 +247,8 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
     settings = settings_of(run)
     tol, classes = float(run.header["goals"]["tol"]), label_array(prepared.classes).tolist()
     if len(prepared.classes) > 2:
-        model, rows = _pairs_of_rows(run)
-        return to_pairs_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
+        model, rows = _one_vs_one_of_rows(run)
+        return to_ovo_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
     exact = read_expansion(run)
     if settings.method == LINEAR:
         return _linear_svc(run, exact, classes, tol)
@@ -274,9 +270,9 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
     )
 
 
-def _pairs_of_rows(run: RunFolder) -> tuple[PairsModel, NDArray[np.int64]]:
-    """Return the model of many classes with a support vector for each row, and these rows."""
-    model, node = _pairs(run, "an SVC"), run.node(choose_model(run, "exact").stage, "commit")
+def _one_vs_one_of_rows(run: RunFolder) -> tuple[Model, NDArray[np.int64]]:
+    """Return the one-vs-one model with a support vector for each row, and these rows."""
+    model, node = _one_vs_one(run, "an SVC"), run.node(choose_model(run, "exact").stage, "commit")
     alpha, representative = node.read("alpha"), representatives(run.node(ARRANGE, "commit"))
     codes = data_of(run).read_codes(0, alpha.shape[1])
     rows = np.flatnonzero(alpha.any(axis=0))
@@ -289,9 +285,9 @@ def _pairs_of_rows(run: RunFolder) -> tuple[PairsModel, NDArray[np.int64]]:
         raise InputError(f"{node.place}: damaged: alpha does not fit the support vectors")
     place = np.empty(alpha.shape[1], dtype=np.int64)
     place[distinct] = np.arange(len(distinct))
-    of_class = np.bincount(codes[rows], minlength=model.n_classes).astype(np.int64)
+    counts = np.bincount(codes[rows], minlength=model.n_classes)[None, :]
     support = model.support[place[stands_for]]
-    return replace(model, support=support, dual_coef=alpha[:, rows], of_class=of_class), rows
+    return replace(model, support=support, coef=alpha[:, rows], counts=counts), rows
 
 
 def _linear_svc(run: RunFolder, exact: Expansion, classes: list[Any], tol: float) -> Any:

@@ -12,7 +12,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import Choice, choose_model
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.methods.registry import approximation
-from dcsvm_dask.models.classes import values_of_classes, winning_classes
+from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.prediction import compress as compressing
 from dcsvm_dask.prediction import export as exporting
 from dcsvm_dask.prediction import run_prediction as predicting
@@ -90,8 +90,8 @@ class Predictor:
             self.folder, X, choice, execution or Execution(), encoding
         )
         classes = Preparation.read(self.folder).classes
-        scheme = settings_of(self.folder).multiclass
-        return label_array(classes)[winning_classes(values, len(classes), scheme)]
+        scheme = scheme_for(len(classes), settings_of(self.folder).multiclass)
+        return label_array(classes)[scheme.classes_of(values)]
 
     def decision_function(
         self,
@@ -138,7 +138,8 @@ class Predictor:
             self.folder, X, choice, execution or Execution(), encoding
         )
         n_classes = len(Preparation.read(self.folder).classes)
-        return values_of_classes(values, n_classes, settings_of(self.folder).multiclass)
+        scheme = scheme_for(n_classes, settings_of(self.folder).multiclass)
+        return scheme.values_of_classes(values)
 
     def predict_file(
         self,

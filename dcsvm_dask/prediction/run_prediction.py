@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.methods.choice import Choice
-from dcsvm_dask.methods.predict import Decided, decide_given, held_model
+from dcsvm_dask.methods.predict import Decided, cached_model, decide_given
 from dcsvm_dask.methods.problem import settings_of
-from dcsvm_dask.models.classes import values_of_classes, winning_classes
+from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.prediction.batches import (
     Batch,
@@ -115,11 +115,11 @@ def predict_file(
     rows = open_batches(data, prepared, labelled=False, encoding=encoding)
     _check_out(rows, writer.target)
     n, seconds = 0, 0.0
-    n_classes, scheme = len(prepared.classes), settings_of(run).multiclass
+    scheme = scheme_for(len(prepared.classes), settings_of(run).multiclass)
     with writer, closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, _ in found:
-            codes = winning_classes(block.values, n_classes, scheme).astype(np.int32)
-            writer.append(codes, values_of_classes(block.values, n_classes, scheme))
+            codes = scheme.classes_of(block.values).astype(np.int32)
+            writer.append(codes, scheme.values_of_classes(block.values))
             n += len(block.values)
             seconds += block.seconds
     return {"out": writer.target.url, **_about(choice, n, seconds)}
@@ -157,12 +157,12 @@ def evaluate(
     prepared = Preparation.read(run)
     rows = open_batches(data, prepared, labelled=True, encoding=encoding)
     scores = Scores(prepared.classes)
-    n_classes, scheme, seconds = len(prepared.classes), settings_of(run).multiclass, 0.0
+    scheme = scheme_for(len(prepared.classes), settings_of(run).multiclass)
+    seconds = 0.0
     with closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, batch in found:
             assert batch.codes is not None
-            predicted = winning_classes(block.values, n_classes, scheme).astype(np.int32)
-            scores.update(batch.codes, predicted)
+            scores.update(batch.codes, scheme.classes_of(block.values).astype(np.int32))
             seconds += block.seconds
     result = scores.result()
     return {**result, **_about(choice, result["n_rows"], seconds)}
@@ -196,7 +196,7 @@ def decided(
         check_reach(execution, run.place.url, *stored)
     # Load the model here first: a damaged one is one error, not one in each of many tasks. One
     # row is predicted to compile, or to load compiled code, before the time of rows is taken.
-    model = held_model(choice)
+    model = cached_model(choice)
     decide_given(choice, model.any_row())
     announcer.say(
         f"{choice.mode} prediction by {choice.stage}, {model.n_support} support vectors"
@@ -232,7 +232,7 @@ def _about(choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:
         "mode": choice.mode,
         "level": choice.level,
         "n_rows": n_rows,
-        "n_support": held_model(choice).n_support,
+        "n_support": cached_model(choice).n_support,
         "ms_per_row": 1e3 * seconds / n_rows if n_rows else 0.0,
     }
 

@@ -12,14 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import Partition
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.features import FeatureMap
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
-from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.classes import MODELS
 from dcsvm_dask.models.committee import Committee
-from dcsvm_dask.models.many import ManyModel
-from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.model import Model, Rule
+from dcsvm_dask.models.schemes import SCHEMES, SINGLE, Scheme, Single
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.location import Location
@@ -29,49 +26,41 @@ from dcsvm_dask.storage.small import SMALL
 
 MODEL = "model"
 
-AnyModel = Model | ManyModel | BlocksModel
-
 
 def write_model(
     attempt: Attempt,
     support: Iterable[Rows],
     coef: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
     bias: NDArray[np.float64],
     *,
     n_features: int,
     sparse: bool,
-    partition: Partition | None = None,
-    block_of_label: NDArray[np.int64] | None = None,
+    scheme: Scheme = SINGLE,
+    rule: Rule | None = None,
     vote: str | None = None,
     committee: Committee | None = None,
     features: FeatureMap | None = None,
 ) -> Record:
-    """Write a model as arrays of a node.
+    """Write a model as arrays of a node; see `Model` for the parameters.
 
     Parameters
     ----------
     attempt : Attempt
         The node's output.
     support : iterable of ndarray or csr_array
-        Blocks of support vectors, (m, n_features) float32 each.
-    coef : ndarray, shape (n_support,), float64
-        beta of each support vector.
-    offsets : ndarray, shape (n_blocks + 1,), int64
-        First support vector of each block, and their number.
-    bias : ndarray, shape (n_blocks,), float64
+        Support vectors in pieces of shape (m, n_features), float32.
+    coef : ndarray, shape (n_coefficients, n_support), float64
+    counts : ndarray, shape (n_blocks, n_groups), int64
+    bias : ndarray, shape (n_blocks, n_svms), float64
     n_features : int
     sparse : bool
         Whether support vectors are stored as CSR.
-    partition : Partition, optional
-        The rule that assigns rows to blocks, with `block_of_label`.
-    block_of_label : ndarray, shape (n_labels,), int64, optional
-        Block of each label of the partition.
+    scheme : Scheme, optional
+    rule : Rule, optional
     vote : str, optional
-        How blocks vote; see `Model`.
     committee : Committee, optional
     features : FeatureMap, optional
-        Map of the rows, where the SVM is linear in its outputs.
 
     Returns
     -------
@@ -80,83 +69,24 @@ def write_model(
     """
     place = attempt.place / MODEL
     write_rows(place / "support", support, n_features=n_features, sparse=sparse, chunk_rows=4096)
-    write_array(place / "coef", coef)
-    write_array(place / "offsets", offsets)
-    write_array(place / "bias", bias)
-    record: Record = {"n_support": len(coef), "vote": vote}
+    for name, array in (("coef", coef), ("counts", counts), ("bias", bias)):
+        write_array(place / name, array)
+    record: Record = {"n_support": coef.shape[1]}
+    if isinstance(scheme, Single):
+        record["vote"] = vote
+    else:
+        record |= {"classes": scheme.n_classes, "scheme": scheme.name}
     if committee is not None:
         write_array(place / "slope", committee.slope)
         write_array(place / "intercept", committee.intercept)
         record["prior"] = committee.prior
     if features is not None:
         record["features"] = write_rule(place / "features", features)
-    if partition is not None and block_of_label is not None:
-        write_array(place / "block_of_label", block_of_label)
-        record["rule"] = write_rule(place / "rule", partition)
-    return {"model": record}
-
-
-def write_classes(
-    attempt: Attempt,
-    support: Iterable[Rows],
-    dual_coef: NDArray[np.float64],
-    of_class: NDArray[np.int64],
-    bias: NDArray[np.float64],
-    *,
-    scheme: str,
-    n_features: int,
-    sparse: bool,
-    class_rows: NDArray[np.int64] | None = None,
-    partition: Partition | None = None,
-    block_of_label: NDArray[np.int64] | None = None,
-) -> Record:
-    """Write a model of many classes as arrays of a node.
-
-    For a level `of_class` and `bias` have a row for each block, the support vectors of a block are
-    consecutive, and the last three parameters are given; see `BlocksModel`.
-
-    Parameters
-    ----------
-    attempt : Attempt
-        The node's output.
-    support : iterable of ndarray or csr_array
-        Blocks of support vectors, (m, n_features) float32 each.
-    dual_coef : ndarray, shape (n_coefficients, n_support), float64
-        y_i alpha_i; see `ManyModel`.
-    of_class : ndarray of int64, shape (n_classes,) or (n_blocks, n_classes)
-        Number of support vectors of each class.
-    bias : ndarray of float64, shape (n_svms,) or (n_blocks, n_svms)
-        One for each binary SVM.
-    scheme : {"ovo", "ovr"}
-        The multiclass scheme.
-    n_features : int
-    sparse : bool
-        Whether support vectors are stored as CSR.
-    class_rows : ndarray of int64, shape (n_blocks, n_classes), optional
-        Training rows of each class in each block.
-    partition : Partition, optional
-        The rule that assigns rows to blocks.
-    block_of_label : ndarray, shape (n_labels,), int64, optional
-        Block of each label of the partition.
-
-    Returns
-    -------
-    dict
-        The model's entry of the node's record.
-    """
-    place = attempt.place / MODEL
-    write_rows(place / "support", support, n_features=n_features, sparse=sparse, chunk_rows=4096)
-    for name, array in (("dual_coef", dual_coef), ("of_class", of_class), ("bias", bias)):
-        write_array(place / name, array)
-    record: Record = {
-        "n_support": dual_coef.shape[1],
-        "classes": of_class.shape[-1],
-        "scheme": scheme,
-    }
-    if class_rows is not None and partition is not None and block_of_label is not None:
-        write_array(place / "class_rows", class_rows)
-        write_array(place / "block_of_label", block_of_label)
-        record["rule"] = write_rule(place / "rule", partition)
+    if rule is not None:
+        write_array(place / "block_of_label", rule.block_of_label)
+        if rule.class_rows is not None:
+            write_array(place / "class_rows", rule.class_rows)
+        record["rule"] = write_rule(place / "rule", rule.partition)
     return {"model": record}
 
 
@@ -166,10 +96,11 @@ def write_whole(attempt: Attempt, model: Model) -> Record:
         attempt,
         [model.support],
         model.coef,
-        model.offsets,
+        model.counts,
         model.bias,
         n_features=int(model.support.shape[1]),
         sparse=is_sparse(model.support),
+        scheme=model.scheme,
         vote=model.vote,
         features=model.features,
     )
@@ -191,57 +122,57 @@ def check_model(node: Committed) -> None:
     check_bound(total, f"{node.place}/{MODEL}", "the model")
 
 
-def read_any(node: Committed, kernel: Kernel) -> AnyModel:
-    """Read the model of a node, of two classes or of many."""
-    record = node.record["model"]
-    if "classes" not in record:
-        return read_model(node, kernel)
-    rows = node.open_rows(f"{MODEL}/support")
-    support = rows.read(0, rows.n_rows)
-    dual_coef, of_class, bias = (
-        node.read(f"{MODEL}/{name}") for name in ("dual_coef", "of_class", "bias")
-    )
-    kind = MODELS[record.get("scheme", "ovo")]
-    if "rule" not in record:
-        return kind(kernel, support, dual_coef, of_class, bias)
-    return BlocksModel.of(
-        kind,
-        kernel,
-        support,
-        dual_coef,
-        of_class,
-        bias,
-        class_rows=node.read(f"{MODEL}/class_rows"),
-        partition=read_partition(node, f"{MODEL}/rule", record["rule"]),
-        block_of_label=node.read(f"{MODEL}/block_of_label"),
-    )
-
-
 def read_model(node: Committed, kernel: Kernel) -> Model:
-    """Read the model of two classes of a node.
-
-    Raises
-    ------
-    InputError
-        If it is one of many classes.
-    """
-    if "classes" in node.record["model"]:
-        raise InputError(
-            f"{node.place}: has a model of many classes; a model of two classes is needed"
-        )
-    rule, features, prior = (node.record["model"].get(key) for key in ("rule", "features", "prior"))
+    """Read the model of a node."""
+    record = node.record["model"]
+    rule, features, prior = (record.get(key) for key in ("rule", "features", "prior"))
     rows = node.open_rows(f"{MODEL}/support")
+    read = _read_arrays if node.has(f"{MODEL}/counts") else _read_arrays_of_version_3
+    scheme, coef, counts, bias = read(node, record)
     return Model(
-        kernel=kernel if features is None else Kernel("linear"),
-        support=rows.read(0, rows.n_rows),
-        coef=node.read(f"{MODEL}/coef"),
-        offsets=node.read(f"{MODEL}/offsets"),
-        bias=node.read(f"{MODEL}/bias"),
-        partition=None if rule is None else read_partition(node, f"{MODEL}/rule", rule),
-        block_of_label=None if rule is None else node.read(f"{MODEL}/block_of_label"),
-        vote=node.record["model"].get("vote"),
+        kernel if features is None else Kernel("linear"),
+        rows.read(0, rows.n_rows),
+        coef,
+        counts,
+        bias,
+        scheme,
+        rule=None if rule is None else _read_rule(node, rule),
+        vote=record.get("vote"),
         committee=None if prior is None else read_committee(node, f"{MODEL}/", prior),
         features=None if features is None else read_map(node, f"{MODEL}/features", features),
+    )
+
+
+Arrays = tuple[Scheme, NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]
+
+
+def _read_arrays(node: Committed, record: Record) -> Arrays:
+    coef, counts, bias = (node.read(f"{MODEL}/{name}") for name in ("coef", "counts", "bias"))
+    return _scheme_of(record), coef, counts, bias
+
+
+def _read_arrays_of_version_3(node: Committed, record: Record) -> Arrays:
+    """Read the arrays of runs of result version 3, which differ for more than two classes."""
+    bias = node.read(f"{MODEL}/bias")
+    scheme = _scheme_of(record)
+    if isinstance(scheme, Single):
+        coef, offsets = node.read(f"{MODEL}/coef"), node.read(f"{MODEL}/offsets")
+        return scheme, coef[None, :], np.diff(offsets)[:, None], bias[:, None]
+    coef, counts = node.read(f"{MODEL}/dual_coef"), node.read(f"{MODEL}/of_class")
+    return scheme, coef, np.atleast_2d(counts), np.atleast_2d(bias)
+
+
+def _scheme_of(record: Record) -> Scheme:
+    if "classes" not in record:
+        return SINGLE
+    return SCHEMES[record.get("scheme", "ovo")](record["classes"])
+
+
+def _read_rule(node: Committed, record: Record) -> Rule:
+    return Rule(
+        read_partition(node, f"{MODEL}/rule", record),
+        node.read(f"{MODEL}/block_of_label"),
+        node.read(f"{MODEL}/class_rows") if node.has(f"{MODEL}/class_rows") else None,
     )
 
 

@@ -19,9 +19,9 @@ def same(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def unsigned_zeros(values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array whose negative zeros are positive ones."""
-    return values + 0.0
+def flat(values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array without axes, and without negative zeros."""
+    return values.ravel() + 0
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,13 @@ CHANGES = (
     Change("gradient", "gradient", np.abs, np.abs),
     Change("step", "step", np.abs, np.abs),
     # Its coefficients at zero have no sign.
-    Change("coef", "coef", unsigned_zeros, unsigned_zeros),
-    Change("dual_coef", "dual_coef", unsigned_zeros, unsigned_zeros),
+    Change("coef", "coef", flat, flat),
+    # Models have axes of SVMs and of blocks.
+    Change("dual_coef", "coef", flat, flat),
+    Change("dual_coef", "dual_coef", flat, flat),
+    Change("bias", "bias", flat, flat),
+    Change("of_class", "counts", flat, flat),
+    Change("offsets", "counts", np.diff, flat),
 )
 """The first that applies counts."""
 

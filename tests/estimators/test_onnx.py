@@ -16,8 +16,9 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, LinearDCSVC, to_onnx
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import onnx_graph
-from dcsvm_dask.models.onnx import pairs_onnx
-from dcsvm_dask.models.pairs import PairsModel, confidences, winners
+from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.onnx import ovo_onnx
+from dcsvm_dask.models.schemes import OneVsOne
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -132,20 +133,22 @@ def test_ties_and_values_of_0_are_decided_alike() -> None:
     for _ in range(60):
         bias = rng.integers(-1, 2, len(pairs)).astype(np.float64)
         # One class has no support vector at all.
-        model = PairsModel(
+        scheme = OneVsOne(k)
+        model = Model(
             Kernel("poly"),
             rng.random((3, 2), np.float32),
             rng.standard_normal((k - 1, 3)),
-            np.array([1, 1, 0, 1]),
-            bias,
+            np.array([[1, 1, 0, 1]]),
+            bias[None, :],
+            scheme,
         )
-        values = model.decide(X, dtype=np.float64)
+        values = decide(model, X, dtype=np.float64)
         np.testing.assert_array_equal(values[0], bias)
-        label, decision = run_onnx(pairs_onnx(model, np.arange(k)), X)
-        assert label == winners(values, k)
-        np.testing.assert_allclose(decision, confidences(values, k), rtol=1e-6)
-        label, _ = run_onnx(pairs_onnx(model, np.arange(k), break_ties=True), X)
-        assert label == np.argmax(confidences(values, k))
+        label, decision = run_onnx(ovo_onnx(model, np.arange(k)), X)
+        assert label == scheme.classes_of(values)
+        np.testing.assert_allclose(decision, scheme.values_of_classes(values), rtol=1e-6)
+        label, _ = run_onnx(ovo_onnx(model, np.arange(k), break_ties=True), X)
+        assert label == np.argmax(scheme.values_of_classes(values))
 
 
 @pytest.mark.parametrize("bias", [1.0, 0.0, -1.0])

@@ -43,7 +43,7 @@ def test_a_complete_run_is_calibrated_on_demand(data: Path, tmp_path: Path) -> N
     commit = run.folder.node("committee-level-1", "commit")
     X = DataSet.open(data / "test").rows.read(0, len(found)).astype(np.float64)
     K = rbf_kernel(X, model.support.astype(np.float64), gamma=GAMMA)
-    members = np.add.reduceat(K * model.coef, model.offsets[:-1], axis=1)
+    members = np.add.reduceat(K * model.coef[0], model.offsets[:-1], axis=1)
     odds = members * commit.read("slope") + commit.read("intercept")
     expected = odds.sum(axis=1) - (model.n_blocks - 1) * commit.record["prior"]
     np.testing.assert_allclose(found, expected, atol=1e-3)

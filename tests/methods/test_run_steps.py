@@ -11,7 +11,7 @@ import pytest
 
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.methods.registry import kind_of
-from dcsvm_dask.models.model import decide_early, decide_whole
+from dcsvm_dask.models.model import decide
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 
@@ -178,7 +178,7 @@ def test_the_model_is_the_point_that_was_reached(watched: Any) -> None:
     model = read_model(watched.folder.node(name, "commit"), settings_of(watched.folder).kernel)
     f = point.arrays["f"][np.argsort(rows)]
     X = watched.data.rows.read(0, 600)[np.sort(rows)]
-    np.testing.assert_allclose(decide_whole(model, X), f, atol=2e-5)
+    np.testing.assert_allclose(decide(model, X), f, atol=2e-5)
 
 
 def test_scores_are_the_accuracy_on_held_out_rows(watched: Any) -> None:
@@ -187,7 +187,7 @@ def test_scores_are_the_accuracy_on_held_out_rows(watched: Any) -> None:
     kernel = settings_of(watched.folder).kernel
     for level in (2, 1):
         model = read_model(watched.folder.node(f"level-{level}", "commit"), kernel)
-        accuracy = np.mean((decide_early(model, X) > 0) == positive)
+        accuracy = np.mean((decide(model, X, "early") > 0) == positive)
         assert watched.stages[f"score-level-{level}"].record["accuracy"] == accuracy
     # These rows were trained on, most labels without a fault.
     assert watched.stages[f"score-{watched.outcome.stage}"].record["accuracy"] > 0.9

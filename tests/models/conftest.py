@@ -16,6 +16,7 @@ from dcsvm_dask.clustering import InputPartition
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.models import Rule
 from dcsvm_dask.prediction.predictor import Predictor
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
@@ -154,9 +155,9 @@ def write_exact(folder: RunFolder, data: DataSet, svc: SVC, repeats: bool) -> No
     record = write_model(
         attempt,
         [data.rows.take(support)],
-        merged[support],
-        np.array([0, len(support)]),
-        np.asarray(svc.intercept_, dtype=np.float64),
+        merged[None, support],
+        np.array([[len(support)]]),
+        np.asarray(svc.intercept_, dtype=np.float64)[None, :],
         n_features=data.n_features,
         sparse=data.is_sparse,
     )
@@ -178,13 +179,12 @@ def write_level(
         record = write_model(
             attempt,
             [data.rows.take(i) for i in index],
-            np.concatenate([dense(m.dual_coef_)[0] for m in machines]),
-            np.cumsum([0, *counts]).astype(np.int64),
-            np.array([m.intercept_[0] for m in machines]),
+            np.concatenate([dense(m.dual_coef_) for m in machines], axis=1),
+            np.array(counts, dtype=np.int64)[:, None],
+            np.array([m.intercept_ for m in machines]),
             n_features=data.n_features,
             sparse=data.is_sparse,
-            partition=partition,
-            block_of_label=np.arange(n_blocks, dtype=np.int64),
+            rule=Rule(partition, np.arange(n_blocks, dtype=np.int64)),
         )
         attempt.commit({"began": 0.5, "violation": 5e-4, **record})
     return machines, partition

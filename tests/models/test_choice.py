@@ -26,7 +26,7 @@ HERE = Execution(workers=0)
 
 @pytest.fixture(autouse=True)
 def _forget() -> None:
-    step._held.clear()
+    step._cache.clear()
 
 
 def test_the_default_is_exact_else_early_of_the_lowest_level(make_run: Any) -> None:
@@ -140,7 +140,7 @@ def test_arrays_that_contradict_each_other_are_refused(make_run: Any) -> None:
     made = make_run(n=100)
     node = made.run.folder.find("model-conquer-003", "commit")
     coef = zarr.open_array(f"{node.place}/model/coef", mode="r+")
-    coef.resize((3,))
+    coef.resize((1, 3))
     commit = Location(f"{node.place.parent}/commit.json")
     value = commit.read_json()
     value["keys"] = checksums(node.place)
@@ -202,7 +202,7 @@ class Bomb:
 
 
 def fresh(made: Any) -> np.ndarray:
-    step._held.clear()
+    step._cache.clear()
     values: np.ndarray = made.run.decision_function(made.X_test, execution=HERE)
     return values
 

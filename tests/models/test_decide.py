@@ -13,7 +13,7 @@ from dcsvm_dask.clustering import InputPartition
 from dcsvm_dask.clustering.tree import Tree
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models import Model, decide, decide_early, decide_whole
+from dcsvm_dask.models import Model, Rule, decide, schemes
 from dcsvm_dask.models import model as model_module
 from dcsvm_dask.runtime.execution import Execution
 
@@ -57,9 +57,9 @@ def test_far_pairs_may_be_skipped_within_the_budget(name: str) -> None:
     for compacted in (False, True):
         if compacted:
             model.compact()
-            assert not np.array_equal(model.coef, coef)
-        np.testing.assert_allclose(decide_whole(model, X), expected, atol=5e-4)
-        exact = decide_whole(model, X, dtype=np.float64)
+            assert not np.array_equal(model.coef[0], coef)
+        np.testing.assert_allclose(decide(model, X), expected, atol=5e-4)
+        exact = decide(model, X, dtype=np.float64)
         np.testing.assert_allclose(exact, expected, atol=1e-8)
 
 
@@ -87,18 +87,20 @@ def test_few_rows_look_at_the_machines_of_their_own_blocks_alone(
     coef, bias = rng.standard_normal(900), rng.standard_normal(5)
     centres = np.arange(5, dtype=np.float32)[:, None] * np.ones(5, dtype=np.float32)
     partition = InputPartition(Tree.flat(5), centres, cosine=False)
-    model = Model(kernel, support, coef, offsets, bias, partition, np.arange(5))
+    counts, rule = np.diff(offsets)[:, None], Rule(partition, np.arange(5))
+    model = Model(kernel, support, coef[None, :], counts, bias[:, None], rule=rule)
     looked_at = []
 
     def noted(of: Kernel, X: Any, own: Any) -> Any:
         looked_at.append(len(own))
         return deviation(of, X, own)
 
-    deviation = model_module._deviation
-    monkeypatch.setattr(model_module, "_deviation", noted)
+    deviation = schemes.deviation
+    monkeypatch.setattr(model_module, "deviation", noted)
+    monkeypatch.setattr(schemes, "deviation", noted)
     X = centres[[0, 2, 2, 4]] + rng.normal(0, 0.01, (4, 5)).astype(np.float32)
     for rows in (X, X[:1], X[1:3]):
-        found, exact = (decide_early(model, rows, dtype=t) for t in (np.float32, np.float64))
+        found, exact = (decide(model, rows, "early", dtype=t) for t in (np.float32, np.float64))
         np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-3)
     assert sum(looked_at) <= 3 * 200
 
@@ -126,15 +128,14 @@ def test_a_row_whose_block_had_no_training_rows_gets_the_naive_sum() -> None:
     model = Model(
         Kernel("rbf", gamma=0.5),
         Z,
-        coef,
-        np.array([0, 30]),
-        np.array([2.0]),
-        Sides(),  # type: ignore[arg-type]
-        np.array([0, -1]),
+        coef[None, :],
+        np.array([[30]]),
+        np.array([[2.0]]),
+        rule=Rule(Sides(), np.array([0, -1])),  # type: ignore[arg-type]
     )
     K = pairwise_kernels(X.astype(float), Z.astype(float), "rbf", gamma=0.5)
     expected = K @ coef + np.where(X[:, 0] > 0, 0.0, 2.0)
-    np.testing.assert_allclose(decide_early(model, X, dtype=np.float64), expected, atol=1e-9)
+    np.testing.assert_allclose(decide(model, X, "early", dtype=np.float64), expected, atol=1e-9)
 
 
 def test_rows_of_another_width_and_modes_that_do_not_fit_are_refused() -> None:
@@ -154,12 +155,12 @@ def test_float32_and_float64_tell_the_same_side(kernel: Kernel) -> None:
     rng = np.random.default_rng(2)
     Z, X = (rng.standard_normal((n, 5)).astype(np.float32) for n in (400, 30))
     coef = 100 * rng.standard_normal(400)
-    exact = decide_whole(whole(kernel, Z, coef, 0.0), X, dtype=np.float64)
-    rounded = decide_whole(whole(kernel, Z, coef, 0.0), X)
+    exact = decide(whole(kernel, Z, coef, 0.0), X, dtype=np.float64)
+    rounded = decide(whole(kernel, Z, coef, 0.0), X)
     assert np.abs(exact - rounded).max() > 1e-6  # there is something to get wrong
     for x, value in zip(X, exact, strict=True):
         for side in (1e-6, -1e-6):
-            found = decide_whole(whole(kernel, Z, coef, side - value), x[None])
+            found = decide(whole(kernel, Z, coef, side - value), x[None])
             assert np.sign(found[0]) == np.sign(side)
 
 
@@ -171,20 +172,23 @@ def test_a_model_without_support_vectors_is_its_bias() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"coef": np.ones(3)},
-        {"coef": np.array([1.0, np.nan])},
-        {"offsets": np.array([0, 3])},
-        {"offsets": np.array([0, 1, 2])},
-        {"offsets": np.array([0, 2, 1, 2]), "bias": np.zeros(3)},
-        {"offsets": np.array([0, 1, 2]), "bias": np.zeros(2)},
-        {"block_of_label": np.array([0])},
+        {"coef": np.ones((1, 3))},
+        {"coef": np.ones((2, 2))},
+        {"coef": np.array([[1.0, np.nan]])},
+        {"counts": np.array([[3]])},
+        {"counts": np.array([[1], [1]])},
+        {"counts": np.array([[2], [-1], [1]]), "bias": np.zeros((3, 1))},
+        {"counts": np.array([[1], [1]]), "bias": np.zeros((2, 1))},
+        {"bias": np.zeros(1)},
+        {"vote": "many"},
+        {"vote": "committee"},
     ],
 )
 def test_arrays_that_do_not_fit_are_no_model(wrong: dict[str, Any]) -> None:
     whole(Kernel("rbf"), np.ones((2, 3), np.float32), np.ones(2), 0.0).check()
-    arrays = {"coef": np.ones(2), "offsets": np.array([0, 2]), "bias": np.zeros(1), **wrong}
+    arrays = {"coef": np.ones((1, 2)), "counts": np.array([[2]]), "bias": np.zeros((1, 1))}
     with pytest.raises(InputError, match="not a model"):
-        Model(Kernel("rbf"), np.ones((2, 3), np.float32), **arrays).check()
+        Model(Kernel("rbf"), np.ones((2, 3), np.float32), **{**arrays, **wrong}).check()
 
 
 def test_sparse_and_dense_rows_decide_alike(kept_run: KeptRun) -> None:
@@ -197,4 +201,4 @@ def test_sparse_and_dense_rows_decide_alike(kept_run: KeptRun) -> None:
 
 
 def whole(kernel: Kernel, Z: np.ndarray, coef: np.ndarray, b: float) -> Model:
-    return Model(kernel, Z, coef, np.array([0, len(coef)]), np.array([b]))
+    return Model.of_sum(kernel, Z, coef, b)

@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models.grid import decide_point, decide_rows, model_of, solve_fold, solve_point
-from dcsvm_dask.models.pairs import PairsModel
 from dcsvm_dask.solvers import machines_of
 
 COSTS = np.array([0.1, 3.0, 100.0])
@@ -101,9 +100,8 @@ def test_a_model_has_support_vectors_alone_and_their_coefficients_once() -> None
     for machine, found in zip(machines, point.solutions, strict=True):
         used[machine.rows(y)[0][found.beta != 0]] = True
     model = model_of(kernel, X, y, machines, point.solutions)
-    assert isinstance(model, PairsModel)
-    assert model.dual_coef.shape == (4, np.count_nonzero(used))
-    np.testing.assert_array_equal(model.of_class, np.bincount(y[used]))
+    assert model.coef.shape == (4, np.count_nonzero(used))
+    np.testing.assert_array_equal(model.counts[0], np.bincount(y[used]))
     np.testing.assert_array_equal(
         decide_rows(model, X[:50]), decide_point(kernel, X, y, machines, point.solutions, X[:50])
     )

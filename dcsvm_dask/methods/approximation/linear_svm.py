@@ -102,16 +102,10 @@ def machine(kernel: Kernel, made: FeatureMap, w: NDArray[np.float64], b: float) 
 
     Of kernel values at centres it is a kernel expansion; of other features the map stays.
     """
-    bias = np.array([b])
     if isinstance(made, Nystrom):
-        return Model(kernel, made.landmarks, made.coefficients(w), _all(made.landmarks), bias)
+        return Model.of_sum(kernel, made.landmarks, made.coefficients(w), b)
     if isinstance(made, Ltpu) and np.all(made.gammas == kernel.gamma):
-        bias -= w @ made.means
-        return Model(kernel, made.centres, w, _all(made.centres), bias)
+        return Model.of_sum(kernel, made.centres, w, float(b - w @ made.means))
     # The weights are the only support vector of a linear kernel.
     row = np.ascontiguousarray(w[None, :], dtype=np.float32)
-    return Model(Kernel("linear"), row, np.ones(1), np.array([0, 1]), bias, features=made)
-
-
-def _all(rows: object) -> NDArray[np.int64]:
-    return np.array([0, rows.shape[0]], dtype=np.int64)  # type: ignore[attr-defined]
+    return Model.of_sum(Kernel("linear"), row, np.ones(1), b, features=made)

@@ -119,9 +119,9 @@ def commit_bag(
     model = write_model(
         attempt,
         rows_in_chunks(problem, listed),
-        np.concatenate([betas[number] for number in range(members)]),
-        np.cumsum([0, *(len(rows[number]) for number in range(members))]).astype(np.int64),
-        bias,
+        np.concatenate([betas[number] for number in range(members)])[None, :],
+        np.array([[len(rows[number])] for number in range(members)]),
+        bias[:, None],
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
         vote=vote,

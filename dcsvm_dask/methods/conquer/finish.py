@@ -45,9 +45,9 @@ def write_machine(
     return write_model(
         attempt,
         rows_in_chunks(problem, support),
-        beta[support],
-        np.array([0, len(support)], dtype=np.int64),
-        np.array([bias]),
+        beta[None, support],
+        np.array([[len(support)]]),
+        np.array([[bias]]),
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
     )

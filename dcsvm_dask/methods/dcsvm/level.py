@@ -14,6 +14,7 @@ from dcsvm_dask.methods.partition import mass_record, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, Problem, Variables, read_problem
 from dcsvm_dask.methods.regime import regime
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.models.model import Rule
 from dcsvm_dask.random_streams import ESTIMATE, generator
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
@@ -172,13 +173,12 @@ def commit_level(
     model = write_model(
         attempt,
         rows_in_chunks(problem, support),
-        beta[support],
-        np.searchsorted(chosen, table.offsets).astype(np.int64),
-        bias,
+        beta[None, support],
+        np.diff(np.searchsorted(chosen, table.offsets))[:, None],
+        bias[:, None],
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
-        partition=rule,
-        block_of_label=block_of_label,
+        rule=Rule(rule, block_of_label),
     )
     total = sum_records([node.record for node in nodes])
     before = {"next_bias": 0.0, "slope": 0.0} if below is None else run.node(below, "commit").record

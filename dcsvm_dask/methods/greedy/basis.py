@@ -166,13 +166,7 @@ def commit_greedy(run: RunFolder, attempt: Attempt, *, source: str, solved: bool
     settings, weights = problem.settings, at.read("line")[0]
     beta = weights[int(settings.fit_intercept) :]
     bias = float(weights[0]) if settings.fit_intercept else 0.0
-    model = Model(
-        settings.kernel,
-        basis_rows(at),
-        beta,
-        np.array([0, len(beta)], dtype=np.int64),
-        np.array([bias]),
-    )
+    model = Model.of_sum(settings.kernel, basis_rows(at), beta, bias)
     return {
         "support": len(beta),
         "bias": bias,

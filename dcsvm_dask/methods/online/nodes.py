@@ -66,9 +66,9 @@ def learn_online(
     model = write_model(
         attempt,
         rows_in_chunks(problem, support),
-        found.beta[support],
-        np.array([0, len(support)], dtype=np.int64),
-        np.array([found.bias]),
+        found.beta[None, support],
+        np.array([[len(support)]]),
+        np.array([[found.bias]]),
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
     )

@@ -123,7 +123,7 @@ def machine(w: Vector, bias: float, *, is_sparse_too: bool) -> Model:
     """Return a linear machine: its weights are the only support vector."""
     row: Rows = np.ascontiguousarray(w[None, :], dtype=np.float32)
     row = sparse.csr_array(row) if is_sparse_too else row
-    return Model(Kernel("linear"), row, np.ones(1), np.array([0, 1]), np.array([bias]))
+    return Model.of_sum(Kernel("linear"), row, np.ones(1), bias)
 
 
 def _fit(svc: Any, problem: Problem) -> float:

@@ -24,7 +24,7 @@ from dcsvm_dask.methods.problem import (
     read_variables,
     representatives,
 )
-from dcsvm_dask.models.classes import decided_classes
+from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
 from dcsvm_dask.random_streams import FOLDS, generator
 from dcsvm_dask.solvers import Machine, machines_of
@@ -141,8 +141,12 @@ class HeldOut:
         return machines_of(self.n_classes, self.problem.settings.multiclass)
 
     def classes_of(self, values: Vector) -> Index:
-        """Return the class that each row is decided for, given what the machines say of it."""
-        return decided_classes(values, self.n_classes, self.problem.settings.multiclass)
+        """Return the class of each row, given the decision values of all SVMs."""
+        multiclass = self.problem.settings.multiclass
+        if self.n_classes > 2:
+            return scheme_for(self.n_classes, multiclass).classes_of(values)
+        positive = self.machines[0].positive
+        return np.where(values[:, 0] > 0, positive, 1 - positive)
 
     @property
     def deciding(self) -> Index:

@@ -72,7 +72,7 @@ def test_a_committee_is_the_sum_of_scikit_learns_sigmoids(
     wanted = np.zeros(ROWS)
     for number in range(4):
         index, _ = sample(problem, number, 4, replace=False)
-        values = K[:, groups == number] @ model.coef[groups == number]
+        values = K[:, groups == number] @ model.coef[0, groups == number]
         unseen = np.setdiff1d(decided_rows(problem), index)
         rows, counts = problem.rows[unseen], problem.weights[unseen].astype(float)
         a, b = _sigmoid_calibration(values[rows], y[rows], sample_weight=counts)

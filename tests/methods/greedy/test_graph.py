@@ -61,7 +61,7 @@ def model_of(run: api.Run) -> Model:
 
 
 def weights_of(run: api.Run) -> Any:
-    return model_of(run).coef
+    return model_of(run).coef[0]
 
 
 def test_a_basis_of_all_rows_has_the_whole_problems_objective(
@@ -105,7 +105,7 @@ def test_weights_are_the_best_of_all_rows_and_every_commit_lowers_the_objective(
     record = found["stages"]["model-greedy"]
     X, y = problem_of(data)
     model = model_of(run)
-    beta, Z, bias = model.coef, model.support.astype(np.float64), float(model.bias[0])
+    beta, Z, bias = model.coef[0], model.support.astype(np.float64), float(model.bias[0, 0])
     K = np.exp(-GAMMA * cdist(X, Z, "sqeuclidean"))
     G = np.exp(-GAMMA * cdist(Z, Z, "sqeuclidean"))
     left = np.maximum(0.0, 1.0 - y * (K @ beta + bias))

@@ -15,9 +15,7 @@ from dcsvm_dask.diagnostics.report.tables.table import Table, table
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.methods.committee import read_committee
-from dcsvm_dask.methods.predict import decide_by, load_any
-from dcsvm_dask.models.classes import winning_classes
-from dcsvm_dask.models.model import Model
+from dcsvm_dask.methods.predict import decide_by, load_model
 from dcsvm_dask.random_streams import MODES_REPORT, generator
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.node import Committed
@@ -86,16 +84,15 @@ def measure(
     list of dict
         ``mode``, ``rows``, ``accuracy``, ``accuracy_error`` (standard error) and ``ms_per_row``.
     """
-    model = load_any(records.run, stage)
-    if calibrated is not None and isinstance(model, Model):
+    model = load_model(records.run, stage)
+    if calibrated is not None:
         model, modes = replace(model, committee=read_committee(calibrated)), (*modes, "committee")
     X, true = held_out(records, rows_for(model.n_support, MOST_ROWS))
     n, found = X.shape[0], []
-    n_classes, scheme = (2, "ovo") if isinstance(model, Model) else (model.n_classes, model.scheme)
     for mode in modes:
         decide_by(model, X[:WARM_UP_ROWS], mode)  # compile before the time is taken
         begin = time.perf_counter()
-        right = winning_classes(decide_by(model, X, mode), n_classes, scheme) == true
+        right = model.scheme.classes_of(decide_by(model, X, mode)) == true
         seconds = time.perf_counter() - begin
         accuracy = float(right.mean())
         found.append(

@@ -11,7 +11,7 @@ from scipy import sparse
 from dcsvm_dask.diagnostics.report.tables.demand import kept, rows_for
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.kernels import Rows, is_sparse
-from dcsvm_dask.methods.predict import load_model
+from dcsvm_dask.methods.predict import load_single
 from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.random_streams import PLANE_REPORT, generator
 from dcsvm_dask.storage.dataset import DataSet
@@ -76,7 +76,7 @@ def _make(records: Records, data: DataSet, stages: list[str]) -> dict[str, Any]:
     low, high = low - margin, high + margin
     models = []
     for stage in stages:
-        model = load_model(records.run, stage)
+        model = load_single(records.run, stage)
         level = StageId(stage).height
         cost = model.n_support if not level else model.n_support // max(1, model.n_blocks)
         size = int(min(GRID, rows_for(cost, GRID * GRID) ** 0.5))
@@ -128,9 +128,7 @@ def basis(X: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
 
 
 def _blocks(model: Model, X: Rows) -> list[int] | None:
-    if model.partition is None or model.block_of_label is None:
-        return None
-    return [int(block) for block in model.block_of_label[model.partition.assign(X)]]
+    return None if model.rule is None else model.rule.blocks_of(X).tolist()
 
 
 def _dense(X: Rows) -> NDArray[np.float64]:

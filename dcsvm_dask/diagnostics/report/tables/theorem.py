@@ -10,7 +10,7 @@ from dcsvm_dask.diagnostics.report.tables.demand import kept, rows_for
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
 from dcsvm_dask.kernels import Kernel, kernel_product
-from dcsvm_dask.methods.predict import load_model
+from dcsvm_dask.methods.predict import load_single
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.random_streams import THEOREM_REPORT, generator
 from dcsvm_dask.storage.stage_id import StageId
@@ -44,7 +44,7 @@ def between(records: Records, stage: str, *, compute: bool) -> dict[str, Any] | 
         return None
 
     def make() -> dict[str, Any]:
-        model = load_model(records.run, stage)
+        model = load_single(records.run, stage)
         rng = generator(int(records.settings["seed"]), THEOREM_REPORT)
         return estimate(model, rows_for(model.n_support, MOST_ROWS), rng)
 
@@ -70,21 +70,22 @@ def estimate(model: Model, size: int, rng: np.random.Generator) -> dict[str, Any
     dict
         ``sum``, ``error`` (standard error) and ``rows``.
     """
-    weights = np.abs(model.coef)
+    coef = model.coef[0]
+    weights = np.abs(coef)
     total = float(weights.sum())
     if not total:
         return {"sum": 0.0, "error": 0.0, "rows": 0}
     drawn = np.sort(rng.choice(model.n_support, size=size, p=weights / total))
     chosen, again = np.unique(drawn, return_inverse=True)
     X = model.support[chosen]
-    values, _ = kernel_product(model.kernel, X, model.support, model.coef)
+    values, _ = kernel_product(model.kernel, X, model.support, coef)
     block_of = np.searchsorted(model.offsets, chosen, side="right") - 1
     for block in np.unique(block_of):
         mine = np.flatnonzero(block_of == block)
         own = slice(int(model.offsets[block]), int(model.offsets[block + 1]))
-        within, _ = kernel_product(model.kernel, X[mine], model.support[own], model.coef[own])
+        within, _ = kernel_product(model.kernel, X[mine], model.support[own], coef[own])
         values[mine] -= within
-    each = 0.5 * total * (np.sign(model.coef[chosen]) * values)[again]
+    each = 0.5 * total * (np.sign(coef[chosen]) * values)[again]
     return {
         "sum": float(each.mean()),
         "error": float(each.std(ddof=1)) / size**0.5,

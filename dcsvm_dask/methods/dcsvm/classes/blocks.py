@@ -46,7 +46,7 @@ class Start:
     support : ndarray, shape (m,), int64
         The variables that have any, ascending.
     coef : ndarray, shape (n_coefficients, m), float64
-        See `dcsvm_dask.models.many.ManyModel.dual_coef`.
+        See `dcsvm_dask.models.model.Model`.
     """
 
     support: Index
@@ -86,7 +86,7 @@ def _read_start(run_url: str, level: str, attempt: str) -> Start:
     node = RunFolder.open(run_url).node(level, "commit")
     support = node.read("support")
     order = np.argsort(support)
-    return Start(support[order], node.read(f"{MODEL}/dual_coef")[:, order])
+    return Start(support[order], node.read(f"{MODEL}/coef")[:, order])
 
 
 class Solved(NamedTuple):
@@ -95,7 +95,7 @@ class Solved(NamedTuple):
     support: Index
     """Variables that any of them has for a support vector; class after class."""
     coef: NDArray[np.float64]
-    """Their coefficients, as `ManyModel.dual_coef`."""
+    """Their coefficients, as `Model` has them."""
     class_rows: Index
     """Rows of each class."""
     bias: Vector

@@ -16,11 +16,11 @@ from dcsvm_dask.methods.partition import mass_record, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, ClassProblem, read_classes
 from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.regime import regime
-from dcsvm_dask.models.blocks import BlocksModel
-from dcsvm_dask.models.classes import MODELS
+from dcsvm_dask.models.model import Model, Rule
+from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.random_streams import ESTIMATE, generator
 from dcsvm_dask.solvers import coefficient_rows, labels_of_classes
-from dcsvm_dask.storage.model import write_classes
+from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -34,7 +34,7 @@ Vector = NDArray[np.float64]
 def estimate_classes(
     problem: ClassProblem,
     table: BlockTable,
-    model: BlocksModel,
+    model: Model,
     support: Index,
     coef: NDArray[np.float64],
     own: Record,
@@ -61,11 +61,11 @@ def estimate_classes(
     looked_at, where = np.unique(np.concatenate([rows, support[drawn]]), return_inverse=True)
     X, blocks = problem.take(looked_at), table.blocks_of(looked_at)
     f, f_own = model.sums(X), model.own_sums(X, blocks)
-    labels = labels_of_classes(problem.n_classes, model.scheme)
+    labels = labels_of_classes(problem.n_classes, model.scheme.name)
     at, of_drawn = where[: len(rows)], where[len(rows) :]
     y, C = labels[problem.codes[rows]].astype(np.float64), problem.bounds(rows)
     dual = problem.task.dual(y, C[:, None])
-    offsets = np.array([machine.bias for machine in model.blocks])
+    offsets = model.bias
     losses = [
         dual.losses((found[at] + offset) + dual.p).sum(axis=1)
         for found, offset in ((f, _mean(offsets, model, labels)), (f_own, offsets[blocks[at]]))
@@ -94,9 +94,11 @@ def estimate_classes(
     }
 
 
-def _mean(offsets: Vector, model: BlocksModel, labels: NDArray[np.int8]) -> Vector:
+def _mean(offsets: Vector, model: Model, labels: NDArray[np.int8]) -> Vector:
     """Return the mean bias of each machine over the blocks that have rows of both its sides."""
-    positive, negative = (model.class_rows @ (labels == side) for side in (1, -1))
+    assert model.rule is not None
+    assert model.rule.class_rows is not None
+    positive, negative = (model.rule.class_rows @ (labels == side) for side in (1, -1))
     weight = np.where((positive > 0) & (negative > 0), positive + negative, 0)
     return np.asarray((weight * offsets).sum(axis=0) / np.maximum(1, weight.sum(axis=0)))
 
@@ -162,26 +164,23 @@ def commit_class_level(
     rule = read_rule(run, ARRANGE if table.index is None else stage)
     block_of_label = np.full(rule.n_blocks, -1, dtype=np.int64)
     block_of_label[table.label] = np.arange(table.n_blocks)
-    scheme = problem.settings.multiclass
     chosen: dict[str, Any] = {
-        "class_rows": class_rows,
-        "partition": rule,
-        "block_of_label": block_of_label,
+        "scheme": scheme_for(problem.n_classes, problem.settings.multiclass),
+        "rule": Rule(rule, block_of_label, class_rows),
     }
-    stored = write_classes(
+    stored = write_model(
         attempt,
         rows_in_chunks(problem, support),
         coef,
         of_class,
         offsets,
-        scheme=scheme,
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
         **chosen,
     )
     total = sum_blocks([node.record for node in nodes])
-    held = (problem.settings.kernel, problem.take(support), coef, of_class, offsets)
-    model = BlocksModel.of(MODELS[scheme], *held, **chosen)
+    arrays = (problem.settings.kernel, problem.take(support), coef, of_class, offsets)
+    model = Model(*arrays, **chosen)
     record = {
         **total,
         "machines": len(problem.machines),

@@ -14,10 +14,11 @@ from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
 from dcsvm_dask.methods.problem import ARRANGE, read_classes, spread
 from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.random_streams import BINARY_SVM, generator
 from dcsvm_dask.solvers import Machine, coefficient_rows, duality_gap, solve_whole
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
-from dcsvm_dask.storage.model import write_classes
+from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -125,13 +126,13 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     attempt.write("alpha", spread(run, arranged, each))
     support = np.flatnonzero(coef.any(axis=0))
     support = support[np.lexsort((problem.rows[support], problem.codes[support]))]
-    model = write_classes(
+    model = write_model(
         attempt,
         rows_in_chunks(problem, support),
         coef[:, support],
-        np.bincount(problem.codes[support], minlength=n_classes).astype(np.int64),
-        np.array([record["bias"] for record in records]),
-        scheme=scheme,
+        np.bincount(problem.codes[support], minlength=n_classes)[None, :],
+        np.array([[record["bias"] for record in records]]),
+        scheme=scheme_for(n_classes, scheme),
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
     )

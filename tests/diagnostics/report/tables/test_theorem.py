@@ -30,7 +30,7 @@ def test_what_lies_between_blocks_is_the_rest_of_the_objective(trained: api.Run)
     K = np.asarray(kernel_matrix(model.kernel, model.support, model.support), np.float64)
     block = np.repeat(np.arange(model.n_blocks), np.diff(model.offsets))
     K[block[:, None] == block] = 0.0
-    exact = 0.5 * model.coef @ K @ model.coef
+    exact = 0.5 * model.coef[0] @ K @ model.coef[0]
     found = estimate(model, 200_000, np.random.default_rng(0))
     assert found["error"] > 0
     assert abs(found["sum"] - exact) <= 4 * found["error"]

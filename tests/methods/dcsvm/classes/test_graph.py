@@ -20,8 +20,7 @@ from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.report.tables.every import tables
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.dcsvm.classes import blocks as class_start
-from dcsvm_dask.methods.predict import load_any
-from dcsvm_dask.models.blocks import BlocksModel
+from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.runtime.execution import Execution
 from tests.left import forget_state
 from tests.marks import long
@@ -99,17 +98,18 @@ def test_an_early_model_is_that_of_svc_in_every_cluster(
         multiclass=multiclass, fit_intercept=True, clusters=(25,), stop_at=1, level_tol=1e-4
     )
     assert (run.status()["model"], run.status()["level"]) == ("level-1", 1)
-    model = load_any(run.folder, "level-1")
-    assert isinstance(model, BlocksModel)
+    model = load_model(run.folder, "level-1")
+    assert model.rule is not None
+    assert model.rule.class_rows is not None
     rows = np.concatenate([X[:ROWS], X[:50]])
     codes = np.concatenate([y[:ROWS], y[:50]])
     weight = np.concatenate([np.full(50, 2.0), np.ones(ROWS - 50)])
-    inside, unseen = model.blocks_of(X[:ROWS]), model.blocks_of(X[ROWS:])
+    inside, unseen = model.rule.blocks_of(X[:ROWS]), model.rule.blocks_of(X[ROWS:])
     found, seen = run.predict(X[ROWS:]), set()
     for block in np.unique(unseen):
         own = inside == block
         np.testing.assert_array_equal(
-            model.class_rows[block], np.bincount(y[:ROWS][own], minlength=10)
+            model.rule.class_rows[block], np.bincount(y[:ROWS][own], minlength=10)
         )
         classes = np.unique(y[:ROWS][own])
         seen.add(len(classes))
@@ -117,7 +117,7 @@ def test_an_early_model_is_that_of_svc_in_every_cluster(
         if len(classes) > 1:
             svc = SVC(gamma=GAMMA, C=C, tol=1e-4)
             if multiclass == "ovr":
-                own = model.blocks_of(rows) == block
+                own = model.rule.blocks_of(rows) == block
                 svc = OneVsRestClassifier(svc).fit(rows[own], codes[own])
             else:
                 svc.fit(X[:ROWS][own], y[:ROWS][own], sample_weight=weight[own])

@@ -1,9 +1,8 @@
-"""Models of many classes against scikit-learn's: one against the rest, and those of blocks."""
+"""Models of more than two classes against scikit-learn: one-vs-rest, and models of blocks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models.blocks import BlocksModel, losing
-from dcsvm_dask.models.classes import MODELS, values_of_classes, winning_classes
-from dcsvm_dask.models.many import ManyModel
-from dcsvm_dask.models.rest import RestModel
+from dcsvm_dask.models import Model, Rule, decide, scheme_for
 from dcsvm_dask.solvers import labels_of_classes, machines_of, solve_machines
 
 KERNEL = Kernel("rbf", 0.05)
@@ -32,7 +28,7 @@ def digits() -> Any:
     return (X / 4).astype(np.float32), y
 
 
-def model_of(X: Any, codes: Any, scheme: str, n_classes: int = K) -> ManyModel:
+def model_of(X: Any, codes: Any, scheme: str, n_classes: int = K) -> Model:
     """Return the machines of some rows, with a bias."""
     solved = solve_machines(
         KERNEL, X, codes, 5.0, machines_of(n_classes, scheme), equality=True, tol=1e-5
@@ -44,7 +40,8 @@ def model_of(X: Any, codes: Any, scheme: str, n_classes: int = K) -> ManyModel:
     order = order[coef[:, order].any(axis=0)]
     counts = np.bincount(codes[order], minlength=n_classes).astype(np.int64)
     bias = np.array([one.solution.bias for one in solved])
-    return MODELS[scheme](KERNEL, X[order], coef[:, order], counts, bias)
+    own = scheme_for(n_classes, scheme)
+    return Model(KERNEL, X[order], coef[:, order], counts[None, :], bias[None, :], own)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
@@ -59,22 +56,22 @@ def test_one_against_the_rest_is_that_of_scikit_learn(is_sparse: bool, digits: A
             replace(model, support=sparse.csr_array(model.support)),
             sparse.csr_array(rows),
         )
-    values = model.decide(rows)
+    values = decide(model, rows)
     np.testing.assert_allclose(values, theirs.decision_function(X[500:]), atol=1e-3)
-    np.testing.assert_array_equal(winning_classes(values, K, "ovr"), theirs.predict(X[500:]))
-    np.testing.assert_array_equal(values_of_classes(values, K, "ovr"), values)
+    np.testing.assert_array_equal(model.scheme.classes_of(values), theirs.predict(X[500:]))
+    np.testing.assert_array_equal(model.scheme.values_of_classes(values), values)
 
 
 def test_rows_in_doubt_between_two_classes_are_decided_in_float64(digits: Any) -> None:
     X, y = digits
     model = model_of(X[:500], y[:500], "ovr")
-    exact = model.decide(X[500:], dtype=np.float64)
+    exact = decide(model, X[500:], dtype=np.float64)
     first, second = np.argsort(exact[17])[[-1, -2]]
     for ahead in (1e-12, -1e-12):
         bias = model.bias.copy()
-        bias[first] += exact[17, second] - exact[17, first] + ahead
-        values = replace(model, bias=bias).decide(X[500:])
-        winner = winning_classes(values, K, "ovr")[17]
+        bias[0, first] += exact[17, second] - exact[17, first] + ahead
+        values = decide(replace(model, bias=bias), X[500:])
+        winner = model.scheme.classes_of(values)[17]
         assert winner == (first if ahead > 0 else second)
         assert model.rounding(X[500:]) > abs(ahead)
 
@@ -97,11 +94,16 @@ def blocks(request: pytest.FixtureRequest, digits: Any) -> Any:
     rule: Any = ByFirstFeature()
     labels = rule.assign(X)
     inside = [labels == 0, (labels == 2) & (y != 1) & (y < 4)]
-    model = BlocksModel(
-        tuple(model_of(X[rows], y[rows], request.param) for rows in inside),
-        np.array([np.bincount(y[rows], minlength=K) for rows in inside]),
-        rule,
-        np.array([0, -1, 1]),
+    each = [model_of(X[rows], y[rows], request.param) for rows in inside]
+    class_rows = np.array([np.bincount(y[rows], minlength=K) for rows in inside])
+    model = Model(
+        KERNEL,
+        np.concatenate([one.support for one in each]),
+        np.concatenate([one.coef for one in each], axis=1),
+        np.concatenate([one.counts for one in each]),
+        np.concatenate([one.bias for one in each]),
+        scheme_for(K, request.param),
+        Rule(rule, np.array([0, -1, 1]), class_rows),
     )
     model.check()
     return model, [(X[rows], y[rows]) for rows in inside]
@@ -110,64 +112,46 @@ def blocks(request: pytest.FixtureRequest, digits: Any) -> Any:
 def test_rows_are_decided_by_the_machines_of_their_block(blocks: Any, digits: Any) -> None:
     model, inside = blocks
     rows = digits[0][500:]
-    values = model.decide(rows)
-    labels, found = model.partition.assign(rows), winning_classes(values, K, model.scheme)
+    values = decide(model, rows, "early")
+    labels, found = model.rule.partition.assign(rows), model.scheme.classes_of(values)
     for block, label in ((0, 0), (1, 2)):
         mine = labels == label
         assert mine.sum() > 20
         # Without the classes that the block has not seen.
         svc = SVC(gamma=0.05, C=5.0, tol=1e-5)
-        svc = OneVsRestClassifier(svc) if model.scheme == "ovr" else svc
+        svc = OneVsRestClassifier(svc) if model.scheme.name == "ovr" else svc
         svc.fit(*inside[block])
         np.testing.assert_array_equal(found[mine], svc.predict(rows[mine]))
-    homeless = labels == 1
-    assert homeless.sum() > 20
-    naive = model.decide(rows, "naive")
-    np.testing.assert_allclose(values[homeless], naive[homeless], rtol=0, atol=1e-12)
+    unassigned = labels == 1
+    assert unassigned.sum() > 20
+    naive = decide(model, rows, "naive")
+    np.testing.assert_allclose(values[unassigned], naive[unassigned], rtol=0, atol=1e-12)
 
 
 def test_naive_prediction_is_the_sum_of_all_machines(blocks: Any, digits: Any) -> None:
     model, _ = blocks
     rows = digits[0][500:]
-    expected = np.zeros((len(rows), len(machines_of(K, model.scheme))))
+    scheme = model.scheme.name
+    expected = np.zeros((len(rows), len(machines_of(K, scheme))))
     for one in model.blocks:
         kernel = rbf_kernel(rows.astype(float), one.support.astype(float), gamma=0.05)
-        codes = np.repeat(np.arange(K), one.of_class)
-        for number, machine in enumerate(machines_of(K, model.scheme)):
-            has = labels_of_classes(K, model.scheme)[codes, number] != 0
-            coef = one.dual_coef[machine.place(codes[has]), np.flatnonzero(has)]
+        codes = np.repeat(np.arange(K), one.counts)
+        for number, machine in enumerate(machines_of(K, scheme)):
+            has = labels_of_classes(K, scheme)[codes, number] != 0
+            coef = one.coef[machine.place(codes[has]), np.flatnonzero(has)]
             expected[:, number] += kernel[:, has] @ coef
-    np.testing.assert_allclose(model.decide(rows, "naive"), expected, atol=1e-4)
+    np.testing.assert_allclose(decide(model, rows, "naive"), expected, atol=1e-4)
     own = sum(model.own_sums(rows, np.full(len(rows), block)) for block in range(2))
     np.testing.assert_allclose(own, expected, atol=1e-4)
-    assert model.decide(rows[:0]).shape == (0, expected.shape[1])
-    with pytest.raises(InputError, match="committee prediction does not fit"):
-        model.decide(rows, "committee")
-
-
-@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
-@pytest.mark.parametrize("present", [[0], [5], [1, 4], [0, 2, 3]])
-def test_classes_without_rows_lose(scheme: str, present: list[int]) -> None:
-    rng = np.random.default_rng(0)
-    values = rng.standard_normal((200, len(machines_of(K, scheme))))
-    mask = np.isin(np.arange(K), present)
-    found = winning_classes(losing(values, mask, scheme), K, scheme)
-    wanted = []
-    for row in values:
-        strength = dict.fromkeys(present, 0.0)
-        if scheme == "ovr":
-            strength = {c: row[c] for c in present}
-        for value, (a, b) in zip(row, combinations(range(K), 2), strict=scheme == "ovo"):
-            if scheme == "ovo" and a in present and b in present:
-                strength[a if value > 0 else b] += 1
-        wanted.append(max(present, key=strength.__getitem__))
-    np.testing.assert_array_equal(found, wanted)
+    assert decide(model, rows[:0], "early").shape == (0, expected.shape[1])
+    with pytest.raises(InputError, match="needs SVMs that were calibrated"):
+        decide(model, rows, "committee")
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"blocks": ()}, "0 blocks"),
+        ({"class_rows": np.ones((1, K), np.int64)}, "2 blocks with rows of shape"),
         ({"class_rows": np.zeros((2, K), np.int64)}, "a block without rows"),
         ({"block_of_label": np.array([0, 1])}, "blocks that do not exist"),
         ({"block_of_label": np.array([0, -1, 2])}, "blocks that do not exist"),
@@ -177,11 +161,4 @@ def test_arrays_that_cannot_be_a_model_are_refused(
     change: dict[str, Any], why: str, blocks: Any
 ) -> None:
     with pytest.raises(InputError, match=f"not a model: .*{why}"):
-        replace(blocks[0], **change).check()
-
-
-def test_arrays_of_another_scheme_are_refused(digits: Any) -> None:
-    X, y = digits
-    pairs = model_of(X[:200], y[:200], "ovo")
-    with pytest.raises(InputError, match="coefficients of shape"):
-        RestModel(KERNEL, pairs.support, pairs.dual_coef, pairs.of_class, pairs.bias).check()
+        replace(blocks[0], rule=replace(blocks[0].rule, **change)).check()

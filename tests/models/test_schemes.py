@@ -1,4 +1,4 @@
-"""Votes of pairs against scikit-learn's SVC and LIBSVM's rule; decisions against dense ones."""
+"""One-vs-one against scikit-learn's SVC and LIBSVM's rule; absent classes; refused arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models.pairs import PairsModel, confidences, winners
+from dcsvm_dask.models import Model, OneVsOne, OneVsRest, decide, scheme_for
+from dcsvm_dask.solvers import machines_of
+
+K = 6
 
 
 def votes_of_libsvm(values: Any, n_classes: int) -> Any:
@@ -55,7 +58,9 @@ def decisions(draw: Any) -> Any:
 @settings(max_examples=300, deadline=None)
 def test_the_first_of_those_with_most_votes_wins(case: Any) -> None:
     values, n_classes = case
-    np.testing.assert_array_equal(winners(values, n_classes), votes_of_libsvm(values, n_classes))
+    np.testing.assert_array_equal(
+        OneVsOne(n_classes).classes_of(values), votes_of_libsvm(values, n_classes)
+    )
 
 
 @given(decisions())
@@ -63,7 +68,7 @@ def test_the_first_of_those_with_most_votes_wins(case: Any) -> None:
 def test_confidences_are_those_of_scikit_learn(case: Any) -> None:
     values, n_classes = case
     theirs = _ovr_decision_function(values < 0, -values, n_classes)
-    np.testing.assert_array_equal(confidences(values, n_classes), theirs)
+    np.testing.assert_array_equal(OneVsOne(n_classes).values_of_classes(values), theirs)
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +79,17 @@ def torn() -> Any:
     return SVC(gamma=0.5, C=5.0, decision_function_shape="ovo").fit(X, y), X
 
 
-def model_of(svc: SVC, kernel: Kernel) -> PairsModel:
+def model_of(svc: SVC, kernel: Kernel) -> Model:
     """Return SVC's machines as ours."""
     coef = svc.dual_coef_
     coef = coef.toarray() if sparse.issparse(coef) else coef
-    return PairsModel(
+    return Model(
         kernel,
         svc.support_vectors_.astype(np.float32),
         coef,
-        svc.n_support_.astype(np.int64),
-        svc.intercept_,
+        svc.n_support_.astype(np.int64)[None, :],
+        svc.intercept_[None, :],
+        OneVsOne(len(svc.classes_)),
     )
 
 
@@ -96,7 +102,7 @@ def test_svc_predicts_by_the_same_rule_where_votes_tie(torn: Any) -> None:
         votes[np.arange(len(rows)), np.where(values[:, number] > 0, a, b)] += 1
     tied = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
     assert tied.sum() > 100
-    np.testing.assert_array_equal(winners(values, 6), svc.predict(rows))
+    np.testing.assert_array_equal(OneVsOne(6).classes_of(values), svc.predict(rows))
 
 
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
@@ -109,9 +115,9 @@ def test_decisions_are_those_of_svc(torn: Any, is_sparse: bool, threads: int) ->
     if is_sparse:
         rows = sparse.csr_array(rows)
         model = replace(model, support=sparse.csr_array(model.support))
-    found = model.decide(rows, dtype=np.float64, threads=threads)
+    found = decide(model, rows, dtype=np.float64, threads=threads)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
-    rough = model.decide(rows, threads=threads)
+    rough = decide(model, rows, threads=threads)
     assert np.abs(rough - expected).max() <= model.rounding(rows)
 
 
@@ -122,25 +128,25 @@ def test_float32_gives_the_labels_of_float64(kernel: str) -> None:
     how = {"gamma": 1e-3 if kernel != "sigmoid" else 1e-5, "coef0": 0.5}
     svc = SVC(kernel=kernel, decision_function_shape="ovo", **how).fit(X[::2], y[::2])
     model = model_of(svc, Kernel(kernel, **how))
-    exact = model.decide(X, dtype=np.float64)
+    exact = decide(model, X, dtype=np.float64)
     spread = np.ptp(exact)
     np.testing.assert_allclose(exact, svc.decision_function(X), rtol=0, atol=1e-9 * spread)
-    rough = model.decide(X)
-    np.testing.assert_array_equal(winners(rough, 10), winners(exact, 10))
-    np.testing.assert_array_equal(winners(exact, 10), svc.predict(X))
+    rough, votes = decide(model, X), model.scheme.classes_of
+    np.testing.assert_array_equal(votes(rough), votes(exact))
+    np.testing.assert_array_equal(votes(exact), svc.predict(X))
 
 
 def test_rows_in_doubt_are_decided_in_float64(torn: Any) -> None:
     svc, X = torn
     model = model_of(svc, Kernel("rbf", 0.5))
-    exact = model.decide(X, dtype=np.float64)
+    exact = decide(model, X, dtype=np.float64)
     # The offset of the pair (2, 5) such that its border runs just beside row 17 ...
     bias, pair = model.bias.copy(), list(combinations(range(6), 2)).index((2, 5))
     for side in (1e-12, -1e-12):
-        bias[pair] = model.bias[pair] - exact[17, pair] + side
+        bias[0, pair] = model.bias[0, pair] - exact[17, pair] + side
         close = replace(model, bias=bias)
         # ... where float32 alone may be wrong.
-        assert np.sign(close.decide(X)[17, pair]) == np.sign(side)
+        assert np.sign(decide(close, X)[17, pair]) == np.sign(side)
         assert close.rounding(X) > abs(side)
 
 
@@ -151,38 +157,58 @@ def test_usps_in_float32(shared_data: Callable[[str], Any]) -> None:
     model = model_of(svc, Kernel("rbf", 0.02))
     rows = X[1500:5000]
     K = rbf_kernel(rows.astype(np.float64), model.support.astype(np.float64), gamma=0.02)
-    stop = np.cumsum(model.of_class)
-    own = [slice(last - count, last) for last, count in zip(stop, model.of_class, strict=True)]
+    stop = np.cumsum(model.counts[0])
+    own = [slice(last - count, last) for last, count in zip(stop, model.counts[0], strict=True)]
     expected = np.stack(
         [
-            K[:, own[a]] @ model.dual_coef[b - 1, own[a]]
-            + K[:, own[b]] @ model.dual_coef[a, own[b]]
+            K[:, own[a]] @ model.coef[b - 1, own[a]] + K[:, own[b]] @ model.coef[a, own[b]]
             for a, b in combinations(range(10), 2)
         ],
         axis=1,
     )
-    expected += model.bias
-    found = model.decide(rows)
+    expected += model.bias[0]
+    found = decide(model, rows)
     assert np.abs(found - expected).max() <= model.rounding(rows)
-    np.testing.assert_array_equal(winners(found, 10), winners(expected, 10))
+    np.testing.assert_array_equal(*map(model.scheme.classes_of, (found, expected)))
 
 
 def test_no_rows_and_no_support_vectors(torn: Any) -> None:
     svc, X = torn
     model = model_of(svc, Kernel("rbf", 0.5))
-    assert model.decide(X[:0]).shape == (0, 15)
-    assert winners(np.empty((0, 15)), 6).shape == (0,)
-    assert confidences(np.empty((0, 15)), 6).shape == (0, 6)
+    assert decide(model, X[:0]).shape == (0, 15)
+    assert OneVsOne(6).classes_of(np.empty((0, 15))).shape == (0,)
+    assert OneVsOne(6).values_of_classes(np.empty((0, 15))).shape == (0, 6)
     bias = np.array([1.0, -1.0, 0.5])
-    empty = PairsModel(Kernel(), X[:0], np.zeros((2, 0)), np.zeros(3, np.int64), bias)
-    np.testing.assert_array_equal(empty.decide(X[:4]), np.tile(bias, (4, 1)))
+    counts = np.zeros((1, 3), np.int64)
+    empty = Model(Kernel(), X[:0], np.zeros((2, 0)), counts, bias[None, :], OneVsOne(3))
+    np.testing.assert_array_equal(decide(empty, X[:4]), np.tile(bias, (4, 1)))
 
 
 @pytest.mark.parametrize("columns", [2, 4])
-@pytest.mark.parametrize("decide", [winners, confidences])
-def test_columns_that_are_not_pairs_are_refused(decide: Any, columns: int) -> None:
+@pytest.mark.parametrize("name", ["classes_of", "values_of_classes"])
+def test_columns_that_are_not_pairs_are_refused(name: str, columns: int) -> None:
     with pytest.raises(InputError, match=f"{columns} columns for 3 pairs"):
-        decide(np.ones((2, columns)), 3)
+        getattr(OneVsOne(3), name)(np.ones((2, columns)))
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+@pytest.mark.parametrize("present", [[0], [5], [1, 4], [0, 2, 3]])
+def test_classes_without_rows_lose(scheme: str, present: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((200, len(machines_of(K, scheme))))
+    mask = np.isin(np.arange(K), present)
+    own = scheme_for(K, scheme)
+    found = own.classes_of(own.losing(values, mask))
+    wanted = []
+    for row in values:
+        strength = dict.fromkeys(present, 0.0)
+        if scheme == "ovr":
+            strength = {c: row[c] for c in present}
+        for value, (a, b) in zip(row, combinations(range(K), 2), strict=scheme == "ovo"):
+            if scheme == "ovo" and a in present and b in present:
+                strength[a if value > 0 else b] += 1
+        wanted.append(max(present, key=strength.__getitem__))
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_weights_of_features_are_those_of_svc() -> None:
@@ -195,18 +221,19 @@ def test_weights_of_features_are_those_of_svc() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"of_class": np.array([2, 2, 2])}, "5 support vectors, of classes"),
-        ({"of_class": np.array([-1, 3, 3])}, "5 support vectors, of classes"),
-        ({"of_class": np.array([5])}, "5 support vectors, of classes"),
-        ({"dual_coef": np.ones((3, 5))}, "coefficients of shape"),
-        ({"bias": np.ones(2)}, "2 biases for 3 classes"),
-        ({"bias": np.array([0.0, np.nan, 0.0])}, "not finite"),
-        ({"dual_coef": np.full((2, 5), np.inf)}, "not finite"),
+        ({"counts": np.array([[2, 2, 2]])}, "5 support vectors, in groups"),
+        ({"counts": np.array([[-1, 3, 3]])}, "5 support vectors, in groups"),
+        ({"counts": np.array([[5]])}, "counts of shape"),
+        ({"coef": np.ones((3, 5))}, "coefficients of shape"),
+        ({"bias": np.ones((1, 2))}, "2 biases for 3 classes"),
+        ({"bias": np.array([[0.0, np.nan, 0.0]])}, "not finite"),
+        ({"coef": np.full((2, 5), np.inf)}, "not finite"),
+        ({"scheme": OneVsRest(3)}, "coefficients of shape"),
     ],
 )
 def test_arrays_that_cannot_be_a_model_are_refused(changes: dict[str, Any], why: str) -> None:
-    X, biases = np.ones((5, 2), dtype=np.float32), np.zeros(3)
-    model = PairsModel(Kernel(), X, np.ones((2, 5)), np.array([2, 2, 1]), biases)
+    X, biases = np.ones((5, 2), dtype=np.float32), np.zeros((1, 3))
+    model = Model(Kernel(), X, np.ones((2, 5)), np.array([[2, 2, 1]]), biases, OneVsOne(3))
     model.check()
     with pytest.raises(InputError, match=f"not a model: .*{why}"):
         replace(model, **changes).check()
