@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.methods.partition import block_record, group_by_label, read_labels, read_rule
-from dcsvm_dask.methods.problem import ARRANGE, data_of, data_rows, is_of_classes, settings_of
+from dcsvm_dask.methods.problem import ARRANGE, data_of, data_rows, settings_of, stored_targets
 from dcsvm_dask.methods.sizes import blocks_of_part, share
 from dcsvm_dask.storage.arrays import CHUNK_BYTES
 from dcsvm_dask.storage.dataset_sample import Data
@@ -29,7 +29,6 @@ from dcsvm_dask.storage.pages import LabelledRows, PageForm, joined, read_pages,
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.rows.read import stack_rows
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import TASKS
 
 Index = NDArray[np.int64]
 
@@ -234,7 +233,7 @@ def arrange_part(
     """Write some consecutive blocks: repeats merged, each block in k-d order.
 
     Equal rows are in the same block, since the label of a row depends on the row alone. Writes for
-    the variables their rows ``X``, ``y`` (``codes`` for more than two classes), ``weight`` and
+    the variables their rows ``X``, ``targets`` (see `stored_targets`), ``weight`` and
     ``rows``; for each block its number of variables (``sizes``); and for each row that ``order``
     lists here the variable that stands for it (``variable``).
 
@@ -274,11 +273,7 @@ def arrange_part(
     position = np.concatenate([np.empty(0, dtype=np.int64), *kept])
     attempt.write("rows", listed[position])
     attempt.write("weight", summed(variable, taken.weights, done))
-    if is_of_classes(run):
-        attempt.write("codes", codes[position].astype(np.int32))
-    else:
-        task = TASKS[settings_of(run).task]
-        attempt.write("y", task.targets(codes[position], data.classes))
+    attempt.write("targets", stored_targets(run, codes[position], data.classes))
     attempt.write("variable", variable)
     attempt.write("sizes", np.array(sizes, dtype=np.int64))
     chunks = (X[position[i : i + ARRANGED_CHUNK_ROWS]] for i in range(0, done, ARRANGED_CHUNK_ROWS))

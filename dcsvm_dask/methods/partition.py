@@ -13,11 +13,10 @@ from dcsvm_dask.kernels import Rows
 from dcsvm_dask.methods.block_table import BlockTable
 from dcsvm_dask.methods.problem import (
     ARRANGE,
-    Variables,
+    Problem,
     data_of,
     data_rows,
-    is_of_classes,
-    read_variables,
+    read_problem,
     settings_of,
 )
 from dcsvm_dask.methods.settings import Settings
@@ -54,9 +53,9 @@ def cluster_support(
     run: RunFolder, attempt: Attempt, *, level: int, n_clusters: int, below: str
 ) -> Record:
     """Choose a level's partition on a sample of the support vectors of the level below."""
-    settings, problem = settings_of(run), read_variables(run)
+    settings, problem = settings_of(run), read_problem(run)
     node = run.node(below, "commit")
-    if is_of_classes(run):
+    if node.has("support"):  # of several SVMs
         support = np.sort(node.read("support"))
     else:
         support = np.flatnonzero(node.read("beta")[0])
@@ -85,7 +84,7 @@ def assign_problem(
     run: RunFolder, attempt: Attempt, *, stage: str, part: int, parts: int
 ) -> Record:
     """Assign a share of the variables to a level's blocks."""
-    problem = read_variables(run)
+    problem = read_problem(run)
     return _assign(attempt, read_rule(run, stage), problem.X.read(*share(problem.n, part, parts)))
 
 
@@ -142,7 +141,7 @@ def block_record(offsets: NDArray[np.int64]) -> Record:
     }
 
 
-def mass_record(problem: Variables, table: BlockTable) -> Record:
+def mass_record(problem: Problem, table: BlockTable) -> Record:
     """Estimate D(pi) of a level on a seeded sample of the variables."""
     rng = generator(problem.settings.seed, QUALITY)
     sample = np.sort(rng.choice(problem.n, size=min(problem.n, MEASURED_ROWS), replace=False))

@@ -1,4 +1,4 @@
-"""The problem in the run's own order of rows: arranged rows, labels, upper bounds.
+"""The problem in the run's own order of rows: arranged rows, targets, weights.
 
 Rows equal in x and y are one variable (its bound is the sum of theirs). Where there are blocks,
 variables are numbered in the order in which ``arrange`` put them on disk: block after block of the
@@ -35,21 +35,34 @@ PROBE = "probe"
 
 
 @dataclass(frozen=True)
-class Variables:
-    """Variables of the dual problem, numbered in the run's order, whatever their labels are.
+class Problem:
+    """The dual problems of a run, over variables that are numbered in the run's order.
+
+    Two classes, and a task without classes, have one SVM with all variables; more classes have
+    several, each with the variables of some classes; see `machines`.
 
     Attributes
     ----------
+    settings : Settings
+    X : CachedRows or SelectedRows
+        The row of each variable.
     weights : ndarray, shape (n,), unsigned integers or float64
-        How many rows of the data set each variable stands for; or the sum of their weights.
+        The number of rows of the data set that a variable stands for, or the sum of their weights.
     read_rows : callable
         Returns `rows`, which few steps need.
+    stored : ndarray, shape (n,)
+        Targets as the run keeps them, see `stored_targets`: of two classes -1 and +1 (int8), of
+        more their codes (int32).
+    n_classes : int
+        0 for a task without classes.
     """
 
     settings: Settings
     X: CachedRows | SelectedRows
     weights: NDArray[Any]
     read_rows: Callable[[], NDArray[np.int64]] = field(repr=False)
+    stored: NDArray[Any]
+    n_classes: int = 2
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -58,7 +71,7 @@ class Variables:
 
     @property
     def task(self) -> Task:
-        """What is learned."""
+        """The task of the run."""
         return TASKS[self.settings.task]
 
     @property
@@ -68,39 +81,40 @@ class Variables:
 
     @property
     def row_values(self) -> float:
-        """Values that a row holds, on average."""
+        """Mean number of stored values of a row."""
         return max(1.0, self.X.nbytes_of(0, self.n) / (4 * max(1, self.n)))
 
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return the rows of some variables."""
         return self.X.take(index)
 
+    @cached_property
+    def machines(self) -> list[Machine]:
+        """The binary SVMs of more than two classes, in the order of the run's scheme."""
+        return machines_of(self.n_classes, self.settings.multiclass)
 
-@dataclass(frozen=True)
-class Problem(Variables):
-    """The problem of one machine: of two classes, or of a task without classes.
-
-    Attributes
-    ----------
-    stored : ndarray, shape (n,)
-        Targets as the run keeps them: of two classes -1 and +1, as int8.
-    """
-
-    stored: NDArray[Any]
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """The class of each variable, of more than two classes."""
+        return self.stored
 
     @cached_property
     def dual(self) -> Dual:
-        """The dual problem of all variables."""
+        """The dual problem of the only SVM."""
         return self.task.dual(self.targets, self.C)
 
     def dual_of(self, index: NDArray[np.int64]) -> Dual:
-        """Return the dual problem of some variables, without making that of all."""
+        """Return the dual problem of some variables of the only SVM, without making that of all."""
         return self.task.dual(self.targets_of(index), self.bounds(index))
 
     @property
     def targets(self) -> NDArray[np.float64]:
-        """Targets of all variables."""
+        """Targets of all variables of the only SVM."""
         return self.stored.astype(np.float64)
+
+    def targets_of(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the targets of some variables of the only SVM, without making those of all."""
+        return self.stored[index].astype(np.float64)
 
     @property
     def C(self) -> NDArray[np.float64]:  # noqa: N802 - the field's name
@@ -109,41 +123,39 @@ class Problem(Variables):
 
     @cached_property
     def each_C(self) -> NDArray[np.float64]:  # noqa: N802
-        """What one row of weight one adds to the weight of its variable's loss."""
-        return self.settings.bound_of((self.stored > 0).astype(np.int8))
-
-    def targets_of(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the targets of some variables, without making those of all."""
-        return self.stored[index].astype(np.float64)
+        """Weight of the loss of a row of weight one, for each variable."""
+        return self._bound_of(self.stored)
 
     def bounds(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the weights of some variables' losses, without making those of all."""
-        each = self.settings.bound_of((self.stored[index] > 0).astype(np.int8))
-        return np.asarray(each * self.weights[index])
+        return np.asarray(self._bound_of(self.stored[index]) * self.weights[index])
+
+    def _bound_of(self, stored: NDArray[Any]) -> NDArray[np.float64]:
+        codes = stored if self.n_classes > 2 else (stored > 0).astype(np.int8)
+        return self.settings.bound_of(codes)
 
 
-@dataclass(frozen=True)
-class ClassProblem(Variables):
-    """The problem of many classes, of which each machine has some of the rows.
+def stored_targets(run: RunFolder, codes: NDArray[np.int32], classes: list[Any]) -> NDArray[Any]:
+    """Return targets as a run keeps them: codes of more than two classes, else those of the task.
 
-    Attributes
+    Parameters
     ----------
+    run : RunFolder
     codes : ndarray, shape (n,), int32
-        The class of each variable.
-    n_classes : int
+        Codes of the labels.
+    classes : list
+        Labels in the order of their codes.
     """
+    if number_of_classes(run) > 2:
+        return codes.astype(np.int32)
+    return TASKS[settings_of(run).task].targets(codes, classes)
 
-    codes: NDArray[np.int32]
-    n_classes: int
 
-    @cached_property
-    def machines(self) -> list[Machine]:
-        """The machines of the run's scheme, in their order."""
-        return machines_of(self.n_classes, self.settings.multiclass)
-
-    def bounds(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the upper bounds of some variables."""
-        return np.asarray(self.settings.bound_of(self.codes[index]) * self.weights[index])
+def number_of_classes(run: RunFolder) -> int:
+    """Return the number of classes of a run, 0 for a task without classes."""
+    if not TASKS[settings_of(run).task].has_classes:
+        return 0
+    return len(run.header.get("shape", {}).get("class_rows", ())) or 2
 
 
 def settings_of(run: RunFolder) -> Settings:
@@ -193,22 +205,6 @@ def read_problem(run: RunFolder) -> Problem:
         return _read_problem(run.place.url, run.node(ARRANGE, "commit").attempt)
 
 
-def read_classes(run: RunFolder) -> ClassProblem:
-    """Open the problem of a run of many classes, as `read_problem` does that of two."""
-    with _reading:
-        return _read_classes(run.place.url, run.node(ARRANGE, "commit").attempt)
-
-
-def read_variables(run: RunFolder) -> Variables:
-    """Open the problem of a run, of two classes or of many."""
-    return read_classes(run) if is_of_classes(run) else read_problem(run)
-
-
-def is_of_classes(run: RunFolder) -> bool:
-    """Return whether a run has more than two classes."""
-    return bool(run.header.get("shape", {}).get("class_rows"))
-
-
 _reading = threading.Lock()
 
 
@@ -216,57 +212,30 @@ _reading = threading.Lock()
 def _read_problem(run_url: str, attempt: str) -> Problem:
     del attempt  # part of the cache's key: another attempt is another problem
     run = RunFolder.open(run_url)
-    task = TASKS[settings_of(run).task]
-    arranged, stored = _read_arranged(
-        run, "y", lambda data, codes: task.targets(codes, data.classes)
+    commit, settings, n_classes = (
+        run.node(ARRANGE, "commit"),
+        settings_of(run),
+        number_of_classes(run),
     )
-    return Problem(**arranged, stored=stored)
-
-
-@lru_cache(maxsize=1)
-def _read_classes(run_url: str, attempt: str) -> ClassProblem:
-    del attempt  # as above
-    run = RunFolder.open(run_url)
-    arranged, codes = _read_arranged(run, "codes", lambda _, codes: codes)
-    n_classes = len(run.header["shape"]["class_rows"])
-    return ClassProblem(**arranged, codes=codes, n_classes=n_classes)
-
-
-def _read_arranged(
-    run: RunFolder, name: str, read: Callable[[Data, NDArray[np.int32]], NDArray[Any]]
-) -> tuple[dict[str, Any], NDArray[Any]]:
-    """Return the fields of `Variables`, and targets or classes of the variables.
-
-    Parameters
-    ----------
-    name : str
-        The array that has them where rows were arranged.
-    read : callable
-        Makes them of codes where rows lie as they were.
-    """
-    commit, settings = run.node(ARRANGE, "commit"), settings_of(run)
     if not commit.record["parts"]:
         data, rows = data_of(run), commit.read("rows")
-        codes = data.read_codes(0, data.n_rows)[rows]
-        return {
-            "settings": settings,
-            "X": SelectedRows(data_rows(run), rows),
-            "weights": commit.read("weight"),
-            "read_rows": lambda: rows,
-        }, read(data, codes)
+        stored = stored_targets(run, data.read_codes(0, data.n_rows)[rows], data.classes)
+        X = SelectedRows(data_rows(run), rows)
+        return Problem(settings, X, commit.read("weight"), lambda: rows, stored, n_classes)
     _cached_rows.cache_clear()
     parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
 
     def gathered(name: str) -> NDArray[Any]:
         return np.concatenate([part.read(name) for part in parts])
 
-    stored = ConcatRows([part.open_rows("X") for part in parts])
-    return {
-        "settings": settings,
-        "X": CachedRows(stored, cache_bytes()),
-        "weights": gathered("weight"),
-        "read_rows": lambda: gathered("rows"),
-    }, gathered(name)
+    return Problem(
+        settings,
+        CachedRows(ConcatRows([part.open_rows("X") for part in parts]), cache_bytes()),
+        gathered("weight"),
+        lambda: gathered("rows"),
+        gathered("targets"),
+        n_classes,
+    )
 
 
 def shared_out(run: RunFolder, problem: Problem, beta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -43,6 +43,8 @@ CHANGES = (
     Change("alpha", "beta", of_after=np.abs),
     Change("block_alpha", "block_beta", of_after=np.abs),
     Change("awake", "active"),
+    Change("y", "targets"),
+    Change("codes", "targets"),
     Change("gradient", "gradient", np.abs, np.abs),
     Change("step", "step", np.abs, np.abs),
     # Its coefficients at zero have no sign.

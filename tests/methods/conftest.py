@@ -148,7 +148,7 @@ def _run(data: DataSet, place: Path, **changes: Any) -> Watched:
         stages,
         nodes,
         X,
-        part["y"].astype(np.float64),
+        part["targets"].astype(np.float64),
         C * part["weight"],
         np.exp(-settings.kernel.gamma * cdist(X, X, "sqeuclidean")),
     )

@@ -19,14 +19,7 @@ from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.methods import sizes
 from dcsvm_dask.methods.arrange import share_of_chunks
 from dcsvm_dask.methods.partition import read_rule
-from dcsvm_dask.methods.problem import (
-    ARRANGE,
-    ClassProblem,
-    Problem,
-    Variables,
-    data_of,
-    read_variables,
-)
+from dcsvm_dask.methods.problem import ARRANGE, data_of, read_problem
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 from tests.marks import long
@@ -75,11 +68,11 @@ def test_rows_are_those_of_one_reader_of_all(
     data = datasets(form)
     run = arrange(data, tmp_path / "run", parts, clusters=23)
     wanted = arranged_at_once(run)
-    found = read_variables(run)
+    found = read_problem(run)
     np.testing.assert_array_equal(found.rows, wanted["rows"])
     np.testing.assert_array_equal(found.weights, wanted["weight"])
     np.testing.assert_array_equal(table(found.X.read(0, found.n)), wanted["X"])
-    labels = found.codes if isinstance(found, ClassProblem) else codes_of(found)
+    labels = found.codes if found.n_classes > 2 else found.stored > 0
     np.testing.assert_array_equal(labels, wanted["codes"])
     commit = run.node(ARRANGE, "commit")
     for name in ("offsets", "block_label", "representative"):
@@ -106,13 +99,13 @@ def test_shares_that_were_deleted_are_made_again_for_a_part_that_is_gone(
 ) -> None:
     data, place = datasets("dense"), tmp_path / "run"
     run = arrange(data, place, 5, clusters=23)
-    before = read_variables(run).X.read(0, 1000).copy()
+    before = read_problem(run).X.read(0, 1000).copy()
     (run.stage(ARRANGE) / "commit.json").delete()
     (run.stage(ARRANGE) / "part-0003.json").delete()
     kept = run.node(ARRANGE, "part-0002").attempt
     again = arrange(data, place, 5, clusters=23, run=run)
     assert again.node(ARRANGE, "part-0002").attempt == kept
-    np.testing.assert_array_equal(read_variables(again).X.read(0, 1000), before)
+    np.testing.assert_array_equal(read_problem(again).X.read(0, 1000), before)
 
 
 @pytest.mark.usefixtures("small_shares")
@@ -195,11 +188,6 @@ def arranged_at_once(run: RunFolder) -> dict[str, np.ndarray]:
         "block_label": np.unique(labels),
         "representative": representative,
     }
-
-
-def codes_of(problem: Variables) -> np.ndarray:
-    assert isinstance(problem, Problem)
-    return problem.stored > 0
 
 
 def table(X: Any) -> np.ndarray:

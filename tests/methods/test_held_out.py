@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.methods.problem import Variables
+from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.search.held_out import HeldOut
 from tests.typical import SETTINGS
 
@@ -35,7 +35,7 @@ class Rows:
 def held_out(blocks: int) -> HeldOut:
     rng = np.random.default_rng(1)
     X: Any = Rows()
-    problem = Variables(SETTINGS, X, np.ones(N), lambda: np.arange(N))
+    problem = Problem(SETTINGS, X, np.ones(N), lambda: np.arange(N), np.ones(N))
     return HeldOut(
         problem,
         rng.integers(0, CLASSES, N).astype(np.int32),

@@ -50,7 +50,7 @@ def test_arranged_rows_are_the_data_set_s_block_by_block(watched: Any) -> None:
         assert (np.diff(members) > 0).all()
         assert set(part["rows"][start:stop]) == set(representative[members])
     codes = watched.data.read_codes(0, 600)
-    np.testing.assert_array_equal(part["y"], np.where(codes[part["rows"]] == 1, 1, -1))
+    np.testing.assert_array_equal(part["targets"], np.where(codes[part["rows"]] == 1, 1, -1))
     record = watched.stages["arrange"].record
     assert record["blocks"] == len(offsets) - 1
     assert record["largest_block"] == np.diff(offsets).max()

@@ -11,7 +11,7 @@ from dcsvm_dask.kernels import Rows, kernel_product
 from dcsvm_dask.methods.block_table import BlockTable, gather, read_slots, read_table
 from dcsvm_dask.methods.dcsvm.blocks import next_bias, sum_records
 from dcsvm_dask.methods.partition import mass_record, read_rule
-from dcsvm_dask.methods.problem import ARRANGE, Problem, Variables, read_problem
+from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.methods.regime import regime
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.models.model import Rule
@@ -198,7 +198,7 @@ def commit_level(
     return {**record, **regime(record), **model}
 
 
-def rows_in_chunks(problem: Variables, index: NDArray[np.int64]) -> Iterator[Rows]:
+def rows_in_chunks(problem: Problem, index: NDArray[np.int64]) -> Iterator[Rows]:
     """Yield the rows of some variables a few at a time."""
     for start in range(0, len(index), SUPPORT_CHUNK_ROWS):
         yield problem.take(index[start : start + SUPPORT_CHUNK_ROWS])

@@ -19,9 +19,9 @@ from dcsvm_dask.methods.block_table import read_table
 from dcsvm_dask.methods.partition import read_rule
 from dcsvm_dask.methods.problem import (
     ARRANGE,
-    Variables,
+    Problem,
     data_of,
-    read_variables,
+    read_problem,
     representatives,
 )
 from dcsvm_dask.models.schemes import scheme_for
@@ -75,7 +75,7 @@ class HeldOut:
         The variables of each block.
     """
 
-    problem: Variables
+    problem: Problem
     codes: NDArray[np.int32]
     weight: Vector
     fold: NDArray[Any]
@@ -212,7 +212,7 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
     trained on), or ``block`` of every row that is held out. Where there are several blocks, also
     these rows block after block: ``rows``, ``codes`` and, where they have some, ``weights``.
     """
-    problem, data = read_variables(run), data_of(run)
+    problem, data = read_problem(run), data_of(run)
     codes = data.read_codes(0, data.n_rows)[problem.rows]
     fold = np.full(problem.n, -1, dtype=np.int16)
     if folds:
@@ -294,7 +294,7 @@ _reading = threading.Lock()
 def _read_split(run_url: str, attempt: str) -> HeldOut:
     del attempt  # part of the cache's key
     run = RunFolder.open(run_url)
-    problem, data, commit = read_variables(run), data_of(run), run.node(SPLIT, "commit")
+    problem, data, commit = read_problem(run), data_of(run), run.node(SPLIT, "commit")
     codes = data.read_codes(0, data.n_rows)[problem.rows]
     settings, held, block = problem.settings, None, np.empty(0, dtype=np.int32)
     sorted_rows = None

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, counted_kernel_matrix
-from dcsvm_dask.methods.problem import ClassProblem
+from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.solve_rows import RowsSolver
 from dcsvm_dask.solvers import (
@@ -93,7 +93,7 @@ class Solved(NamedTuple):
     """The machines of a block."""
 
     support: Index
-    """Variables that any of them has for a support vector; class after class."""
+    """Problem that any of them has for a support vector; class after class."""
     coef: NDArray[np.float64]
     """Their coefficients, as `Model` has them."""
     class_rows: Index
@@ -102,9 +102,7 @@ class Solved(NamedTuple):
     record: Record
 
 
-def solve_machines_of(
-    problem: ClassProblem, index: Index, start: Start | None, tol: float
-) -> Solved:
+def solve_machines_of(problem: Problem, index: Index, start: Start | None, tol: float) -> Solved:
     """Solve all machines of a block of variables, ascending.
 
     One with a bias that has rows of one side alone decides for it: its variables are zero.

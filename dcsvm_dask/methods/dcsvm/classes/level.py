@@ -13,7 +13,7 @@ from dcsvm_dask.methods.dcsvm.blocks import EACH
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start, solve_machines_of
 from dcsvm_dask.methods.dcsvm.level import ESTIMATE_ROWS, ROUNDING, rows_in_chunks, total_of
 from dcsvm_dask.methods.partition import mass_record, read_rule
-from dcsvm_dask.methods.problem import ARRANGE, ClassProblem, read_classes
+from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.regime import regime
 from dcsvm_dask.models.model import Model, Rule
@@ -32,7 +32,7 @@ Vector = NDArray[np.float64]
 
 
 def estimate_classes(
-    problem: ClassProblem,
+    problem: Problem,
     table: BlockTable,
     model: Model,
     support: Index,
@@ -118,7 +118,7 @@ def solve_class_slot(
     variables, and their ``coef``; for each block ``of_class`` (support vectors), ``class_rows`` and
     ``bias``.
     """
-    problem, table = read_classes(run), read_table(run, stage)
+    problem, table = read_problem(run), read_table(run, stage)
     start = None if below is None else read_start(run, below)
     blocks = table.of_slot(None, None, slot, slots).tolist()
     settings = problem.settings
@@ -154,7 +154,7 @@ def commit_class_level(
     Writes ``support``, the variables that are the model's support vectors, in its order.
     """
     del below
-    problem, table = read_classes(run), read_table(run, stage)
+    problem, table = read_problem(run), read_table(run, stage)
     nodes = read_slots(run, stage, slots)
     of_class, class_rows, offsets = (
         _by_block(nodes, table, name) for name in ("of_class", "class_rows", "bias")

@@ -11,7 +11,7 @@ from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
 from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
-from dcsvm_dask.methods.problem import ARRANGE, read_classes, spread
+from dcsvm_dask.methods.problem import ARRANGE, read_problem, spread
 from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.models.schemes import scheme_for
@@ -56,7 +56,7 @@ def solve_machine_of(
     source : str or None
         The level whose coefficients are the start; None: none.
     """
-    problem = read_classes(run)
+    problem = read_problem(run)
     settings, begin = problem.settings, time.perf_counter()
     telling, machine = Telling([number]), problem.machines[number]
     index, y = machine.rows(problem.codes)
@@ -111,7 +111,7 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     Of a row ``alpha[k]`` belongs to the machine that `Machine.place` says; it is above 0 where the
     row's class is the positive one.
     """
-    problem = read_classes(run)
+    problem = read_problem(run)
     scheme, n_classes = problem.settings.multiclass, problem.n_classes
     coef = np.zeros((coefficient_rows(n_classes, scheme), problem.n))
     records = []
