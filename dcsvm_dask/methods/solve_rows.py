@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Rows, counted_kernel_matrix, is_sparse, kd_order
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.solvers import Solution, bias, duality_gap, solve_decomposition, solve_smo
+from dcsvm_dask.methods.solved import SolvedRecord
+from dcsvm_dask.solvers import Solution, bias, solve_decomposition, solve_smo
 from dcsvm_dask.solvers.divide import NEGLIGIBLE
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import Dual
@@ -116,16 +117,8 @@ def solve_machine(
     solution = solver.solve(**start, equality=with_bias, tol=tol)
     found = np.empty(len(index))
     found[order] = solution.beta
-    return found, {
-        "blocks": 1,
-        "rows": len(index),
-        "support": int(np.count_nonzero(found)),
-        "bounded": int(np.count_nonzero(dual.is_bounded(found))),
-        "objective": solution.objective,
-        "own_gap": duality_gap(solution.gradient, solution.beta, solver.dual, equality=with_bias),
-        "violation": solution.violation,
-        "converged": bool(solution.converged),
-        "iterations": solution.n_iter,
-        "bias": bias(solution.gradient, solution.beta, solver.dual) if with_bias else 0.0,
-        "kernel_values": solver.kernel_values,
-    }
+    own = bias(solution.gradient, solution.beta, solver.dual) if with_bias else 0.0
+    record = SolvedRecord.of(
+        solver.dual, solution, bias=own, equality=with_bias, kernel_values=solver.kernel_values
+    )
+    return found, record.to_json()

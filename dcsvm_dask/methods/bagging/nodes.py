@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.methods.committee import calibrate_unseen, prior_odds
-from dcsvm_dask.methods.dcsvm.blocks import EACH
 from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
 from dcsvm_dask.methods.problem import Problem, read_problem
-from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.solve_rows import solve_machine
+from dcsvm_dask.methods.solved import SolvedBlocks
 from dcsvm_dask.models.committee import Committee
 from dcsvm_dask.random_streams import BAG, BAG_MEMBER, generator
 from dcsvm_dask.storage.model import write_model
@@ -20,6 +19,9 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
 LAYER = "solve"
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
 
 
 def train_members(
@@ -38,34 +40,28 @@ def train_members(
     With `calibrate` each is made ready for a committee, too.
     """
     problem = read_problem(run)
-    numbers = list(range(slot, members, slots))
-    rows, betas, records, sigmoids = [], [], [], []
-    telling = Telling(numbers)
-    for number in numbers:
-        begin = time.perf_counter()
+    solved = SolvedBlocks(list(range(slot, members, slots)))
+    sigmoids: list[tuple[float, float]] = []
+
+    def train(number: int) -> tuple[tuple[Index, Vector], Record]:
         index, counts = sample(problem, number, members, replace=replace)
         dual = problem.task.dual(problem.targets_of(index), problem.each_C[index] * counts)
         beta, record = solve_machine(problem, index, dual, tol=tol)
-        support = np.flatnonzero(beta)
-        rows.append(index[support])
-        betas.append(beta[support])
         if calibrate:
             sigmoid, computed = calibrate_unseen(problem, index, beta)
             sigmoids.append(sigmoid)
-            record = {**record, "kernel_values": record["kernel_values"] + computed}
-        records.append({**record, "seconds": time.perf_counter() - begin})
-        telling.solved(number, {key: records[-1][key] for key in EACH})
-    attempt.write("rows", np.concatenate(rows))
-    attempt.write("beta", np.concatenate(betas))
+            record["kernel_values"] += computed
+        support = np.flatnonzero(beta)
+        return (index[support], beta[support]), record
+
+    found = [solved.add(number, partial(train, number)) for number in solved.blocks]
+    attempt.write("rows", np.concatenate([rows for rows, _ in found]))
+    attempt.write("beta", np.concatenate([beta for _, beta in found]))
     return {
-        "blocks": len(numbers),
-        "members": numbers,
-        "biases": [record["bias"] for record in records],
+        **solved.to_json(),
+        "biases": [record["bias"] for record in solved.records],
         "sigmoids": sigmoids,
-        "counts": [len(one) for one in rows],
-        "each": {key: [record[key] for record in records] for key in EACH},
-        **{key: sum(record[key] for record in records) for key in ("iterations", "kernel_values")},
-        "converged": all(record["converged"] for record in records),
+        "counts": [len(rows) for rows, _ in found],
     }
 
 

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.methods.block_table import gather, read_slots, read_table
 from dcsvm_dask.methods.dcsvm.blocks import (
+    OTHERS,
     Solved,
     block_record,
     next_bias,
-    sum_records,
     write_blocks,
 )
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.solve_rows import RowsSolver
+from dcsvm_dask.methods.solved import summed
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -61,13 +62,7 @@ def move_block(
         gradient=gradient[index] + (offset - before["offset"]),
         tol=TIGHTER * problem.settings.alone_tol,
     )
-    record = {
-        **block_record(dual, solution, offset),
-        "slope": 0.0,
-        "answering": 0,
-        "kernel_values": solver.kernel_values,
-    }
-    return solution, record
+    return solution, block_record(dual, solution, offset, solver.kernel_values)
 
 
 def commit_balance(
@@ -77,7 +72,7 @@ def commit_balance(
     before = run.node(previous, "commit")
     table = read_table(run, level)
     nodes = read_slots(run, stage, slots)
-    total = sum_records([node.record for node in nodes])
+    total = summed((node.record for node in nodes), *OTHERS)
     attempt.write("beta", gather(nodes, table, "beta")[1][None, :])
     attempt.write("gradient", gather(nodes, table, "gradient")[1])
     offset, balance = before.record["next_bias"], total["balance"]

@@ -8,18 +8,17 @@ answer.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.methods.block_table import read_table
 from dcsvm_dask.methods.problem import Problem, read_problem
-from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.solve_rows import RowsSolver
-from dcsvm_dask.solvers import Solution, bias, duality_gap
+from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
+from dcsvm_dask.solvers import Solution, bias
 from dcsvm_dask.solvers.optimality import total
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -56,18 +55,6 @@ def next_bias(bias: float, balance: float, slope: float) -> float:
 
 Vector = NDArray[np.float64]
 Solved = tuple[Solution, Record]
-
-# What is told of each block, and kept of it.
-EACH = (
-    "rows",
-    "support",
-    "bounded",
-    "objective",
-    "violation",
-    "iterations",
-    "kernel_values",
-    "seconds",
-)
 
 
 def solve_slot(
@@ -107,17 +94,15 @@ def solve_block(
     dual = problem.dual_of(index).with_bias(offset)
     solver = RowsSolver(problem.settings, problem.take(index), dual)
     solution = solver.solve(beta=None if start is None else start[index], tol=tol)
-    slope, answering = 0.0, 0
+    record = block_record(solver.dual, solution, offset, solver.kernel_values)
     if problem.settings.fit_intercept and solver.in_memory and probed:
-        slope = response(solver, solution, tol)
-        answering = int(np.count_nonzero(solution.beta))
-    record = {
-        **block_record(solver.dual, solution, offset),
-        "slope": slope,
-        "answering": answering,
-        "kernel_values": solver.kernel_values,
-    }
+        record["slope"] = response(solver, solution, tol)
+        record["answering"] = record["support"]
     return solution, record
+
+
+OTHERS = ("balance", "slope", "answering")
+"""Keys of records that add up beside those of all solved blocks."""
 
 
 def write_blocks(
@@ -128,61 +113,44 @@ def write_blocks(
 ) -> Record:
     """Solve blocks one after the other and write their variables side by side.
 
-    With a bias their gradient too, to go on from. The record says of ``each`` block what it came
-    to, in the order of ``members``.
+    With a bias their gradient is written, too, for later stages.
+
+    Parameters
+    ----------
+    attempt : Attempt
+    problem : Problem
+    blocks : ndarray of int64
+    solve : callable
+        Returns the solution and the record of a block.
     """
-    solutions, records, each = [], [], dict[str, list[Any]]((key, []) for key in EACH)
-    telling = Telling(blocks.tolist())
-    for block in blocks.tolist():
-        begin = time.perf_counter()
-        solution, record = solve(block)
-        solutions.append(solution)
-        records.append(record)
-        about = {**record, "seconds": time.perf_counter() - begin}
-        for key in EACH:
-            each[key].append(about[key])
-        telling.solved(block, {key: about[key] for key in EACH})
+    solved = SolvedBlocks(blocks.tolist())
+    solutions = [solved.add(block, partial(solve, block)) for block in solved.blocks]
     none = np.empty(0)
     attempt.write("beta", np.concatenate([none, *(s.beta for s in solutions)])[None, :])
     if problem.settings.fit_intercept:
         attempt.write("gradient", np.concatenate([none, *(s.gradient for s in solutions)]))
-    biases = [record["bias"] for record in records]
-    return {**sum_records(records), "members": blocks.tolist(), "biases": biases, "each": each}
+    return {**solved.to_json(*OTHERS), "biases": [record["bias"] for record in solved.records]}
 
 
-def block_record(dual: Dual, solution: Solution, offset: float) -> Record:
-    """Return the record of a block's solution for a bias that was given.
+def block_record(dual: Dual, solution: Solution, offset: float, kernel_values: int) -> Record:
+    """Return the record of a block's solution for a given bias.
 
     Parameters
     ----------
     dual : Dual
-        The problem that was solved, with the bias.
+        The problem that was solved, with the bias in its linear term.
     solution : Solution
     offset : float
-        The bias.
+        The given bias.
+    kernel_values : int
+
+    Returns
+    -------
+    dict
+        See `SolvedRecord`; ``balance`` is the sum of beta, ``slope`` and ``answering`` are 0.
     """
-    beta, balance = solution.beta, total(solution.beta)
-    return {
-        "blocks": 1,
-        "rows": len(dual),
-        "support": int(np.count_nonzero(beta)),
-        "bounded": int(np.count_nonzero(dual.is_bounded(beta))),
-        "objective": solution.objective - offset * balance,
-        "own_gap": duality_gap(solution.gradient, beta, dual),
-        "violation": solution.violation,
-        "converged": bool(solution.converged),
-        "iterations": solution.n_iter,
-        "bias": offset + bias(solution.gradient, beta, dual),
-        "balance": balance,
-    }
-
-
-def sum_records(records: list[Record]) -> Record:
-    """Add up what blocks or slots counted."""
-    totals: dict[str, Any] = {}
-    keys = ("blocks", "rows", "support", "objective", "iterations", "kernel_values", "balance")
-    for key in (*keys, "own_gap", "slope", "answering"):
-        totals[key] = sum(record[key] for record in records)
-    totals["violation"] = max((record["violation"] for record in records), default=0.0)
-    totals["converged"] = all(record["converged"] for record in records)
-    return totals
+    own = bias(solution.gradient, solution.beta, dual)
+    record = SolvedRecord.of(
+        dual, solution, bias=offset + own, offset=offset, kernel_values=kernel_values
+    )
+    return {**record.to_json(), "balance": total(solution.beta), "slope": 0.0, "answering": 0}

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, kernel_product
 from dcsvm_dask.methods.block_table import BlockTable, gather, read_slots, read_table
-from dcsvm_dask.methods.dcsvm.blocks import next_bias, sum_records
+from dcsvm_dask.methods.dcsvm.blocks import OTHERS, next_bias
 from dcsvm_dask.methods.partition import mass_record, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.methods.regime import regime
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.solved import summed
 from dcsvm_dask.models.model import Rule
 from dcsvm_dask.random_streams import ESTIMATE, generator
 from dcsvm_dask.storage.model import write_model
@@ -180,7 +181,7 @@ def commit_level(
         sparse=problem.X.is_sparse,
         rule=Rule(rule, block_of_label),
     )
-    total = sum_records([node.record for node in nodes])
+    total = summed((node.record for node in nodes), *OTHERS)
     before = {"next_bias": 0.0, "slope": 0.0} if below is None else run.node(below, "commit").record
     offset, slope = before["next_bias"], before["slope"]
     if total["answering"] >= ANSWERING * total["support"] > 0:
@@ -193,7 +194,6 @@ def commit_level(
         **estimate(problem, table, beta, total, offset if with_intercept else 0.0),
         **mass_record(problem, table),
         "alone": table.alone,
-        "bounded": int(np.count_nonzero(problem.dual_of(support).is_bounded(beta[support]))),
     }
     return {**record, **regime(record), **model}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.report.tables.records import Records, levels_of
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
-from dcsvm_dask.methods.dcsvm.blocks import EACH
+from dcsvm_dask.methods.solved import EACH
 from dcsvm_dask.storage.stage_id import StageId
 
 COLUMNS = ("level", "block", *EACH, "worker")

@@ -17,13 +17,13 @@ from dcsvm_dask.kernels import Rows, counted_kernel_matrix
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.solve_rows import RowsSolver
+from dcsvm_dask.methods.solved import SolvedRecord, summed
 from dcsvm_dask.solvers import (
     Machine,
     Solution,
     balanced,
     bias,
     coefficient_rows,
-    duality_gap,
     solve_smo,
 )
 from dcsvm_dask.solvers.divide import NEGLIGIBLE
@@ -93,19 +93,30 @@ class Solved(NamedTuple):
     """The machines of a block."""
 
     support: Index
-    """Problem that any of them has for a support vector; class after class."""
+    """Variables that are support vectors of any of them, class after class."""
     coef: NDArray[np.float64]
     """Their coefficients, as `Model` has them."""
     class_rows: Index
     """Rows of each class."""
     bias: Vector
-    record: Record
 
 
-def solve_machines_of(problem: Problem, index: Index, start: Start | None, tol: float) -> Solved:
-    """Solve all machines of a block of variables, ascending.
+def solve_svms_of(
+    problem: Problem, index: Index, start: Start | None, tol: float
+) -> tuple[Solved, Record]:
+    """Solve all binary SVMs of a block, and return them with the record of the block.
 
-    One with a bias that has rows of one side alone decides for it: its variables are zero.
+    An SVM with a bias whose rows are all of one class decides for it: its variables are zero.
+
+    Parameters
+    ----------
+    problem : Problem
+    index : ndarray of int64
+        The variables of the block, ascending.
+    start : Start or None
+        Coefficients of the level below; None: zero.
+    tol : float
+        Tolerance of each SVM.
     """
     settings, codes, C = problem.settings, problem.codes[index], problem.bounds(index)
     block = _Block(settings, problem.take(index))
@@ -128,29 +139,19 @@ def solve_machines_of(problem: Problem, index: Index, start: Start | None, tol: 
         coef[machine.place(codes[rows]), rows] = found.beta
         bounded[rows] |= dual.is_bounded(found.beta)
         offsets[number] = bias(found.gradient, found.beta, dual) if equality else 0.0
-        records.append(
-            {
-                "objective": found.objective,
-                "own_gap": duality_gap(found.gradient, found.beta, dual, equality=equality),
-                "violation": found.violation,
-                "converged": bool(found.converged),
-                "iterations": found.n_iter,
-            }
-        )
+        records.append(SolvedRecord.of(dual, found, bias=offsets[number], equality=equality))
     support = np.flatnonzero(coef.any(axis=0))
     support = support[np.argsort(codes[support], kind="stable")]
     record = {
+        **summed(one.to_json() for one in records),
         "blocks": 1,
         "rows": len(index),
         "support": len(support),
         "bounded": int(np.count_nonzero(bounded)),
-        "violation": max((one["violation"] for one in records), default=0.0),
-        "converged": all(one["converged"] for one in records),
-        **{key: sum(one[key] for one in records) for key in ("objective", "own_gap", "iterations")},
         "kernel_values": block.kernel_values,
     }
     class_rows = np.bincount(codes, minlength=problem.n_classes)
-    return Solved(index[support], coef[:, support], class_rows, offsets, record)
+    return Solved(index[support], coef[:, support], class_rows, offsets), record
 
 
 class _Block:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.methods.block_table import BlockTable, read_slots, read_table
-from dcsvm_dask.methods.dcsvm.blocks import EACH
-from dcsvm_dask.methods.dcsvm.classes.blocks import read_start, solve_machines_of
+from dcsvm_dask.methods.dcsvm.classes.blocks import read_start, solve_svms_of
 from dcsvm_dask.methods.dcsvm.level import ESTIMATE_ROWS, ROUNDING, rows_in_chunks, total_of
 from dcsvm_dask.methods.partition import mass_record, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
-from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.regime import regime
+from dcsvm_dask.methods.solved import SolvedBlocks, summed
 from dcsvm_dask.models.model import Model, Rule
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.random_streams import ESTIMATE, generator
@@ -103,9 +102,6 @@ def _mean(offsets: Vector, model: Model, labels: NDArray[np.int8]) -> Vector:
     return np.asarray((weight * offsets).sum(axis=0) / np.maximum(1, weight.sum(axis=0)))
 
 
-SUMS = ("blocks", "rows", "support", "bounded", "objective", "own_gap", "iterations")
-
-
 def solve_class_slot(
     run: RunFolder, attempt: Attempt, *, stage: str, slot: int, slots: int, below: str | None
 ) -> Record:
@@ -123,14 +119,11 @@ def solve_class_slot(
     blocks = table.of_slot(None, None, slot, slots).tolist()
     settings = problem.settings
     tol = settings.alone_tol if table.alone else settings.level_tol
-    telling, solved, each = Telling(blocks), [], dict[str, list[Any]]((key, []) for key in EACH)
-    for block in blocks:
-        begin = time.perf_counter()
-        solved.append(solve_machines_of(problem, table.rows(block), start, tol))
-        about = {**solved[-1].record, "seconds": time.perf_counter() - begin}
-        for key in EACH:
-            each[key].append(about[key])
-        telling.solved(block, {key: about[key] for key in EACH})
+    log = SolvedBlocks(blocks)
+    solved = [
+        log.add(block, partial(solve_svms_of, problem, table.rows(block), start, tol))
+        for block in blocks
+    ]
     height = coefficient_rows(problem.n_classes, settings.multiclass)
     none = np.empty((height, 0))
     attempt.write("support", np.concatenate([np.empty(0, np.int64), *(s.support for s in solved)]))
@@ -143,7 +136,7 @@ def solve_class_slot(
     attempt.write("class_rows", np.array([s.class_rows for s in solved], np.int64).reshape(shape))
     width = len(problem.machines)
     attempt.write("bias", np.array([s.bias for s in solved]).reshape(len(solved), width))
-    return {**sum_blocks([s.record for s in solved]), "members": blocks, "each": each}
+    return log.to_json()
 
 
 def commit_class_level(
@@ -178,7 +171,7 @@ def commit_class_level(
         sparse=problem.X.is_sparse,
         **chosen,
     )
-    total = sum_blocks([node.record for node in nodes])
+    total = summed(node.record for node in nodes)
     arrays = (problem.settings.kernel, problem.take(support), coef, of_class, offsets)
     model = Model(*arrays, **chosen)
     record = {
@@ -189,15 +182,6 @@ def commit_class_level(
         "alone": table.alone,
     }
     return {**record, **regime(record), **stored}
-
-
-def sum_blocks(records: list[Record]) -> Record:
-    """Add up what blocks or slots counted."""
-    return {
-        **{key: sum(record[key] for record in records) for key in (*SUMS, "kernel_values")},
-        "violation": max((record["violation"] for record in records), default=0.0),
-        "converged": all(record["converged"] for record in records),
-    }
 
 
 def _by_block(nodes: list[Committed], table: BlockTable, name: str) -> NDArray[Any]:

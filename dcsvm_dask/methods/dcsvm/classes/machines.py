@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,17 +10,17 @@ from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
 from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
 from dcsvm_dask.methods.problem import ARRANGE, read_problem, spread
-from dcsvm_dask.methods.progress import Telling
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.random_streams import BINARY_SVM, generator
-from dcsvm_dask.solvers import Machine, coefficient_rows, duality_gap, solve_whole
+from dcsvm_dask.solvers import Machine, Solution, coefficient_rows, solve_whole
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
-Vector = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 SOLVE = "solve"
 OF_MACHINES = ("objective", "violation", "iterations")
@@ -45,20 +43,33 @@ def solve_machine_of(
     source: str | None,
     tol: float,
 ) -> Record:
-    """Solve the machine of two classes, of which the first is positive, or of one and the rest.
+    """Solve one of the binary SVMs on all of its variables.
 
     Writes the ``support`` vectors, as numbers of variables, ascending, and their ``coef``.
 
     Parameters
     ----------
+    run : RunFolder
+    attempt : Attempt
     number : int
-        Place of the machine among all.
+        Number of the SVM, in the order of the scheme.
     source : str or None
-        The level whose coefficients are the start; None: none.
+        The level whose coefficients are the warm start; None: none.
+    tol : float
     """
+    solved = SolvedBlocks([number])
+    index, solution = solved.add(number, lambda: _solve_whole(run, number, source, tol))
+    support = np.flatnonzero(solution.beta)
+    attempt.write("support", index[support])
+    attempt.write("coef", solution.beta[support])
+    return {**solved.to_json(), "bias": solution.bias}
+
+
+def _solve_whole(
+    run: RunFolder, number: int, source: str | None, tol: float
+) -> tuple[tuple[Index, Solution], Record]:
     problem = read_problem(run)
-    settings, begin = problem.settings, time.perf_counter()
-    telling, machine = Telling([number]), problem.machines[number]
+    settings, machine = problem.settings, problem.machines[number]
     index, y = machine.rows(problem.codes)
     dual = problem.task.dual(y, problem.bounds(index))
     X, beta, blocks = problem.take(index), None, None
@@ -67,42 +78,23 @@ def solve_machine_of(
     elif len(index) >= DIVIDED_FROM:
         rng = generator(settings.seed, BINARY_SVM + number)
         blocks = block_labels(bisect(X, BLOCK_ROWS, rng))
+    equality = settings.fit_intercept
     solution, values = solve_whole(
         settings.kernel,
         X,
         dual,
         beta=beta,
         blocks=blocks,
-        equality=settings.fit_intercept,
+        equality=equality,
         tol=tol,
         working_size=settings.set_cap,
         seed=settings.seed,
         threads=threads(alone=len(problem.machines) == 1),
     )
-    support = np.flatnonzero(solution.beta)
-    attempt.write("support", index[support])
-    attempt.write("coef", solution.beta[support])
-    gap = duality_gap(solution.gradient, solution.beta, dual, equality=settings.fit_intercept)
-    record = {
-        "rows": len(index),
-        "support": len(support),
-        "bounded": int(np.count_nonzero(dual.is_bounded(solution.beta))),
-        "objective": solution.objective,
-        "gap": gap,
-        "violation": solution.violation,
-        "iterations": solution.n_iter,
-        "kernel_values": values,
-    }
-    each = {**record, "seconds": time.perf_counter() - begin}
-    telling.solved(number, each)
-    return {
-        **record,
-        "blocks": 1,
-        "members": [number],
-        "each": {key: [value] for key, value in each.items()},
-        "bias": solution.bias,
-        "converged": bool(solution.converged),
-    }
+    record = SolvedRecord.of(
+        dual, solution, bias=solution.bias, equality=equality, kernel_values=values
+    )
+    return (index, solution), record.to_json()
 
 
 def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
@@ -141,7 +133,7 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
         "rows": problem.n,
         "support": len(support),
         "objective": sum(record["objective"] for record in records),
-        "gap": sum(record["gap"] for record in records),
+        "gap": sum(record["own_gap"] for record in records),
         "violation": max(record["violation"] for record in records),
         "converged": all(record["converged"] for record in records),
         f"of_{NAMES[scheme]}": {key: [record[key] for record in records] for key in OF_MACHINES},
