@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dcsvm_dask.clustering.grow import FLAT
 from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
 from dcsvm_dask.methods.conquer.point import MOST_BLOCKS
-from dcsvm_dask.methods.dcsvm.level import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
+from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.partition import (

@@ -8,7 +8,7 @@ bottom partition; else in the order of the data set, whose rows are read where t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -32,6 +32,7 @@ from dcsvm_dask.tasks import TASKS, Dual, Task
 
 ARRANGE = "arrange"
 PROBE = "probe"
+CHUNK_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,11 @@ class Problem:
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return the rows of some variables."""
         return self.X.take(index)
+
+    def take_chunks(self, index: NDArray[np.int64]) -> Iterator[Rows]:
+        """Yield the rows of some variables, a few thousand at a time."""
+        for start in range(0, len(index), CHUNK_ROWS):
+            yield self.take(index[start : start + CHUNK_ROWS])
 
     @cached_property
     def machines(self) -> list[Machine]:

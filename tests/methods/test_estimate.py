@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dcsvm_dask.methods.block_table import read_table
-from dcsvm_dask.methods.dcsvm import level as estimating
-from dcsvm_dask.methods.dcsvm.level import estimate
+from dcsvm_dask.methods.dcsvm import estimate as estimating
+from dcsvm_dask.methods.dcsvm.estimate import estimate
 from dcsvm_dask.methods.problem import read_problem
 
 DRAWS, ROWS = 60, 240

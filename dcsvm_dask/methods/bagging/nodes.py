@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.methods.committee import calibrate_unseen, prior_odds
-from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.solve_rows import solve_machine
 from dcsvm_dask.methods.solved import SolvedBlocks
@@ -114,7 +113,7 @@ def commit_bag(
         committee = Committee(sigmoids[:, 0], sigmoids[:, 1], prior_odds(problem))
     model = write_model(
         attempt,
-        rows_in_chunks(problem, listed),
+        problem.take_chunks(listed),
         np.concatenate([betas[number] for number in range(members)])[None, :],
         np.array([[len(rows[number])] for number in range(members)]),
         bias[:, None],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
 from dcsvm_dask.methods.problem import Problem, data_of, read_problem, shared_out
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
 from dcsvm_dask.storage.model import write_model
@@ -44,7 +43,7 @@ def write_machine(
     support = support[np.argsort(problem.rows[support], kind="stable")]
     return write_model(
         attempt,
-        rows_in_chunks(problem, support),
+        problem.take_chunks(support),
         beta[None, support],
         np.array([[len(support)]]),
         np.array([[bias]]),

@@ -14,13 +14,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.methods.block_table import read_table
-from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.block_table import BlockTable, gather
+from dcsvm_dask.methods.dcsvm.estimate import estimate
+from dcsvm_dask.methods.dcsvm.share import Gathered, Share
+from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.solve_rows import RowsSolver
-from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
+from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord, summed
 from dcsvm_dask.solvers import Solution, bias
 from dcsvm_dask.solvers.optimality import total
-from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import Dual
 
@@ -28,6 +30,8 @@ from dcsvm_dask.tasks import Dual
 PROBE = 0.05
 # One of so many blocks is asked, of those whose kernel matrix is in memory.
 PROBED = 4
+# Share of the support vectors in probed blocks from which on their response counts.
+ANSWERING = 0.1
 # The bias moves at most so far at once: margins are 1 from the border.
 FURTHEST = 0.5
 
@@ -57,28 +61,63 @@ Vector = NDArray[np.float64]
 Solved = tuple[Solution, Record]
 
 
-def solve_slot(
-    run: RunFolder,
-    attempt: Attempt,
-    *,
-    stage: str,
-    slot: int,
-    slots: int,
-    below: str | None,
-) -> Record:
-    """Solve every `slots`-th block of a level; with a bias for the one the level below expects."""
-    problem, table = read_problem(run), read_table(run, stage)
-    before = None if below is None else run.node(below, "commit")
-    start = None if before is None else before.read("beta")[0]
-    offset = 0.0 if before is None else before.record["next_bias"]
-    blocks = table.of_slot(problem, start, slot, slots)
-    tol = problem.settings.alone_tol if table.alone else problem.settings.level_tol
+class SharedBias:
+    """A level of a single SVM, whose blocks are solved for a bias that they share.
 
-    def solve(block: int) -> Solved:
-        rows, probed = table.rows(block), block % PROBED == 0
-        return solve_block(problem, rows, start, offset, tol, probed=probed)
+    All variables are written as ``beta``, with a bias also their ``gradient``.
+    """
 
-    return write_blocks(attempt, problem, blocks, solve)
+    def solve(
+        self, run: RunFolder, attempt: Attempt, problem: Problem, table: BlockTable, share: Share
+    ) -> Record:
+        """Solve the blocks of a task, with a bias for the one that the level below expects."""
+        before = None if share.below is None else run.node(share.below, "commit")
+        start = None if before is None else before.read("beta")[0]
+        offset = 0.0 if before is None else before.record["next_bias"]
+
+        def solve(block: int) -> Solved:
+            rows, probed = table.rows(block), block % PROBED == 0
+            return solve_block(problem, rows, start, offset, share.tol, probed=probed)
+
+        blocks = table.of_slot(problem, start, share.slot, share.slots)
+        return write_blocks(attempt, problem, blocks, solve)
+
+    def gather(
+        self,
+        run: RunFolder,
+        attempt: Attempt,
+        problem: Problem,
+        table: BlockTable,
+        nodes: list[Committed],
+        below: str | None,
+    ) -> Gathered:
+        """Gather the variables of all blocks, and choose the bias of the next level."""
+        in_blocks, beta = gather(nodes, table, "beta")
+        attempt.write("beta", beta[None, :])
+        with_bias = problem.settings.fit_intercept
+        bias = np.zeros(table.n_blocks)
+        if with_bias:
+            attempt.write("gradient", gather(nodes, table, "gradient")[1])
+            for node in nodes:
+                bias[node.record["members"]] = node.record["biases"]
+        total = summed((node.record for node in nodes), *OTHERS)
+        before = {"next_bias": 0.0, "slope": 0.0}
+        if below is not None:
+            before = run.node(below, "commit").record
+        offset, slope = before["next_bias"], before["slope"]
+        if total["answering"] >= ANSWERING * total["support"] > 0:
+            slope = total["slope"] * total["support"] / total["answering"]
+        chosen = np.flatnonzero(in_blocks)
+        support = table.variables(chosen)
+        record = {
+            **total,
+            "offset": offset,
+            "slope": slope,
+            "next_bias": next_bias(offset, total["balance"], slope) if with_bias else 0.0,
+            **estimate(problem, table, beta, total, offset if with_bias else 0.0),
+        }
+        counts = np.diff(np.searchsorted(chosen, table.offsets))[:, None]
+        return Gathered(support, beta[None, support], counts, bias[:, None], record)
 
 
 def solve_block(

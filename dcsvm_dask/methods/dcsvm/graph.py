@@ -14,8 +14,6 @@ from dcsvm_dask.methods import arrange as shuffle
 from dcsvm_dask.methods.conquer.graph import Chain, conquer, finish_with
 from dcsvm_dask.methods.conquer.working_sets import working_sets
 from dcsvm_dask.methods.dcsvm import balance, level
-from dcsvm_dask.methods.dcsvm import blocks as solve
-from dcsvm_dask.methods.dcsvm.classes import level as class_level
 from dcsvm_dask.methods.graph import (
     COMMIT,
     Graph,
@@ -28,7 +26,6 @@ from dcsvm_dask.methods.graph import (
     single,
 )
 from dcsvm_dask.methods.method import Goals, Shape
-from dcsvm_dask.methods.node import Step
 from dcsvm_dask.methods.problem import ARRANGE, PROBE
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import (
@@ -267,29 +264,21 @@ def arrange_stage(settings: Settings, shape: Shape, parts: int | None = None) ->
     return Stage(ARRANGE, layers, "arrange")
 
 
-def level_steps(shape: Shape) -> tuple[Step, Step]:
-    """Return what solves some blocks of a level and what commits it, of two classes or of many."""
-    if shape.class_rows:
-        return class_level.solve_class_slot, class_level.commit_class_level
-    return solve.solve_slot, level.commit_level
-
-
 def bottom_stage(settings: Settings, shape: Shape) -> Stage:
     """Return the bottom level: the blocks that were arranged, solved from zero."""
     number = len(settings.clusters)
     name, slots = StageId.level(number), level_slots(settings.clusters[0], shape.n_variables)
-    solve_slot, commit = level_steps(shape)
     layers = (
         many(
             "solve",
-            solve_slot,
+            level.solve_slot,
             slots,
             "slot",
             stage=name,
             slots=slots,
             below=None,
         ),
-        single(COMMIT, commit, stage=name, slots=slots, below=None),
+        single(COMMIT, level.commit_level, stage=name, slots=slots, below=None),
     )
     return Stage(name, layers, f"l{number}")
 
@@ -300,7 +289,6 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
     n_clusters = settings.clusters[len(settings.clusters) - number]
     slots = level_slots(n_clusters, shape.n_variables)
     parts = row_parts(shape.n_variables, settings.chunk_rows)
-    solve_slot, commit = level_steps(shape)
     layers = (
         single(
             "cluster",
@@ -313,13 +301,13 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
         single("order", partition.order_blocks, stage=name, parts=parts),
         many(
             "solve",
-            solve_slot,
+            level.solve_slot,
             slots,
             "slot",
             stage=name,
             slots=slots,
             below=below,
         ),
-        single(COMMIT, commit, stage=name, slots=slots, below=below),
+        single(COMMIT, level.commit_level, stage=name, slots=slots, below=below),
     )
     return Stage(name, layers, f"l{number}")

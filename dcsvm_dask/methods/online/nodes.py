@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
 from dcsvm_dask.methods.problem import read_problem, shared_out
 from dcsvm_dask.methods.progress import tell_of_advance
 from dcsvm_dask.methods.resources import threads
@@ -65,7 +64,7 @@ def learn_online(
     attempt.write("alpha", shared_out(run, problem, found.beta)[None, :])
     model = write_model(
         attempt,
-        rows_in_chunks(problem, support),
+        problem.take_chunks(support),
         found.beta[None, support],
         np.array([[len(support)]]),
         np.array([[found.bias]]),

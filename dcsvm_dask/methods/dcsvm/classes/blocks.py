@@ -1,4 +1,4 @@
-"""The binary SVMs of one block of many classes, all from its one kernel matrix.
+"""Levels of several SVMs: those of a block are solved from its one kernel matrix.
 
 They start at the coefficients of a committed level.
 """
@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, counted_kernel_matrix
+from dcsvm_dask.methods.block_table import BlockTable
+from dcsvm_dask.methods.dcsvm.share import Gathered, Share
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.solve_rows import RowsSolver
-from dcsvm_dask.methods.solved import SolvedRecord, summed
+from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord, summed
 from dcsvm_dask.solvers import (
     Machine,
     Solution,
@@ -29,7 +31,7 @@ from dcsvm_dask.solvers import (
 from dcsvm_dask.solvers.divide import NEGLIGIBLE
 from dcsvm_dask.solvers.machines import only_class
 from dcsvm_dask.storage.model import MODEL
-from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import Dual
 
@@ -177,3 +179,88 @@ class _Block:
         found = solver.solve(**how)
         self.kernel_values += solver.kernel_values
         return found
+
+
+class OwnBiases:
+    """A level of several SVMs, each with a bias of its own in every block.
+
+    A block is one task with all of its SVMs: its rows are read and its kernel values are computed
+    once. Support vectors alone are written, with their coefficients.
+    """
+
+    def solve(
+        self, run: RunFolder, attempt: Attempt, problem: Problem, table: BlockTable, share: Share
+    ) -> Record:
+        """Solve the blocks of a task.
+
+        Writes the ``support`` vectors of the blocks, one block after the other, as numbers of
+        variables, and their ``coef``; for each block ``of_class`` (support vectors),
+        ``class_rows`` and ``bias``.
+        """
+        start = None if share.below is None else read_start(run, share.below)
+        log = SolvedBlocks(table.of_slot(None, None, share.slot, share.slots).tolist())
+        solved = [
+            log.add(block, partial(solve_svms_of, problem, table.rows(block), start, share.tol))
+            for block in log.blocks
+        ]
+        height = coefficient_rows(problem.n_classes, problem.settings.multiclass)
+        none = np.empty((height, 0))
+        attempt.write(
+            "support", np.concatenate([np.empty(0, np.int64), *(s.support for s in solved)])
+        )
+        attempt.write("coef", np.concatenate([none, *(s.coef for s in solved)], axis=1))
+        of_class = [
+            np.bincount(problem.codes[one.support], minlength=problem.n_classes) for one in solved
+        ]
+        shape = (len(solved), problem.n_classes)
+        attempt.write("of_class", np.array(of_class, np.int64).reshape(shape))
+        attempt.write(
+            "class_rows", np.array([s.class_rows for s in solved], np.int64).reshape(shape)
+        )
+        width = len(problem.machines)
+        attempt.write("bias", np.array([s.bias for s in solved]).reshape(len(solved), width))
+        return log.to_json()
+
+    def gather(
+        self,
+        run: RunFolder,
+        attempt: Attempt,
+        problem: Problem,
+        table: BlockTable,
+        nodes: list[Committed],
+        below: str | None,
+    ) -> Gathered:
+        """Gather the support vectors of all blocks; write ``support``, in the model's order."""
+        del run, below
+        counts, class_rows, bias = (
+            _by_block(nodes, table, name) for name in ("of_class", "class_rows", "bias")
+        )
+        support, coef = _support(nodes, counts.sum(axis=1))
+        attempt.write("support", support)
+        total = summed(node.record for node in nodes)
+        record = {**total, "machines": len(problem.machines)}
+        return Gathered(support, coef, counts, bias, record, class_rows)
+
+
+def _by_block(nodes: list[Committed], table: BlockTable, name: str) -> NDArray[Any]:
+    """Return an array with a row for each block."""
+    members = np.concatenate([node.record["members"] for node in nodes]).astype(np.int64)
+    rows = np.concatenate([node.read(name) for node in nodes])
+    found = np.empty((table.n_blocks, rows.shape[1]), rows.dtype)
+    found[members] = rows
+    return found
+
+
+def _support(nodes: list[Committed], counts: Index) -> tuple[Index, NDArray[np.float64]]:
+    """Return support vectors and coefficients of all slots, block after block."""
+    members = np.concatenate([node.record["members"] for node in nodes]).astype(np.int64)
+    # Where each block's are among those of all slots, and where they go.
+    stops = np.cumsum(counts[members])
+    begin = np.empty(len(counts), np.int64)
+    begin[members] = stops - counts[members]
+    order = np.concatenate(
+        [np.arange(first, first + many) for first, many in zip(begin, counts, strict=True)]
+    ).astype(np.int64)
+    support = np.concatenate([node.read("support") for node in nodes])
+    coef = np.concatenate([node.read("coef") for node in nodes], axis=1)
+    return support[order], coef[:, order]

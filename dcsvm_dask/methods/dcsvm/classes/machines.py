@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
-from dcsvm_dask.methods.dcsvm.level import rows_in_chunks
 from dcsvm_dask.methods.problem import ARRANGE, read_problem, spread
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
@@ -120,7 +119,7 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     support = support[np.lexsort((problem.rows[support], problem.codes[support]))]
     model = write_model(
         attempt,
-        rows_in_chunks(problem, support),
+        problem.take_chunks(support),
         coef[:, support],
         np.bincount(problem.codes[support], minlength=n_classes)[None, :],
         np.array([[record["bias"] for record in records]]),
