@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from dcsvm_dask.errors import InputError
 
 
@@ -19,3 +22,11 @@ def check(holds: bool, name: str, value: object, wanted: str) -> None:
     """
     if not holds:
         raise InputError(f"{name.replace('_', '-')} must be {wanted}, got {value!r:.80}")
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether a number is one that a float64 can hold, which not every int is."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

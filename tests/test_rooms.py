@@ -15,6 +15,7 @@ ROOMS = (
     "masking",
     "errors",
     "checks",
+    "parameters",
     "versions",
     "numbers",
     "random_streams",

@@ -9,7 +9,8 @@ from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.api.training import Place, open_holdout, train
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.pipeline.training import LEVEL_TOL, Training
+from dcsvm_dask.pipeline.parameters import LEVEL_TOL
+from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import click
 
 from dcsvm_dask.cli.options import quiet_option
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.parameters import Described, as_text, described
 
 
 @click.command("methods")
@@ -24,11 +23,13 @@ def command(name: str | None, quiet: bool) -> None:
         click.echo(f"{one:<10} {METHODS[one].about}")
     if name is None:
         return
-    for field in dataclasses.fields(METHODS[name].options):
-        default = tomlish(field.default)
-        click.echo(f"  -P {field.name}={default:<{16 - len(field.name)}} {field.metadata['about']}")
+    for field, about in described(METHODS[name].options):
+        default = as_text(field.default).ljust(16 - len(field.name))
+        click.echo(f"  -P {field.name}={default} {about.help}{ranged(about)}")
 
 
-def tomlish(value: object) -> str:
-    """Return a default as one writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def ranged(about: Described) -> str:
+    """Return the range or the choices of a parameter as a phrase in brackets."""
+    if about.choices:
+        return f" ({', '.join(about.choices)})"
+    return f" ({about.wanted})" if about.has_range else ""

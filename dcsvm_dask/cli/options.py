@@ -5,6 +5,7 @@ Options that say how a run shares a scheduler's workers with others.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,8 @@ import click
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.masking import printable
+from dcsvm_dask.parameters import Described, as_text, described
+from dcsvm_dask.pipeline.parameters import TrainingParameters
 
 Command = Callable[..., Any]
 
@@ -74,26 +77,6 @@ def parse_resource(text: str) -> tuple[str, float]:
         raise InputError(f"resources must be NAME=N with N above 0, got {text!r:.80}")
     return name, found
 
-
-TRAINING_OPTIONS = (
-    "method",
-    "kernel",
-    "gamma",
-    "degree",
-    "coef0",
-    "C",
-    "k",
-    "stop_at",
-    "fit_intercept",
-    "tol",
-    "seed",
-    "n_samples_clustering",
-    "block_cap",
-    "set_cap",
-    "max_rounds",
-    "committee",
-    "multiclass",
-)
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
 overwrite_option = click.option(
@@ -195,83 +178,50 @@ class KernelName(click.Choice[str]):
 
 
 def training_options(command: Command) -> Command:
-    """Add the options that say what to train; what is given becomes one dict `parameters`."""
+    """Add the options of a training; those that are given become one dict `parameters`."""
 
-    @click.option("--method", help="dcsvm (default), or another of `dcsvm methods`.")
-    @click.option(
+    @functools.wraps(command)
+    def wrapped(*args: Any, own: tuple[str, ...], **kwargs: Any) -> Any:
+        given = {name: kwargs.pop(name) for name in names}
+        parameters = {
+            name: PARSERS[name](value) if name in PARSERS else value
+            for name, value in given.items()
+            if value is not None
+        }
+        return command(*args, parameters=parameters | parse_own(own), **kwargs)
+
+    options = [one for one in described(TrainingParameters) if one[1].in_command]
+    names = [field.name for field, _ in options]
+    made: Command = click.option(
         "-P",
         "--param",
         "own",
         multiple=True,
         metavar="KEY=VALUE",
-        help="A parameter of that method's own; see `dcsvm methods NAME`.",
-    )
-    @click.option(
-        "--kernel",
-        type=KernelName(),
-        help="Kernel function, by default rbf.",
-    )
-    @click.option("--gamma", type=float, help="Kernel coefficient, by default 1.")
-    @click.option("--degree", type=int, help="Degree of poly, by default 3.")
-    @click.option("--coef0", type=float, help="Constant of poly, sigmoid; by default 0.")
-    @click.option("-C", "--C", "C", type=float, help="Regularisation parameter, by default 1.")
-    @click.option("--levels", help="Number of levels; auto (default) chooses it, 0 is none.")
-    @click.option("--k", type=int, help="Level l has k^l clusters; by default 8.")
-    @click.option("--clusters", help="Clusters of each level, bottom first: 256,64,16.")
-    @click.option(
-        "--stop-at", type=int, help="Level to stop at; 0 (default) trains the exact model."
-    )
-    @click.option(
-        "--fit-intercept",
-        is_flag=True,
-        default=None,
-        help="Train with a bias (constraint y'alpha = 0).",
-    )
-    @click.option("--class-weight", help="Class weights: balanced, or LABEL=WEIGHT,....")
-    @click.option(
-        "--multiclass",
-        type=click.Choice(["ovo", "ovr"]),
-        help="Scheme for more than two classes: one-vs-one (default) or one-vs-rest.",
-    )
-    @click.option("--tol", type=float, help="Tolerance for the violation, by default 1e-3.")
-    @click.option("--seed", type=int, help="Random seed, by default 0.")
-    @click.option(
-        "--n-samples-clustering", type=int, help="Rows sampled for clustering; by default 1000."
-    )
-    @click.option("--block-cap", type=int, help="Maximum block size (rows); by default 8192.")
-    @click.option(
-        "--set-cap",
-        type=int,
-        help="Maximum working set size (rows); by default 1.5 times --block-cap.",
-    )
-    @click.option("--max-rounds", type=int, help="Maximum number of rounds, by default 1000.")
-    @click.option(
-        "--committee", is_flag=True, default=None, help="Calibrate levels for committee prediction."
-    )
-    @functools.wraps(command)
-    def wrapped(
-        *args: Any,
-        levels: str | None,
-        clusters: str | None,
-        class_weight: str | None,
-        own: tuple[str, ...],
-        **kwargs: Any,
-    ) -> Any:
-        given = {name: kwargs.pop(name) for name in TRAINING_OPTIONS}
-        given |= {
-            "class_weight": parse_class_weight(class_weight),
-            "levels": None if levels is None else parse_levels(levels),
-            "clusters": parse_clusters(clusters),
-        }
-        parameters = {name: value for name, value in given.items() if value is not None}
-        return command(*args, parameters=parameters | parse_own(own), **kwargs)
-
-    return wrapped
+        help="A parameter of the method; see `dcsvm methods NAME`.",
+    )(wrapped)
+    for field, about in reversed(options):
+        made = training_option(field, about)(made)
+    return made
 
 
-def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
+def training_option(field: dataclasses.Field[Any], about: Described) -> Callable[..., Command]:
+    """Return the option of a parameter of every training."""
+    name, kind = field.name, str(field.type)
+    flags = ["-C", "--C", "C"] if name == "C" else [f"--{name.replace('_', '-')}", name]
+    if kind == "bool":
+        return click.option(*flags, is_flag=True, default=None, help=f"{about.help}.")
+    types: dict[str, Any] = {"float": float, "int": int, "int | None": int}
+    chosen = click.Choice(about.choices) if about.choices else types.get(kind)
+    if name == "kernel":
+        chosen = KernelName()
+    default = about.default_text or as_text(field.default)
+    return click.option(*flags, type=chosen, help=f"{about.help}; by default {default}.")
+
+
+def parse_class_weight(text: str) -> str | dict[str, float]:
     """Return the weights of classes that were given as LABEL=WEIGHT,...; or the one word."""
-    if text is None or "=" not in text:
+    if "=" not in text:
         return text
     found = {}
     for part in text.split(","):
@@ -309,11 +259,17 @@ def parse_levels(text: str) -> int | str:
         raise InputError(f"levels must be auto or a number, got {text!r}") from error
 
 
-def parse_clusters(text: str | None) -> tuple[int, ...] | None:
+def parse_clusters(text: str) -> tuple[int, ...]:
     """Return the numbers of a comma-separated list."""
-    if text is None:
-        return None
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError as error:
         raise InputError(f"clusters must be numbers like 256,64,16, got {text!r}") from error
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "class_weight": parse_class_weight,
+    "levels": parse_levels,
+    "clusters": parse_clusters,
+}
+"""Parameters of a training that commands take as text."""

@@ -16,11 +16,10 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from dcsvm_dask.checks import is_a
+from dcsvm_dask.checks import is_a, is_finite
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods import resources
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.runtime.clients import check_client, default_client

@@ -17,7 +17,7 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
 from dcsvm_dask.estimators.runs import reached, rows_of_weight, trained, words_of
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.problem import settings_of
-from dcsvm_dask.methods.settings import DEFAULT_METHOD
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location

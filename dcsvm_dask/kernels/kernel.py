@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.checks import is_finite
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.kinds import KERNELS, KernelKind
 from dcsvm_dask.kernels.rows import Rows, squared_norms
@@ -103,14 +103,6 @@ def kernel_diagonal(kernel: Kernel, X: Rows) -> NDArray[np.float64]:
     if kernel.is_shift_invariant:
         return np.ones(X.shape[0])
     return kernel.value(squared_norms(X))
-
-
-def is_finite(value: Any) -> bool:
-    """Whether a number is one that a float64 can hold, which not every int is."""
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
 
 
 def _is_number(value: object) -> bool:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dcsvm_dask.methods.method import Options, option
+from dcsvm_dask.methods.method import Options
+from dcsvm_dask.parameters import parameter
 
 
 @dataclass(frozen=True)
 class Compressed(Options):
     """Where the model comes from, and how far it may be from that."""
 
-    run: str = option("", "the run whose model was compressed")
-    stage: str = option("", "its stage that holds the model")
-    method: str = option("", "the method that trained it")
-    bound: float = option(0.0, "on the change of a decision value")
-    sample: int = option(0, "rows on which the change was measured")
+    run: str = parameter("", "the run whose model was compressed")
+    stage: str = parameter("", "its stage that holds the model")
+    method: str = parameter("", "the method that trained it")
+    bound: float = parameter(0.0, "on the change of a decision value")
+    sample: int = parameter(0, "rows on which the change was measured")
 
     @property
     def approximates(self) -> bool:

@@ -5,15 +5,14 @@ Its options are parameters of its own; goals and shape are what it is told of a 
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stage_kind import StageKind
+from dcsvm_dask.parameters import check_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +55,16 @@ class Shape:
         return cls(**{**value, "class_rows": tuple(value.get("class_rows", ()))})
 
 
-def option(default: Any, about: str) -> Any:
-    """Return a dataclass field for a parameter that has a default and is said in a few words."""
-    return field(default=default, metadata={"about": about})
-
-
 @dataclass(frozen=True)
 class Options:
-    """Base class: frozen dataclasses of JSON values that check themselves."""
+    """Base class of the parameters of a method: frozen dataclasses of JSON values.
+
+    Their fields are made by `dcsvm_dask.parameters.parameter`, which has their ranges; relations
+    between parameters are checked by subclasses.
+    """
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     @property
     def least_rows(self) -> int:
@@ -124,13 +125,6 @@ class Options:
 @dataclass(frozen=True)
 class NoOptions(Options):
     """Those of a method that has none."""
-
-
-def whole(options: Options, name: str, least: int) -> None:
-    """Refuse an option that is no whole number from `least` on."""
-    value = getattr(options, name)
-    check(is_a(value, numbers.Integral), name, value, "a whole number")
-    check(value >= least, name, value, f"at least {least}")
 
 
 if TYPE_CHECKING:  # they know methods

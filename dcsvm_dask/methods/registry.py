@@ -16,8 +16,8 @@ from dcsvm_dask.methods.method import Method, Options
 from dcsvm_dask.methods.online import graph as direct
 from dcsvm_dask.methods.reference import graph as reference
 from dcsvm_dask.methods.search import graph as search
-from dcsvm_dask.methods.settings import DEFAULT_METHOD
 from dcsvm_dask.methods.stage_kind import StageKind
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.stage_id import StageId
 
 METHODS: dict[str, Method] = {

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.solvers import SCHEMES
 from dcsvm_dask.tasks import TASKS
 
-DEFAULT_METHOD = "dcsvm"
 CAPS = ("block_cap", "set_cap")
 """Sizes that need not be given; lower ones are chosen where the workers' memory is too small."""
 BLOCK_CAP = 8192

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
-from dcsvm_dask.checks import check, is_a
-from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.dcsvm.method import STAGES
 from dcsvm_dask.methods.dcsvm.plan import lay_out
-from dcsvm_dask.methods.method import Method, Options, option
+from dcsvm_dask.methods.method import Method, Options
+from dcsvm_dask.parameters import parameter
 
 
 @dataclass(frozen=True)
 class Subsample(Options):
     """How much of the data is looked at."""
 
-    fraction: float = option(0.1, "share of the rows, above 0 and up to 1")
-
-    def __post_init__(self) -> None:
-        number = is_a(self.fraction, numbers.Real) and is_finite(self.fraction)
-        fits = number and 0.0 < self.fraction <= 1.0
-        check(fits, "fraction", self.fraction, "a number above 0 and up to 1")
+    fraction: float = parameter(0.1, "share of the rows", above=0, most=1)
 
     @property
     def approximates(self) -> bool:

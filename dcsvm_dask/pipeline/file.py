@@ -18,8 +18,8 @@ from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.registry import METHODS
-from dcsvm_dask.methods.settings import DEFAULT_METHOD
 from dcsvm_dask.models.model import LEVEL_MODES
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.pipeline.training import Training, words_of
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\"'-]+)\s*\]\]?")

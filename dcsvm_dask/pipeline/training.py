@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
-
-from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.method import Goals, Method, NoOptions, Options, Shape
 from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS
-from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, Settings, usual_set_cap
-from dcsvm_dask.solvers import SCHEMES, largest_machine
+from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
+from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
+from dcsvm_dask.pipeline.parameters import TrainingParameters
+from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
@@ -28,104 +27,24 @@ from dcsvm_dask.tasks import TASKS
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
-# Levels are only starting points: their blocks need not be more exact than this.
-LEVEL_TOL = 1e-2
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 
-REALS = ("gamma", "coef0", "C", "tol", "level_tol")
-INTEGERS = (
-    "degree",
-    "k",
-    "stop_at",
-    "seed",
-    "n_samples_clustering",
-    "block_cap",
-    "set_cap",
-    "max_rounds",
-)
-LEVELS = (
-    "multiclass",
-    "levels",
-    "k",
-    "clusters",
-    "stop_at",
-    "n_samples_clustering",
-    "level_tol",
-    "max_rounds",
-    "committee",
-)
-"""Parameters of methods whose levels can be set."""
-
 
 @dataclass(frozen=True, slots=True)
-class Training:
-    """Parameters of a training as users say them; see `dcsvm_dask.train` for their meaning."""
+class Training(TrainingParameters):
+    """Checked parameters of a training, with those of its method."""
 
-    kernel: str = "rbf"
-    gamma: float = 1.0
-    degree: int = 3
-    coef0: float = 0.0
-    C: float = 1.0
-    fit_intercept: bool = False
-    class_weight: str | dict[Any, float] | None = None
-    multiclass: str = "ovo"
-    levels: int | str = "auto"
-    k: int = 8
-    clusters: tuple[int, ...] | None = None
-    stop_at: int = 0
-    tol: float = 1e-3
-    seed: int = 0
-    n_samples_clustering: int = 1000
-    block_cap: int | None = None
-    set_cap: int | None = None
-    level_tol: float = LEVEL_TOL
-    max_rounds: int = 1000
-    committee: bool = False
-    method: str = DEFAULT_METHOD
     options: Options = field(default_factory=NoOptions)
-    """What the method has beside these; see `dcsvm_dask.methods.registry`."""
+    """The parameters of the method; see `dcsvm_dask.methods.registry`."""
 
     def __post_init__(self) -> None:
-        for name in REALS:
-            number = getattr(self, name)
-            check(is_a(number, numbers.Real), name, number, "a number")
-        for name in INTEGERS:
-            number = getattr(self, name)
-            missing = name in CAPS and number is None
-            check(missing or is_a(number, numbers.Integral), name, number, "a whole number")
-            check(missing or abs(int(number)) < 1 << 63, name, number, "below 2^63")
-        for name in ("committee", "fit_intercept"):
-            given = getattr(self, name)
-            check(isinstance(given, bool | np.bool_), name, given, "true or false")
+        check_parameters(self)
         Kernel(self.kernel, self.gamma, self.degree, self.coef0)
         self.options.check_kernel(self.kernel)
         self.options.check_bias(self.fit_intercept)
         self.options.check_installed()
-        check(is_finite(self.C) and self.C > 0, "C", self.C, "a positive number")
-        check(is_finite(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
         check_goals(self.goals)
-        check(
-            is_finite(self.level_tol) and self.level_tol > 0,
-            "level-tol",
-            self.level_tol,
-            "a positive number",
-        )
-        known = self.multiclass in SCHEMES
-        check(
-            known, "multiclass", self.multiclass, "ovo (one against one) or ovr (against the rest)"
-        )
-        check(self.k >= 2, "k", self.k, "at least 2")
-        check(self.seed >= 0, "seed", self.seed, "at least 0")
-        check(
-            self.n_samples_clustering >= 2,
-            "n-samples-clustering",
-            self.n_samples_clustering,
-            "at least 2",
-        )
-        for name in CAPS:
-            cap = getattr(self, name)
-            check(cap is None or cap >= 64, name.replace("_", "-"), cap, ">= 64")
         if isinstance(self.levels, str):
             check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
         else:
@@ -319,8 +238,8 @@ def described_as(name: object) -> Method:
 
 def words_of(method: str) -> list[str]:
     """Return the parameters that a method has."""
-    every = [one.name for one in fields(Training) if one.name != "options"]
-    common = [name for name in every if METHODS[method].sets_levels or name not in LEVELS]
+    of_levels = METHODS[method].sets_levels
+    common = [one.name for one, about in described(Training) if of_levels or not about.of_levels]
     return [*common, *(one.name for one in fields(METHODS[method].options))]
 
 

@@ -16,10 +16,9 @@ import psutil
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError, OwnershipLostError
 from dcsvm_dask.kernels import Rows, is_sparse, kernel_product
-from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.choice import Choice, choose_model
 from dcsvm_dask.methods.compressed import Compressed
 from dcsvm_dask.methods.graph import COMMIT

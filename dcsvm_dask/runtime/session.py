@@ -19,7 +19,7 @@ from dcsvm_dask.methods.graph import Outcome
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.registry import BEGUN
-from dcsvm_dask.methods.settings import DEFAULT_METHOD
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.capacity import (

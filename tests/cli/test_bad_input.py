@@ -71,7 +71,7 @@ def refused(done: Result, words: str) -> None:
         ("--stop-at -1", "stop-at must be a level, or 0 for the exact model, got -1"),
         ("--stop-at 1", "stop-at: there is no level 1: this run has 0 level(s)"),
         ("--clusters 8,2 --stop-at 3", "stop-at: there is no level 3: this run has 2 level(s)"),
-        ("--block-cap 8", "block-cap must be >= 64, got 8"),
+        ("--block-cap 8", "block-cap must be at least 64, got 8"),
         ("--max-rounds 0", "max-rounds must be at least 1, got 0"),
         ("--n-samples-clustering 1", "n-samples-clustering must be at least 2, got 1"),
         ("--seed -1", "seed must be at least 0, got -1"),

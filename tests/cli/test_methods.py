@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.parameters import described
 from dcsvm_dask.pipeline.file import read_pipeline
 from tests.command_line import invoke
 
@@ -34,12 +34,13 @@ def data(demo_rows: Callable[..., Path]) -> Path:
 
 def test_methods_and_their_parameters_are_listed() -> None:
     listed = invoke("methods").output
-    for name, described in METHODS.items():
-        assert f"{name:<10} {described.about}" in listed
+    for name, method in METHODS.items():
+        assert f"{name:<10} {method.about}" in listed
         shown = invoke("methods", name).output
-        for field in dataclasses.fields(described.options):
+        for field, about in described(method.options):
             assert f"-P {field.name}={str(field.default).lower()}" in shown
-            assert field.metadata["about"] in shown
+            assert about.help in shown
+            assert not about.has_range or about.wanted in shown
     assert invoke("methods", "svm").exit_code == 2
 
 

@@ -20,7 +20,7 @@ from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.methods.registry import has_levels
 from dcsvm_dask.methods.search.graph import METHOD
-from dcsvm_dask.methods.settings import DEFAULT_METHOD
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.run import RunFolder
 
 

@@ -13,12 +13,13 @@ from dcsvm_dask.methods.approximation import features
 from dcsvm_dask.methods.approximation import linear_svm as linear_machine
 from dcsvm_dask.methods.forecast import Forecast, largest
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, many, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
+from dcsvm_dask.methods.method import Goals, Method, Options, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.numbers import counted
+from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
 
@@ -42,12 +43,10 @@ class Approximation(Options):
 
     has_basis: ClassVar[bool] = True
     """Whether features are kernel values with some rows."""
-    loss: str = option("hinge", "hinge or squared_hinge")
-    chunks: int = option(0, "pieces in which features are read to solve; 0: as few as fit a worker")
-
-    def __post_init__(self) -> None:
-        check(self.loss in LOSSES, "loss", self.loss, f"one of {', '.join(LOSSES)}")
-        whole(self, "chunks", 0)
+    loss: str = parameter("hinge", "loss of the linear SVM", choices=LOSSES)
+    chunks: int = parameter(
+        0, "pieces in which features are read to solve; 0: as few as fit a worker", least=0
+    )
 
     def lighter(self) -> Iterator[Self]:
         """Yield these parameters, then others by which the same method takes ever less memory."""
@@ -89,14 +88,10 @@ class Nystrom(Approximation):
     """Nystrom features (LLSVM)."""
 
     outputs_word = "rank"
-    rank: int = option(1000, "landmarks")
-    landmarks: str = option("kmeans", "centres of kmeans, or rows at random")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole(self, "rank", 1)
-        known = ("kmeans", "random")
-        check(self.landmarks in known, "landmarks", self.landmarks, f"one of {', '.join(known)}")
+    rank: int = parameter(1000, "landmarks", least=1)
+    landmarks: str = parameter(
+        "kmeans", "centres of k-means, or random rows", choices=("kmeans", "random")
+    )
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -110,14 +105,12 @@ class Fourier(Approximation):
 
     has_basis = False
     outputs_word = "outputs"
-    outputs: int = option(2000, "features: a cosine and a sine for each frequency")
-    structured: bool = option(False, "Fastfood: products of Hadamard matrices for the frequencies")
+    outputs: int = parameter(2000, "features: a cosine and a sine for each frequency", least=2)
+    structured: bool = parameter(False, "Fastfood: frequencies by products of Hadamard matrices")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(self, "outputs", 2)
         check(self.outputs % 2 == 0, "outputs", self.outputs, "even")
-        check(type(self.structured) is bool, "structured", self.structured, "true or false")
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -130,13 +123,11 @@ class Ltpu(Approximation):
     """Locally tuned processing units."""
 
     outputs_word = "centres"
-    centres: int = option(1000, "centres of k-means")
-    neighbours: int = option(0, "nearest centres that tell a width; 0: gamma is that of all")
+    centres: int = parameter(1000, "centres of k-means", least=1)
+    neighbours: int = parameter(0, "nearest centres that give a width; 0: all have gamma", least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(self, "centres", 1)
-        whole(self, "neighbours", 0)
 
     @property
     def kernels(self) -> tuple[str, ...]:

@@ -11,12 +11,13 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.methods.bagging import nodes as bag
 from dcsvm_dask.methods.forecast import Forecast, largest
 from dcsvm_dask.methods.graph import COMMIT, Outcome, Stage, Stages, many, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
+from dcsvm_dask.methods.method import Goals, Method, Options, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import level_slots
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.model import VOTES
+from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 STAGE = StageId.about(MODEL, "bag")
@@ -26,9 +27,11 @@ STAGE = StageId.about(MODEL, "bag")
 class Bagging(Options):
     """How many machines, what each sees, how they decide together."""
 
-    members: int = option(16, "machines, each of n / members rows")
-    replace: bool = option(False, "draw each sample with replacement; else they share all rows out")
-    vote: str = option("mean", "mean of the decision values, or of their sign; or committee")
+    members: int = parameter(16, "SVMs, each of n / members rows", least=1)
+    replace: bool = parameter(False, "draw with replacement; else the SVMs share all rows out")
+    vote: str = parameter(
+        "mean", "mean of decision values, or of their signs; or a committee", choices=VOTES
+    )
 
     @property
     def approximates(self) -> bool:
@@ -46,9 +49,7 @@ class Bagging(Options):
         return False
 
     def __post_init__(self) -> None:
-        whole(self, "members", 1)
-        check(type(self.replace) is bool, "replace", self.replace, "true or false")
-        check(self.vote in VOTES, "vote", self.vote, f"one of {', '.join(VOTES)}")
+        super().__post_init__()
         alone = self.vote == "committee" and self.members < 2
         check(not alone, "members", self.members, "at least 2 for a committee: one sees all rows")
 

@@ -12,13 +12,14 @@ from dcsvm_dask.methods.conquer import check as checking
 from dcsvm_dask.methods.conquer.graph import Reached, finish_with
 from dcsvm_dask.methods.forecast import NEAR_PAIRS, Forecast, Load, largest
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, many, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
+from dcsvm_dask.methods.method import Goals, Method, Options, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
 from dcsvm_dask.methods.stages import merge_stage
 from dcsvm_dask.models.model import VOTES
+from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import LOOK, PASS, StageId
@@ -34,19 +35,20 @@ PASSES, ABOVE_CAP = 4, 2.0
 class Cascade(Options):
     """The tree, and how often it is passed."""
 
-    leaves: int = option(8, "random shares of the rows; a power of the arity")
-    arity: int = option(2, "nodes whose support vectors one node above them takes")
-    passes: int = option(0, "how often the tree is passed; 0: until no row violates")
-    decide: str = option("top", "the machine at the top; or its leaves: mean, sign or committee")
+    leaves: int = parameter(8, "random shares of the rows; a power of the arity", least=1)
+    arity: int = parameter(2, "nodes whose support vectors one node above them takes", least=2)
+    passes: int = parameter(
+        0, "passes of the tree; 0: until no row violates", least=0, most=MOST_PASSES
+    )
+    decide: str = parameter(
+        "top", "the SVM at the top; or the leaves as a bag", choices=("top", *VOTES)
+    )
 
     def __post_init__(self) -> None:
-        for name, least in (("leaves", 1), ("arity", 2), ("passes", 0)):
-            whole(self, name, least)
-        check(self.passes <= MOST_PASSES, "passes", self.passes, f"at most {MOST_PASSES}")
+        super().__post_init__()
         power = f"a power of the arity {self.arity}, from 1 to 4096"
         check(self.leaves <= 4096, "leaves", self.leaves, power)
         check(self.arity**self.depth == self.leaves, "leaves", self.leaves, power)
-        check(self.decide in ("top", *VOTES), "decide", self.decide, f"top, {', '.join(VOTES)}")
         if self.decide != "top":
             check(self.passes == 0, "passes", self.passes, "0 where the leaves decide")
             check(self.leaves > 1, "leaves", self.leaves, "at least 2 where the leaves decide")

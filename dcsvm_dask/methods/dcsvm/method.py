@@ -9,9 +9,10 @@ from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.method import Goals, Method, Shape
-from dcsvm_dask.methods.settings import DEFAULT_METHOD, Settings
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import BALANCE, LEVEL
 

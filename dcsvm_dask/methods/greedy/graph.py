@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.checks import check
 from dcsvm_dask.kernels import KERNELS
-from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.forecast import Forecast, largest
 from dcsvm_dask.methods.graph import (
     COMMIT,
@@ -24,11 +22,12 @@ from dcsvm_dask.methods.graph import (
 )
 from dcsvm_dask.methods.greedy import basis as steps
 from dcsvm_dask.methods.greedy import weights as greedy_weights
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
+from dcsvm_dask.methods.method import Goals, Method, Options, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored
+from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.greedy.candidates import STOCK
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
@@ -47,15 +46,11 @@ PART_BYTES, TILE_VALUES = 64 << 20, 1 << 21
 class Greedy(Options):
     """The basis, and how it is chosen."""
 
-    basis: int = option(500, "basis vectors, at most")
-    pool: int = option(59, "candidates at a time, drawn at random")
-    least: float = option(1e-4, "share of the objective that a basis vector has to bring")
-
-    def __post_init__(self) -> None:
-        whole(self, "basis", 1)
-        whole(self, "pool", 1)
-        fits = is_a(self.least, numbers.Real) and is_finite(self.least) and self.least >= 0.0
-        check(fits, "least", self.least, "a number from 0")
+    basis: int = parameter(500, "basis vectors, at most", least=1)
+    pool: int = parameter(59, "candidates at a time, drawn at random", least=1)
+    least: float = parameter(
+        1e-4, "least share of the objective that a basis vector must gain", least=0
+    )
 
     @property
     def approximates(self) -> bool:

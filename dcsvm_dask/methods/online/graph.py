@@ -6,16 +6,16 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dcsvm_dask.checks import check
 from dcsvm_dask.methods.forecast import Forecast, Need
 from dcsvm_dask.methods.graph import COMMIT, Outcome, Stage, Stages, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
+from dcsvm_dask.methods.method import Goals, Method, Options, Shape
 from dcsvm_dask.methods.node import Step
 from dcsvm_dask.methods.online import nodes as direct
 from dcsvm_dask.methods.probe import LEARNED_ROWS
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, probe_stage, scored
+from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 # Of LaSVM, measured. Steps for each row and pass; of the rows kept at the end, those that a step
@@ -78,13 +78,10 @@ class OneTask(Options, ABC):
 class Online(OneTask):
     """LaSVM."""
 
-    passes: int = option(1, "passes over the rows, at most")
-    samples: int = option(1, "rows of which the one most on the wrong side is taken; 1: random")
-
-    def __post_init__(self) -> None:
-        whole(self, "passes", 1)
-        whole(self, "samples", 1)
-        check(self.samples <= 256, "samples", self.samples, "at most 256")
+    passes: int = parameter(1, "passes over the rows, at most", least=1)
+    samples: int = parameter(
+        1, "random rows of which the worst violator is taken", least=1, most=256
+    )
 
     @property
     def probed(self) -> bool:

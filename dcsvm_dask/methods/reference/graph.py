@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import KERNELS, kernels_of_libsvm
-from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import COMMIT, Outcome, Stage, Stages, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape, option, whole
+from dcsvm_dask.methods.method import Goals, Method, Options, Shape
 from dcsvm_dask.methods.node import Step
 from dcsvm_dask.methods.reference import nodes as steps
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.svc import require_sklearn
+from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 LOSSES = ("hinge", "squared_hinge")
@@ -65,13 +64,8 @@ class Libsvm(Reference):
     """scikit-learn's SVC, which is LIBSVM."""
 
     relief = "lower -P cache"
-    cache: float = option(200.0, "megabytes for columns of the kernel matrix")
-    shrinking: bool = option(True, "leave out for a while what is likely to stay at a bound")
-
-    def __post_init__(self) -> None:
-        number = is_a(self.cache, numbers.Real) and is_finite(self.cache) and self.cache > 0
-        check(number, "cache", self.cache, "a positive number")
-        check(type(self.shrinking) is bool, "shrinking", self.shrinking, "true or false")
+    cache: float = parameter(200.0, "megabytes for columns of the kernel matrix", above=0)
+    shrinking: bool = parameter(True, "shrink variables that are likely to stay at a bound")
 
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that LIBSVM does not have."""
@@ -105,18 +99,16 @@ class Libsvm(Reference):
 class Liblinear(Reference):
     """scikit-learn's LinearSVC, which is LIBLINEAR."""
 
-    loss: str = option("hinge", "hinge or squared_hinge")
-    dual: bool = option(True, "dual coordinate descent; else Newton's method, squared_hinge only")
-    constant: float = option(1.0, "with a bias: the feature whose weight is the bias over it")
-    max_iter: int = option(1000, "passes, at most")
+    loss: str = parameter("hinge", "loss", choices=LOSSES)
+    dual: bool = parameter(True, "dual coordinate descent; else Newton, for squared_hinge")
+    constant: float = parameter(
+        1.0, "with a bias: the constant feature, as intercept_scaling", above=0
+    )
+    max_iter: int = parameter(1000, "passes, at most", least=1)
 
     def __post_init__(self) -> None:
-        check(self.loss in LOSSES, "loss", self.loss, f"one of {', '.join(LOSSES)}")
-        check(type(self.dual) is bool, "dual", self.dual, "true or false")
+        super().__post_init__()
         check(self.dual or self.loss == "squared_hinge", "dual", self.dual, "true for loss hinge")
-        number = is_a(self.constant, numbers.Real) and is_finite(self.constant)
-        check(number and self.constant > 0, "constant", self.constant, "a positive number")
-        whole(self, "max_iter", 1)
         check(self.max_iter < 1 << 31, "max_iter", self.max_iter, "below 2^31")
 
     def check_kernel(self, name: str) -> None:

@@ -8,16 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 
-import numpy as np
-
-from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.kernels.kernel import is_finite
 from dcsvm_dask.methods.choice import SEARCH
 from dcsvm_dask.methods.dcsvm.graph import arrange_stage
 from dcsvm_dask.methods.forecast import VECTOR, Forecast, Load, Need
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
-from dcsvm_dask.methods.method import Goals, Options, Shape, option, whole
+from dcsvm_dask.methods.method import Goals, Options, Shape
 from dcsvm_dask.methods.partition import largest_block
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.search import blocks as search_blocks
@@ -30,6 +27,7 @@ from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
 from dcsvm_dask.methods.stages import merge_stage
 from dcsvm_dask.models import stand_ins
 from dcsvm_dask.numbers import counted
+from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers import coefficient_rows, machines_of
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Record
@@ -58,16 +56,16 @@ RELIEF = "lower --block-rows"
 class Search(Options):
     """What is searched, and how."""
 
-    C: Sequence[float] = option((1.0,), "upper bounds, ascending")
-    gamma: Sequence[float] = option((1.0,), "of the kernel")
-    degree: Sequence[int] = option((3,), "of the polynomial kernel")
-    coef0: Sequence[float] = option((0.0,), "of the polynomial and the sigmoid kernel")
-    folds: int = option(5, "of cross-validation; 0: rows are held out for all")
-    exact: int = option(3, "candidates that are solved as a whole, the best ones")
-    halving: bool = option(False, "rank on few blocks first, and the better third on more")
-    budget: int = option(1000, "steps of a machine, at most, for each row that it trains on")
-    held_out: int = option(0, "rows that are held out for all")
-    refit: bool = option(True, "train the best candidate on all rows")
+    C: Sequence[float] = parameter((1.0,), "upper bounds, ascending")
+    gamma: Sequence[float] = parameter((1.0,), "of the kernel")
+    degree: Sequence[int] = parameter((3,), "of the polynomial kernel")
+    coef0: Sequence[float] = parameter((0.0,), "of the polynomial and the sigmoid kernel")
+    folds: int = parameter(5, "of cross-validation; 0: rows are held out for all", name="cv")
+    exact: int = parameter(3, "candidates that are solved as a whole, the best ones", least=0)
+    halving: bool = parameter(False, "rank on few blocks first, and the better third on more")
+    budget: int = parameter(1000, "steps of an SVM, at most, for each training row", least=1)
+    held_out: int = parameter(0, "rows that are held out for all")
+    refit: bool = parameter(True, "train the best candidate on all rows")
 
     def __post_init__(self) -> None:
         for name, kind in (("C", "above 0"), ("gamma", "above 0"), ("coef0", "finite")):
@@ -77,12 +75,7 @@ class Search(Options):
             check(fits, name, values, f"numbers, {kind}")
         fits = len(self.degree) > 0 and all(is_a(one, numbers.Integral) for one in self.degree)
         check(fits and min(self.degree) >= 1, "degree", self.degree, "whole numbers from 1")
-        for name, least in (("exact", 0), ("budget", 1)):
-            whole(self, name, least)
-        for name in ("halving", "refit"):
-            value = getattr(self, name)
-            check(isinstance(value, bool | np.bool_), name, value, "true or false")
-        check(is_a(self.folds, numbers.Integral), "cv", self.folds, "a whole number")
+        super().__post_init__()
         none = self.folds == 0 and self.held_out > 0
         check(none or self.folds >= 2, "cv", self.folds, "2 folds or more")
         check(self.folds <= MOST_FOLDS, "cv", self.folds, f"{MOST_FOLDS} folds at most")

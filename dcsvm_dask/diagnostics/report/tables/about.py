@@ -11,7 +11,8 @@ from dcsvm_dask.kernels import Kernel, parameters_of
 from dcsvm_dask.methods.compressed import Compressed
 from dcsvm_dask.methods.registry import has_levels, options_of
 from dcsvm_dask.methods.search.graph import BLOCK_ROWS, Search
-from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, DEFAULT_METHOD, usual_set_cap
+from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.stage_id import SCORE, StageId
 
 NAME_VALUE = ("name", "value")

@@ -1,0 +1,63 @@
+"""The parameters of every training: the table that checks, commands and files are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dcsvm_dask.parameters import DEFAULT_METHOD, parameter
+
+LEVEL_TOL = 1e-2
+LEAST_CAP = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingParameters:
+    """Parameters of a training as users give them; see `dcsvm_dask.train` for their meaning."""
+
+    kernel: str = parameter("rbf", "Kernel function")
+    gamma: float = parameter(1.0, "Kernel coefficient")
+    degree: int = parameter(3, "Degree of poly")
+    coef0: float = parameter(0.0, "Constant of poly and sigmoid")
+    C: float = parameter(1.0, "Regularisation parameter", above=0)
+    fit_intercept: bool = parameter(False, "Train with a bias (constraint y'alpha = 0)")
+    class_weight: str | dict[Any, float] | None = parameter(  # noqa: RUF009 - a field
+        None, "Class weights: balanced, or LABEL=WEIGHT,...", default_text="all are 1"
+    )
+    multiclass: str = parameter(
+        "ovo",
+        "Scheme for more than two classes: one-vs-one or one-vs-rest",
+        choices=("ovo", "ovr"),
+        of_levels=True,
+    )
+    levels: int | str = parameter(
+        "auto", "Number of levels; auto chooses it, 0 is none", least=0, most=12, of_levels=True
+    )
+    k: int = parameter(8, "Level l has k^l clusters", least=2, of_levels=True)
+    clusters: tuple[int, ...] | None = parameter(
+        None,
+        "Clusters of each level, bottom first: 256,64,16",
+        default_text="powers of k",
+        of_levels=True,
+    )
+    stop_at: int = parameter(0, "Level to stop at; 0 trains the exact model", of_levels=True)
+    tol: float = parameter(1e-3, "Tolerance for the violation", above=0)
+    seed: int = parameter(0, "Random seed", least=0)
+    n_samples_clustering: int = parameter(
+        1000, "Rows sampled for clustering", least=2, of_levels=True
+    )
+    block_cap: int | None = parameter(
+        None, "Maximum block size (rows)", least=LEAST_CAP, default_text="8192"
+    )
+    set_cap: int | None = parameter(
+        None,
+        "Maximum working set size (rows)",
+        least=LEAST_CAP,
+        default_text="1.5 times --block-cap",
+    )
+    level_tol: float = parameter(
+        LEVEL_TOL, "Tolerance of the blocks of levels", above=0, of_levels=True, in_command=False
+    )
+    max_rounds: int = parameter(1000, "Maximum number of rounds", of_levels=True)
+    committee: bool = parameter(False, "Calibrate levels for committee prediction", of_levels=True)
+    method: str = parameter(DEFAULT_METHOD, "Method of training; see `dcsvm methods`")
