@@ -21,6 +21,7 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods import resources
+from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.runtime.clients import check_client, default_client
 from dcsvm_dask.runtime.collections import is_collection
@@ -131,8 +132,7 @@ def penalties(
         As for `bounds`.
     """
     C = estimator.C
-    if not (is_real(C) and C > 0):
-        raise InputError(f"C is {C!r:.80}; give a finite number above 0.")
+    check_value("C", C)
     n_classes = len(estimator.classes_)
     estimator.class_weight_ = (
         compute_class_weight(estimator.class_weight, classes=np.arange(n_classes), y=codes)
@@ -209,8 +209,7 @@ def seed_of(random_state: Any) -> int:
 
 def tolerance(tol: Any) -> float:
     """Return a checked tolerance."""
-    if not (is_real(tol) and tol > 0):
-        raise InputError(f"tol is {tol!r:.80}; give a finite number above 0.")
+    check_value("tol", tol)
     return float(tol)
 
 

@@ -13,7 +13,8 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_ca
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
-from dcsvm_dask.solvers import SCHEMES, machines_of
+from dcsvm_dask.pipeline.parameters import check_value
+from dcsvm_dask.solvers import machines_of
 
 SHAPES = ("ovr", "ovo")
 MOST_CACHE = 1e12
@@ -261,10 +262,8 @@ class DCSVC(TellsCallbacks, Voting):
             raise InputError(
                 f"decision_function_shape is {shape!r:.80}; give one of {', '.join(SHAPES)}."
             )
-        scheme: Any = self.multiclass
-        if not (isinstance(scheme, str) and scheme in SCHEMES):
-            raise InputError(f"multiclass is {scheme!r:.80}; give one of {', '.join(SCHEMES)}.")
-        if scheme == "ovr" and shape == "ovo":
+        check_value("multiclass", self.multiclass)
+        if self.multiclass == "ovr" and shape == "ovo":
             raise InputError(
                 'decision_function_shape="ovo" needs multiclass="ovo": else there are no pairs.'
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dcsvm_dask.parameters import DEFAULT_METHOD, parameter
+from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameter, described, parameter
 
 LEVEL_TOL = 1e-2
 LEAST_CAP = 64
@@ -61,3 +61,15 @@ class TrainingParameters:
     max_rounds: int = parameter(1000, "Maximum number of rounds", of_levels=True)
     committee: bool = parameter(False, "Calibrate levels for committee prediction", of_levels=True)
     method: str = parameter(DEFAULT_METHOD, "Method of training; see `dcsvm methods`")
+
+
+def check_value(name: str, value: Any) -> None:
+    """Check the value of one parameter of every training.
+
+    Raises
+    ------
+    InputError
+        If it has another type or is outside its range.
+    """
+    (found,) = (one for one in described(TrainingParameters) if one[0].name == name)
+    check_parameter(name, str(found[0].type), value, found[1])

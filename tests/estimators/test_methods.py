@@ -102,8 +102,8 @@ def test_in_scikit_learn_s_company(rows: Any) -> None:
         (BaggingSVC(vote="loud"), "vote must be .*, got 'loud'"),
         (NystromSVC(kernel="sigmoid"), "kernel must be .*, got 'sigmoid'"),
         (FourierSVC(outputs=3), "outputs must be .*, got 3"),
-        (OnlineSVC(C=-1), "C is -1"),
-        (GreedySVC(tol=0), "tol is 0"),
+        (OnlineSVC(C=-1), "C must be a positive number, got -1"),
+        (GreedySVC(tol=0), "tol must be a positive number, got 0"),
     ],
 )
 def test_what_cannot_be_is_refused(estimator: Any, said: str, rows: Any) -> None:

@@ -21,14 +21,14 @@ def noise() -> Any:
 
 
 BAD: list[Any] = [
-    ("C", 0.0, "give a finite number above 0"),
-    ("C", -1, "give a finite number above 0"),
-    ("C", np.nan, "give a finite number above 0"),
-    ("C", np.inf, "give a finite number above 0"),
-    ("C", "1", "give a finite number above 0"),
-    ("C", True, "give a finite number above 0"),
-    ("tol", 0.0, "give a finite number above 0"),
-    ("tol", None, "give a finite number above 0"),
+    ("C", 0.0, "must be a (positive )?number, got"),
+    ("C", -1, "must be a (positive )?number, got"),
+    ("C", np.nan, "must be a (positive )?number, got"),
+    ("C", np.inf, "must be a (positive )?number, got"),
+    ("C", "1", "must be a (positive )?number, got"),
+    ("C", True, "must be a (positive )?number, got"),
+    ("tol", 0.0, "must be a (positive )?number, got"),
+    ("tol", None, "must be a (positive )?number, got"),
     ("max_iter", 0, "give a whole number from 1"),
     ("max_iter", 1.5, "give a whole number from 1"),
     ("max_iter", None, "give a whole number from 1"),

@@ -161,7 +161,7 @@ def test_scores_are_those_of_the_fitted_estimator(
     [
         ({"param_grid": None}, "param_grid is missing"),
         ({"param_grid": {"tol": [1.0]}}, "param_grid has tol; possible are C, kernel"),
-        ({"param_grid": {"C": [1, -1]}}, "C is -1"),
+        ({"param_grid": {"C": [1, -1]}}, "C must be a positive number, got -1"),
         ({"param_grid": {"gamma": [0.0]}}, "gamma is 0"),
         ({"param_grid": {"C": [1]}, "estimator": 1}, "estimator is a int: give a DCSVC"),
         ({"param_grid": {"C": [1]}, "cv": []}, "cv is .*; give a number of folds"),

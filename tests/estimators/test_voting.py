@@ -152,8 +152,8 @@ def test_searches(digits: Any, block_rows: int) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"multiclass": "rest"}, "multiclass is 'rest'; give one of ovo, ovr"),
-        ({"multiclass": None}, "multiclass is None"),
+        ({"multiclass": "rest"}, "multiclass must be one of ovo, ovr, got 'rest'"),
+        ({"multiclass": None}, "multiclass must be one of ovo, ovr, got None"),
         ({"multiclass": "ovr", "decision_function_shape": "ovo"}, 'needs multiclass="ovo"'),
     ],
 )

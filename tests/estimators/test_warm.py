@@ -118,11 +118,11 @@ def test_after_a_fit_that_failed_it_begins_anew(what: str, problem: Problem) -> 
     warm = DCSVC(**HOW, warm_start=True).fit(X, y)
     values = warm.decision_function(X)
     other, labels = (X[100:], y[100:]) if what == "fewer rows" else (X, np.minimum(y, 1))
-    with pytest.raises(InputError, match="tol is -1"):
+    with pytest.raises(InputError, match="tol must be a positive number, got -1"):
         warm.set_params(tol=-1.0, gamma=5.0).fit(other, labels)
     assert warm.shape_fit_ == X.shape
     if what == "fewer rows":
-        with pytest.raises(InputError, match="tol is -1"):
+        with pytest.raises(InputError, match="tol must be a positive number, got -1"):
             warm.fit(X, y)
         np.testing.assert_array_equal(warm.decision_function(X), values)
     warm.set_params(**HOW).fit(other, labels)
