@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dcsvm_dask.clustering.rows import block_labels
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.svc import DCSVC
@@ -22,6 +21,7 @@ from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
 from dcsvm_dask.models.stand_ins import SLACK, sample_of, stand_ins, standing_weights
+from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.solvers.machines import at_a_time, matrix_bytes
 from dcsvm_dask.solvers.whole import SMALL
@@ -84,8 +84,7 @@ class Task:
     def cost(self, candidate: dict[str, Any]) -> float:
         """Return C of a candidate."""
         C = candidate.get("C", self.base.C)
-        if not (checking.is_real(C) and C > 0):
-            raise InputError(f"C is {C!r:.80}; give finite numbers above 0.")
+        check_value("C", C)
         return float(C)
 
 
