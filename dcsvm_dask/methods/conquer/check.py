@@ -1,4 +1,4 @@
-"""f from scratch: where rounds start, and what a claim of convergence rests on."""
+"""Computing f from scratch, at the start of rounds and to prove convergence."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
 
-# Share of the tolerance that rounding in float32 may take from f; rows that may lose more are
-# computed in float64.
+# Largest error of f by float32, as a share of the tolerance; other rows are computed in float64.
 PRODUCT_ERROR = 0.25
 # Rows of a task on which the rounding is estimated for the record.
 BOUND_ROWS = 64
-# How far the bias may move from what it was before, for f to be as exact as a claim needs.
+# Largest change of the bias for which f is exact enough to prove convergence.
 BIAS_SLACK = 0.1
 
 
@@ -37,7 +36,23 @@ def product_of_point(
     tol: float,
     local: bool,
 ) -> Record:
-    """Compute f from all variables of a committed point, for a share of the scope's rows."""
+    """Compute f from all variables of a committed point, for a share of the chain's variables.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    scope : str or None
+        The stage whose node ``scope`` has the variables of the chain; None: all.
+    source, node : str
+        The stage and the node of the point.
+    part, parts : int
+        The share and the number of shares.
+    tol : float
+        Tolerance of the chain, which bounds the error of f.
+    local : bool
+        Whether far pairs are skipped.
+    """
     problem = read_problem(run)
     before = run.node(source, node)
     beta = before.read("beta")[0]
@@ -70,16 +85,25 @@ def product_of_point(
 def doubt(
     problem: Problem, rows: NDArray[np.int64], beta: Vector, bias: float | None
 ) -> tuple[Vector, Vector] | None:
-    """Return between which values of f a row's error could make or hide a violation.
+    """Return the range of f in which a row's error could make or hide a violation.
 
-    A variable at zero that can move to one side only is optimal where its gradient f + p + b
-    points to the other, and how far does not matter; support vectors make the objective.
+    A variable at zero that can move to one side only is optimal if its gradient f + p + b points
+    to the other, whatever its size; f of support vectors is in the objective, so that all of its
+    values are in doubt.
 
     Parameters
     ----------
+    problem : Problem
+    rows : ndarray of int64, shape (m,)
+    beta : ndarray, shape (n,)
     bias : float or None
-        What the bias was before, if there is one: it may move by `BIAS_SLACK`. None: nothing is
-        known of it, and nothing is beyond doubt.
+        The last bias, which may change by `BIAS_SLACK`. None: it is not known, so that all values
+        are in doubt.
+
+    Returns
+    -------
+    tuple of two ndarrays of shape (m,), or None
+        Lower and upper ends; None: all values are in doubt.
     """
     slack = 0.0
     if problem.settings.fit_intercept:
@@ -106,10 +130,31 @@ def commit_check(
     tol: float,
     local: bool,
 ) -> Record:
-    """Measure a point whose f was computed from scratch.
+    """Commit a point whose f was computed from scratch.
 
-    Number 0 is a start: what blocks found apart may overshoot when put together, so beta is
-    scaled by s = min(1, -p'b / b'K b), the exact line search towards zero.
+    At the start (number 0) solutions of separate blocks may overshoot together, so beta is scaled
+    by s = min(1, -p'b / b'K b), the exact line search towards zero.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of the check.
+    scope : str or None
+        The stage whose node ``scope`` has the variables of the chain; None: all.
+    source, node : str
+        The stage and the node of the point.
+    number : int
+        Number of the round.
+    layer : str
+        Name of the nodes that computed f.
+    parts : int
+        Number of shares.
+    tol : float
+        Tolerance of the chain.
+    local : bool
+        See `commit_point`.
     """
     problem = read_problem(run)
     rows = scope_rows(run, scope, 0, 1)
@@ -127,7 +172,7 @@ def commit_check(
     )
     return {
         **record,
-        # Where the bias moved further than was allowed for, f is to be computed once more.
+        # If the bias has changed by more, f must be computed once more.
         "from_scratch": abs(record["bias"] - before.record.get("bias", record["bias"]))
         <= BIAS_SLACK,
         "scale": scale,

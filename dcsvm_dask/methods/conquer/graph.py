@@ -1,4 +1,4 @@
-"""Rounds of block minimisation over a scope of rows, until the violation is small enough."""
+"""Rounds of block minimisation, until the violation is within the tolerance."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain of rounds: its name, where it starts, what ends it."""
+    """A chain of rounds: its name, its warm start and its stopping criteria."""
 
     name: str
     source: str | None
-    """The committed stage whose alphas start it; None: zero."""
+    """The committed stage whose variables are the warm start; None: zero."""
     support_only: bool
     """Whether it works on the support vectors of its source alone (refinement)."""
     local: bool
@@ -39,7 +39,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Where a chain of rounds ended."""
+    """The last point of a chain of rounds."""
 
     stage: str
     record: Record
@@ -47,17 +47,17 @@ class Reached:
 
 
 def conquer(chain: Chain) -> Generator[Graph, dict[str, Record], Reached]:
-    """Yield a start from scratch, then rounds; end when f from scratch holds the tolerance.
+    """Yield a start, then rounds, until the violation with f from scratch is within the tolerance.
 
-    A chain over support vectors alone ends without the last look from scratch: the chain that
-    follows starts with one.
+    A chain over support vectors alone ends without a last check from scratch, since the next chain
+    starts with one.
     """
     stage = check_stage(chain, 0, chain.source)
     record = (yield [stage])[stage.name]
     number = 0
     while number < chain.max_rounds:
         done = record["violation"] <= chain.tol
-        # Where the run went further before its goal was made looser, this point is gone.
+        # If the run went further before its tolerance was raised, this point is gone.
         if done and not record["released"] and (chain.support_only or holds(chain, record)):
             return Reached(stage.name, record, converged=True)
         number += 1
@@ -70,9 +70,9 @@ def conquer(chain: Chain) -> Generator[Graph, dict[str, Record], Reached]:
 
 
 def holds(chain: Chain, record: Record) -> bool:
-    """Return whether a record may claim convergence: what a round says of its own f may not.
+    """Return whether a record proves convergence: f from scratch, and exact enough.
 
-    A check that was made for a looser tolerance computed f less exactly.
+    The f of a round is not from scratch; a check for a larger tolerance was less exact.
     """
     exact = record["from_scratch"] and record["tol"] <= chain.tol
     return bool(exact and record["violation"] <= chain.tol)
@@ -87,15 +87,26 @@ def check_stage(
     layer: str = "recompute",
     scoped: bool = True,
 ) -> Stage:
-    """Return the stage that computes f from scratch; number 0 also settles the scope.
+    """Return the stage that computes f from scratch; number 0 also chooses the variables.
 
-    `node` of the stage `source` holds the alphas; where number is 0 the scope does. `layer` names
-    the nodes that compute f. Where it is not `scoped` the chain works on all rows.
+    Parameters
+    ----------
+    chain : Chain
+    number : int
+        Number of the round.
+    source : str or None
+        The stage of the point; at number 0 the warm start, None: zero.
+    node : str
+        The node of `source` that has the point; not used at number 0.
+    layer : str
+        Name of the nodes that compute f.
+    scoped : bool, default True
+        Whether the chain works on the variables of its first stage; else on all.
     """
     name = stage_name(chain, number)
     first = stage_name(chain, 0) if scoped else None
     settle = single("scope", rounds.start_scope, source=source, support_only=chain.support_only)
-    # The start's alphas lie in its own scope node, later ones in the commit of the round before.
+    # The start has its variables in its own node `scope`, later rounds in the commit before.
     at = {"source": name, "node": "scope"} if number == 0 else {"source": source, "node": node}
     look = (
         many(
@@ -128,7 +139,18 @@ def check_stage(
 
 
 def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
-    """Return the stage of one round."""
+    """Return the stage of one round.
+
+    Parameters
+    ----------
+    chain : Chain
+    number : int
+        Number of the round.
+    previous : str
+        The stage of the round before.
+    blocks : int
+        Number of blocks that it has chosen.
+    """
     name, first = stage_name(chain, number), stage_name(chain, 0)
     layers = (
         many("improve", rounds.improve_block, blocks, "block", previous=previous),
@@ -160,7 +182,7 @@ def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
 
 
 def rounds_done(run: RunFolder) -> int:
-    """Return how many rounds the longest chain of a run has committed."""
+    """Return the number of committed rounds of the longest chain of a run."""
     found = [(n, stage) for stage in run.stages() if (n := StageId(stage).round) is not None]
     return next((n for n, stage in sorted(found, reverse=True) if run.find(stage, COMMIT)), 0)
 
@@ -171,7 +193,7 @@ def stage_name(chain: Chain, number: int) -> StageId:
 
 
 def finish_with(reached: Reached, shape: Shape) -> Generator[Graph, dict[str, Record], Outcome]:
-    """Yield the stage that makes the model of the point that was reached."""
+    """Yield the stage that commits the model of the last point."""
     name = StageId.about(MODEL, reached.stage)
     layers = (single(COMMIT, finish.commit_model, source=reached.stage),)
     yield scored(Stage(name, layers, "model"), shape)

@@ -1,7 +1,4 @@
-"""A point of the whole problem with its f: how far it is from the answer, and the next round.
-
-The next round's blocks or working set are selected by the violations at the point.
-"""
+"""A point of the whole problem: its measures, and the blocks or working set of the next round."""
 
 from __future__ import annotations
 
@@ -29,15 +26,15 @@ from dcsvm_dask.storage.node import Attempt, Record
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
-# Variables at a bound are active when they are this share of the violation away from violating:
-# a step of the others would make many of them violate.
+# Variables at a bound are active if their margin is less than this share of the violation: a step
+# of the others would make many of them violate.
 MARGIN = 0.1
-# A single block takes in the nearest others up to this many times its active variables.
+# A single block is filled with the variables nearest to violating, up to so many times the active.
 FILL = 2
-# Products with the blocks' steps take a float64 a row and block, so of more blocks than these the
-# ones that violate most are solved in this round.
+# Products with the blocks' steps take a float64 a row and block; of more blocks, those that violate
+# most are solved.
 MOST_BLOCKS = 64
-# A cluster in which nothing violates by this share of the tolerance is left out.
+# A cluster whose violation is below this share of the tolerance is left out.
 WORTH = 0.5
 
 
@@ -52,16 +49,23 @@ def select_blocks(
 ) -> list[Index]:
     """Return the blocks of the next round as positions in `rows`, ascending within a block.
 
-    Active are the free variables, the violators and what is near to violating. Where they fit
-    into one block, that is all. Else they are clustered, anew in every round so that no two blocks
-    fight over the same border twice, and of many clusters those that violate most are taken. In
-    every other round what violates most gets a block of its own: it may couple rows of any two
-    clusters.
+    Free variables, violators and variables near to violating are active. If they do not fit into
+    one block, they are clustered, anew in every round so that the borders between blocks change,
+    and the clusters that violate most are taken. In every other round the worst violators are a
+    block of their own, since they may couple rows of any two clusters.
 
     Parameters
     ----------
+    problem : Problem
+    rows : ndarray of int64, shape (m,)
+        The variables of the chain.
+    beta : ndarray, shape (n,)
     reach : ndarray, shape (m,)
-        How far each variable violates; below zero: how far it is from that.
+        Violation of each variable; below zero: its margin.
+    number : int
+        Number of the round, which seeds the clusters.
+    tol : float
+        Tolerance of the chain.
     """
     cap = problem.settings.block_cap
     free = problem.dual[rows].is_free(beta)
@@ -97,35 +101,34 @@ def _clusters(
     return [worth[i] for i in first]
 
 
-# A working set's next violation is about the square of the last: below this many times the root
-# of the tolerance it is likely to be the end, and f is summed from scratch at once.
+# The next violation of working sets is about the square of the last: below this many times the root
+# of the tolerance the next round is likely to be the last, and computes f from scratch.
 CLOSING = 2.0
-# The next step reaches at most about so many times as far as the last one.
+# Expected size of the next step over that of the last one.
 SMALLER = 0.5
-# Kernel values of a set's matrix and product, times features, that one task may as well do: about
-# a second of a core.
+# Work of a set (kernel values times features) that one task does, about a second of a core.
 SMALL_WORK = 1e11
 
 
 @dataclass(frozen=True)
 class Point:
-    """All dual variables and f on the rows of a scope.
+    """All dual variables, and f of the variables of a chain.
 
     Attributes
     ----------
     rows : ndarray, shape (m,), int64
-        The variables of the scope, ascending; variables elsewhere are zero or stay as they are.
+        The variables of the chain, ascending; others do not change.
     beta : ndarray, shape (n,), float64
     f : ndarray, shape (m,), float64
         Decision values without the bias.
     expected : ndarray, shape (m,), float64, optional
-        Where f is to end, if that is known better than by f itself.
+        Predicted f of the solution, if there is one.
     bias : float, optional
-        The one that goes with `expected`.
+        The bias that belongs to `expected`.
     active : ndarray of bool, shape (m,), optional
-        Rows whose f holds; of the others, all of them zero, `expected` is all that is known.
+        Variables with a current f; the others are shrunk: they are zero and have `expected` alone.
     furthest : float, optional
-        How far beyond its margin a row was that the step to here led near to violating.
+        Largest margin of a variable that the last step has led near to violating.
     """
 
     rows: NDArray[np.int64]
@@ -144,10 +147,13 @@ def commit_point(
 
     Parameters
     ----------
+    problem : Problem
+    attempt : Attempt
+    point : Point
     number : int
-        Number of the round that led here; it seeds the choice of blocks.
+        Number of the round of the point; it seeds the choice of blocks.
     tol : float
-        The violation that ends the rounds.
+        Tolerance of the chain.
     local : bool
         Whether the kernel is local, so that blocks are clusters; otherwise the next round has one
         working set.
@@ -172,7 +178,7 @@ def commit_point(
     elif violation > tol:
         blocks = [next_set(problem, point, offset, tol)]
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
-    # One task would take the f of rows that rest for true.
+    # A single task needs a current f of all variables.
     at_once = not local and bool(active.all())
     at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
     closing = at_once or (
@@ -199,7 +205,17 @@ def commit_point(
 
 
 def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int64]) -> bool:
-    """Return whether a set holds every row that its step is likely to lead to violate."""
+    """Return whether a working set has all variables that its step is likely to make violate.
+
+    Parameters
+    ----------
+    problem : Problem
+    point : Point
+    offset : float
+        The bias.
+    chosen : ndarray of int64
+        The working set.
+    """
     if point.furthest is None:
         return False
     far = reach((point.f + offset) + problem.dual.p, point.beta, problem.dual)
@@ -210,7 +226,21 @@ def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int
 
 
 def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArray[np.int64]:
-    """Return the working set of the next round."""
+    """Return the working set of the next round.
+
+    Parameters
+    ----------
+    problem : Problem
+    point : Point
+    offset : float
+        The bias.
+    tol : float
+        Tolerance of the chain.
+
+    Returns
+    -------
+    ndarray of int64
+    """
     dual, cap = problem.dual, problem.settings.set_cap
     expected = point.f if point.expected is None else point.expected
     gradient = (expected + offset) + dual.p

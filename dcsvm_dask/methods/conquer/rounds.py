@@ -1,9 +1,9 @@
-"""One conquer round: blocks improved apart, their products with all rows, one joint step.
+"""One conquer round: blocks are improved separately, then joined in one step.
 
 Parallel block minimisation (Hsieh, Si, Dhillon, KDD 2017): every block improves its own
-variables against the current f; the products K[:, block] d_block of all rows then give both the
-new f and, at no further kernel value, the box problem that picks a factor in [0, 1] for each block
-exactly.
+variables against the current f. The products K[:, block] d_block of all rows then give the new f
+and, without further kernel values, the box-constrained problem whose solution is the best factor
+in [0, 1] for the step of each block.
 """
 
 from __future__ import annotations
@@ -27,10 +27,18 @@ from dcsvm_dask.storage.run import RunFolder
 def start_scope(
     run: RunFolder, attempt: Attempt, *, source: str | None, support_only: bool
 ) -> Record:
-    """Take the variables of a committed stage as the start of rounds.
+    """Write the warm start of a chain of rounds and the variables that it works on.
 
-    With ``support_only`` the rounds work on its support vectors alone (the paper's refinement);
-    otherwise on all variables. With a bias, beta is brought onto sum(beta) = 0 here.
+    With a bias, beta is scaled to sum(beta) = 0.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    source : str or None
+        The committed stage whose variables are the warm start; None: zero.
+    support_only : bool
+        Whether the rounds work on its support vectors alone (the paper's refinement).
     """
     problem = read_problem(run)
     beta = np.zeros(problem.n) if source is None else run.node(source, "commit").read("beta")[0]
@@ -43,7 +51,16 @@ def start_scope(
 
 
 def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int) -> Record:
-    """Improve the variables of one block of the selection against the current f."""
+    """Improve the variables of one block against the current f.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    previous : str
+        The stage of the round before, which has chosen the blocks.
+    block : int
+    """
     problem = read_problem(run)
     settings = problem.settings
     before = run.node(previous, "commit")
@@ -82,7 +99,23 @@ def product_of_steps(
     parts: int,
     tol: float,
 ) -> Record:
-    """Multiply the kernel with every block's step, for a share of the scope's rows."""
+    """Compute the products of a share of the rows with the step of every block.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of the round.
+    scope : str
+        The stage whose node ``scope`` has the variables of the chain.
+    blocks : int
+        Number of blocks.
+    part, parts : int
+        The share and the number of shares.
+    tol : float
+        Tolerance of the chain, which bounds the error by skipping far pairs.
+    """
     problem = read_problem(run)
     rows, steps, groups = read_steps(run, stage, blocks)
     mine = scope_rows(run, scope, part, parts)
@@ -111,7 +144,27 @@ def join_steps(
     tol: float,
     local: bool,
 ) -> Record:
-    """Take the best combination of the blocks' steps and select the next round's blocks."""
+    """Commit the best combination of the blocks' steps and the blocks of the next round.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage, previous : str
+        The stages of the round and of the round before.
+    scope : str
+        The stage whose node ``scope`` has the variables of the chain.
+    number : int
+        Number of the round.
+    blocks : int
+        Number of blocks.
+    parts : int
+        Number of shares of the products.
+    tol : float
+        Tolerance of the chain.
+    local : bool
+        Whether the blocks of the next round are clusters; see `commit_point`.
+    """
     problem = read_problem(run)
     before = run.node(previous, "commit")
     all_rows = run.node(scope, "scope").read("rows")
@@ -142,7 +195,22 @@ def join_steps(
 def read_steps(
     run: RunFolder, stage: str, blocks: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the moved variables of all blocks, their steps, and the blocks' offsets."""
+    """Return the changed variables of all blocks, their steps, and the borders of the blocks.
+
+    Parameters
+    ----------
+    run : RunFolder
+    stage : str
+        The stage of the round.
+    blocks : int
+        Number of blocks.
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (m,)
+    steps : ndarray, shape (m,), float64
+    groups : ndarray of int64, shape (blocks + 1,)
+    """
     nodes = [run.node(stage, f"improve-{block:04d}") for block in range(blocks)]
     rows = [node.read("rows") for node in nodes]
     steps = [node.read("step") for node in nodes]
@@ -153,7 +221,23 @@ def read_steps(
 def read_products(
     run: RunFolder, stage: str, parts: int, n: int
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield each share of `n` rows with its products, one at a time."""
+    """Yield the shares of the rows with their products, one at a time.
+
+    Parameters
+    ----------
+    run : RunFolder
+    stage : str
+        The stage of the round.
+    parts : int
+        Number of shares.
+    n : int
+        Number of rows.
+
+    Yields
+    ------
+    slice
+    ndarray, shape (rows of the share, blocks), float64
+    """
     for part in range(parts):
         yield slice(*share(n, part, parts)), run.node(stage, f"product-{part:04d}").read("F")
 
@@ -171,7 +255,7 @@ def combined(
     products : iterator of (slice, ndarray of shape (rows, blocks))
         K[rows, block] d_block; only one share is in memory at a time.
     at : ndarray, shape (moved,)
-        Where the moved rows lie among all rows, block by block.
+        Positions of the changed variables among all, block after block.
     steps : ndarray, shape (moved,)
         Their steps d.
     groups : ndarray, shape (blocks + 1,)
@@ -188,7 +272,16 @@ def combined(
 
 
 def scope_rows(run: RunFolder, scope: str | None, part: int, parts: int) -> NDArray[np.int64]:
-    """Return a share of the rows that a chain of rounds works on; without a scope of all rows."""
+    """Return a share of the variables of a chain of rounds.
+
+    Parameters
+    ----------
+    run : RunFolder
+    scope : str or None
+        The stage whose node ``scope`` has the variables; None: all.
+    part, parts : int
+        The share and the number of shares.
+    """
     if scope is None:
         return np.arange(*share(read_problem(run).n, part, parts))
     node = run.node(scope, "scope")

@@ -153,7 +153,17 @@ def solve_at_once(
 
 
 def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -> Record:
-    """Solve the working set of a committed point; say which other rows its step may matter to."""
+    """Solve the working set of a committed point, and find the other rows that its step affects.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    previous : str
+        The stage of the point, which has chosen the working set.
+    number : int
+        Number of the round.
+    """
     problem = read_problem(run)
     settings = problem.settings
     before = run.node(previous, "commit")
@@ -215,7 +225,17 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
 def product_of_set(
     run: RunFolder, attempt: Attempt, *, stage: str, part: int, parts: int
 ) -> Record:
-    """Multiply the kernel with the set's step, for a share of the rows that it matters to."""
+    """Compute the products of a share of the affected rows with the step of the working set.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of the round.
+    part, parts : int
+        The share and the number of shares.
+    """
     problem = read_problem(run)
     solved = run.node(stage, SOLVE)
     start, stop = share(solved.record["others"], part, parts)
@@ -240,7 +260,21 @@ def take_step(
     parts: int,
     tol: float,
 ) -> Record:
-    """Take the set's step whole, and select the next working set."""
+    """Commit the point after the step of the working set, and choose the next working set.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage, previous : str
+        The stages of the round and of the round before.
+    number : int
+        Number of the round.
+    parts : int
+        Number of shares of the products.
+    tol : float
+        Tolerance of the chain.
+    """
     problem = read_problem(run)
     before, solved = run.node(previous, "commit"), run.node(stage, SOLVE)
     index, others = before.read("block_rows"), solved.read("others")
