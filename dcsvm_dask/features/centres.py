@@ -88,7 +88,20 @@ def centres_to_arrays(name: str, centres: Rows) -> dict[str, NDArray[Any]]:
 
 
 def centres_from_arrays(name: str, arrays: dict[str, NDArray[Any]], n_features: int) -> Rows:
-    """Return the rows that `centres_to_arrays` took apart."""
+    """Return the rows that `centres_to_arrays` has turned into arrays.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rows.
+    arrays : dict of str to ndarray
+    n_features : int
+
+    Raises
+    ------
+    InputError
+        If indices are not integers.
+    """
     if name in arrays:
         return arrays[name]
     parts = [arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr")]

@@ -157,7 +157,16 @@ class FeatureMap(ABC):
 
 
 def check_numbers(what: str, numbers: Any, shape: tuple[int | None, ...], dtype: Any) -> None:
-    """Refuse an array of another type or shape (None: any length), or with odd numbers.
+    """Refuse an array of another type or shape, or with values that are not finite.
+
+    Parameters
+    ----------
+    what : str
+        Name of the array in the message.
+    numbers : object
+    shape : tuple of int or None
+        None: any length.
+    dtype : dtype
 
     Raises
     ------

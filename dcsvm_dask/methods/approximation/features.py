@@ -43,7 +43,15 @@ def fit_map(run: RunFolder, attempt: Attempt, *, rule: str, how: Record) -> Reco
 
 
 def transform_share(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
-    """Write the features ``Z`` of a share of the rows."""
+    """Write the features ``Z`` of a share of the rows.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    part, parts : int
+        The share and the number of shares.
+    """
     problem = read_problem(run)
     start, stop = share(problem.n, part, parts)
     made = stored_map(run)
@@ -52,7 +60,15 @@ def transform_share(run: RunFolder, attempt: Attempt, *, part: int, parts: int) 
 
 
 def commit_features(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
-    """Commit what the shares wrote."""
+    """Commit the features of all shares.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    parts : int
+        Number of shares.
+    """
     del attempt
     nodes = [run.node(FEATURES, f"transform-{part:04d}") for part in range(parts)]
     return {"rows": sum(node.record["rows"] for node in nodes), "parts": parts}

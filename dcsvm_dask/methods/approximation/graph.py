@@ -139,7 +139,14 @@ KINDS: dict[str, type[Approximation]] = {"nystrom": Nystrom, "fourier": Fourier,
 
 
 def approximation(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graph of a map, its features and the machine over them."""
+    """Yield the graph of a feature map, its features and the linear SVM over them.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
     made = linear_stage(settings, goals, shape)
     records = yield [
         merge_stage(),
@@ -179,7 +186,14 @@ def feature_parts(settings: Settings, shape: Shape) -> int:
 
 
 def linear_stage(settings: Settings, goals: Goals, shape: Shape) -> Stage:
-    """Return the stage that trains the linear machine."""
+    """Return the stage that trains the linear SVM.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
     options = options_of(settings)
     parts = feature_parts(settings, shape)
     arguments = {

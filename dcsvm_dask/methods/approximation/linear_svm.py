@@ -60,7 +60,19 @@ class StoredFeatures(Sequence[NDArray[np.float32]]):
 def solve_weights(
     run: RunFolder, attempt: Attempt, *, parts: int, chunks: int, loss: str, tol: float
 ) -> Record:
-    """Train the linear machine and write the kernel machine that it stands for."""
+    """Train the linear SVM over the features and write its model.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    parts : int
+        Number of shares of the features.
+    chunks : int
+        Pieces in which the features are read.
+    loss : {"hinge", "squared_hinge"}
+    tol : float
+    """
     problem = read_problem(run)
     nodes = [run.node(FEATURES, f"transform-{part:04d}") for part in range(parts)]
     told = tell_of_sets()
@@ -98,9 +110,21 @@ def solve_weights(
 
 
 def machine(kernel: Kernel, made: FeatureMap, w: NDArray[np.float64], b: float) -> Model:
-    """Return a machine over features as one over rows.
+    """Return a linear SVM over features as a model of rows.
 
-    Of kernel values at centres it is a kernel expansion; of other features the map stays.
+    Features that are kernel values with some rows become a sum of kernel values; other feature
+    maps are a part of the model.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    made : FeatureMap
+    w : ndarray, shape (n_outputs,), float64
+    b : float
+
+    Returns
+    -------
+    Model
     """
     if isinstance(made, Nystrom):
         return Model.of_sum(kernel, made.landmarks, made.coefficients(w), b)

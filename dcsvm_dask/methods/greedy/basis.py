@@ -161,7 +161,17 @@ def make_columns(
 
 
 def commit_greedy(run: RunFolder, attempt: Attempt, *, source: str, solved: bool) -> Record:
-    """Write the model of where Newton's method ended."""
+    """Commit the model of the weights at which Newton's method ended.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    source : str
+        The stage of the last step.
+    solved : bool
+        Whether the weights are optimal for the basis.
+    """
     problem, at = read_problem(run), run.node(source, "commit")
     settings, weights = problem.settings, at.read("line")[0]
     beta = weights[int(settings.fit_intercept) :]

@@ -87,9 +87,15 @@ class Layout:
 
 
 def greedy(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield rounds until the basis is large enough, or no candidate brings enough.
+    """Yield rounds until the basis is large enough, or no candidate gains enough.
 
-    The weights of every round but the last are only a start for those of the next.
+    The weights of a round are the warm start of the next one.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
     """
     del goals
     layout = Layout.of(settings, shape)
@@ -113,7 +119,26 @@ def greedy(settings: Settings, goals: Goals, shape: Shape) -> Stages:
 def fit(
     layout: Layout, stage: str, record: Record, rounds: list[str], precision: float
 ) -> Generator[Graph, dict[str, Record], tuple[str, bool]]:
-    """Yield Newton steps over all rows until the weights are optimal; return where that was."""
+    """Yield Newton steps over all rows until the weights are optimal.
+
+    Parameters
+    ----------
+    layout : Layout
+    stage : str
+        The stage with the weights and the first step.
+    record : dict
+        Its record.
+    rounds : list of str
+        The stages that have added basis vectors.
+    precision : float
+        Newton decrement relative to the objective at which weights are optimal.
+
+    Returns
+    -------
+    stage : str
+        The stage of the last step.
+    is_optimal : bool
+    """
     number = len(rounds) - 1
     for step in range(MOST_STEPS):
         if is_optimal(record, precision):
@@ -168,7 +193,18 @@ def grow_stage(
 
 
 def fit_stage(layout: Layout, number: int, step: int, previous: str, rounds: list[str]) -> Stage:
-    """Return the stage of one Newton step over all rows."""
+    """Return the stage of one Newton step over all rows.
+
+    Parameters
+    ----------
+    layout : Layout
+    number, step : int
+        Numbers of the round and of the step.
+    previous : str
+        The stage of the step before.
+    rounds : list of str
+        The stages that have added basis vectors.
+    """
     name = f"fit-{number:02d}-{step:02d}"
     layers = evaluation(layout, name, [previous, COMMIT], previous, rounds)
     return Stage(name, layers, FIT, supersedes=previous)
@@ -177,7 +213,20 @@ def fit_stage(layout: Layout, number: int, step: int, previous: str, rounds: lis
 def evaluation(
     layout: Layout, stage: str, source: list[str], previous: str | None, rounds: list[str]
 ) -> tuple[Layer, ...]:
-    """Return the layers that try a step: sums over shares, and what follows from them."""
+    """Return the layers that evaluate a step: sums over shares of the rows, and the next step.
+
+    Parameters
+    ----------
+    layout : Layout
+    stage : str
+        The stage of the layers.
+    source : list of str
+        Stage and node of the weights with their step.
+    previous : str or None
+        The stage of the step before.
+    rounds : list of str
+        The stages that have added basis vectors.
+    """
     sums = many(
         greedy_weights.SUMS,
         greedy_weights.sum_share,

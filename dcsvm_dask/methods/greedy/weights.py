@@ -87,10 +87,23 @@ def take_step(
     previous: str | None,
     parts: int,
 ) -> Record:
-    """Take the step or a part of it, by the sums of all shares; write where that leads.
+    """Commit the weights after a step or a part of it, with the next step.
 
-    Writes the ``line`` of the weights and the step that is next, the ``hessian`` of the loss and
-    which rows it was summed over (``active``), and again ``basis``, ``candidates`` and ``Z``.
+    Writes the ``line`` of the weights and the next step, the ``hessian`` of the loss and the rows
+    that it was summed over (``active``), and again ``basis``, ``candidates`` and ``Z``.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of the step.
+    source : list of str
+        Stage and node of the weights with their step.
+    previous : str or None
+        The stage of the step before, whose Hessian is updated.
+    parts : int
+        Number of shares of the rows.
     """
     problem = read_problem(run)
     kernel, offset = problem.settings.kernel, int(problem.settings.fit_intercept)

@@ -116,7 +116,14 @@ KINDS: dict[str, type[OneTask]] = {"online": Online}
 
 
 def one_task(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graph: rows are merged, the machine is trained."""
+    """Yield the graph: rows are merged, and one task trains the SVM.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
     stage = task_stage(settings, goals)
     if KINDS[settings.method](**settings.options).probed:
         yield [probe_stage(learning=True)]

@@ -28,7 +28,19 @@ def room(settings: Settings) -> int:
 def learn_online(
     run: RunFolder, attempt: Attempt, *, passes: int, samples: int, tol: float
 ) -> Record:
-    """Train by LaSVM."""
+    """Train an SVM by LaSVM (Bordes, Ertekin, Weston, Bottou 2005).
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    passes : int
+        Most passes over the rows.
+    samples : int
+        Random rows of which the worst violator is taken.
+    tol : float
+        Tolerance of the finish.
+    """
     problem = read_problem(run)
     settings = problem.settings
     advanced = tell_of_advance()
@@ -85,5 +97,12 @@ def learn_online(
 
 
 def fallen(start: float, left: float, tol: float) -> float:
-    """Return how far a violation has come to a tolerance, in [0, 1]; it falls geometrically."""
+    """Return the progress of a violation to a tolerance on a log scale, in [0, 1].
+
+    Parameters
+    ----------
+    start, left : float
+        The largest and the present violation.
+    tol : float
+    """
     return math.log(start / max(left, tol)) / math.log(start / tol) if start > tol else 1.0

@@ -126,7 +126,17 @@ def score_blocks(
 
 
 def values_of_row(block: float, costs: int, machines: int) -> int:
-    """Return how many float64 values a held-out row takes while a block's machines decide it."""
+    """Return the number of float64 values of a held-out row while the SVMs of a block decide it.
+
+    Parameters
+    ----------
+    block : float
+        Rows of the block.
+    costs : int
+        Number of values of C.
+    machines : int
+        Number of binary SVMs.
+    """
     return 2 * int(block) + costs * machines
 
 

@@ -103,7 +103,14 @@ class Search(Options):
 
 
 def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graphs of a search."""
+    """Yield the graphs of a search.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
     options = Search(**settings.options)
     candidates = options.candidates(settings.kernel.name)
     records = yield [*before(settings, shape, options)]
@@ -131,14 +138,35 @@ def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
 
 
 def before(settings: Settings, shape: Shape, options: Search) -> list[Stage]:
-    """Return the stages before the first score: rows put into blocks, some held out."""
+    """Return the stages before the first score: rows in block order, and held-out rows.
+
+    Parameters
+    ----------
+    settings : Settings
+    shape : Shape
+    options : Search
+    """
     ordered = arrange_stage(settings, shape) if settings.clusters else merge_stage()
     split = single(COMMIT, held_out.split_rows, folds=options.folds)
     return [ordered, Stage(held_out.SPLIT, (split,), held_out.SPLIT)]
 
 
 def rungs(options: Search, blocks: int, candidates: int) -> list[tuple[int, int]]:
-    """Return which of the blocks that decide rows, in their random order, each rung adds."""
+    """Return the blocks that each rung adds, in a random order of those with held-out rows.
+
+    Parameters
+    ----------
+    options : Search
+    blocks : int
+        Number of blocks with held-out rows.
+    candidates : int
+        Number of candidates.
+
+    Returns
+    -------
+    list of (int, int)
+        First block of each rung, and the one after its last.
+    """
     borders = [blocks]
     while options.halving and borders[0] >= HALVING and candidates > HALVING ** len(borders):
         borders.insert(0, borders[0] // HALVING)
@@ -204,9 +232,17 @@ def early_stage(
 
 
 def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
-    """Return the stage that solves some candidates as a whole.
+    """Return the stage that solves some candidates on all rows.
 
-    Those of a kernel follow each other, C ascending: the n-th of each kernel are a layer.
+    Candidates of the same kernel follow each other with ascending C: the n-th of each kernel are a
+    layer.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    chosen : list of int
+        Numbers of the candidates.
     """
     options = Search(**settings.options)
     candidates = options.candidates(settings.kernel.name)

@@ -111,7 +111,15 @@ class HeldOut:
         return index[some], X[some]
 
     def weight_beside(self, own: Index, others: Index, fold: int) -> Vector:
-        """Return the weights of some variables and of those that stand for all others in a fold."""
+        """Return the weights of a block's variables and of the weighted sample of the others.
+
+        Parameters
+        ----------
+        own, others : ndarray of int64
+            The variables of the block, and the sample.
+        fold : int
+            The held-out fold.
+        """
         trains, _ = self.of_fold(own, fold)
         total = self.weights_of_folds[fold] - self._of_classes(own[trains])
         weight, (trains, _) = np.zeros(len(others)), self.of_fold(others, fold)
@@ -206,11 +214,18 @@ class HeldOut:
 
 
 def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
-    """Hold rows out: in stratified folds, or those of the data set held out for all.
+    """Choose held-out rows: stratified folds, or those of a data set.
 
-    Writes ``fold`` of every variable and ``fold_of_row`` of every row of the data set (-1: always
-    trained on), or ``block`` of every row that is held out. Where there are several blocks, also
-    these rows block after block: ``rows``, ``codes`` and, where they have some, ``weights``.
+    Writes ``fold`` of every variable and ``fold_of_row`` of every row of the data set (-1: trains
+    always), or ``block`` of every row of the held-out data set. If there are several blocks, also
+    these rows block after block: ``rows``, ``codes`` and, if they have some, ``weights``.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    folds : int
+        Number of folds; 0: a data set is held out.
     """
     problem, data = read_problem(run), data_of(run)
     codes = data.read_codes(0, data.n_rows)[problem.rows]
@@ -273,7 +288,19 @@ def _write_sorted(
 
 
 def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int16]:
-    """Return a fold for each row: of every class about as many rows in each."""
+    """Return a fold for each row, with about equally many rows of a class in each fold.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (n,), integers
+        Classes.
+    folds : int
+    seed : int
+
+    Returns
+    -------
+    ndarray, shape (n,), int16
+    """
     rng, fold = generator(seed, FOLDS), np.empty(len(codes), dtype=np.int16)
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]

@@ -37,7 +37,17 @@ def no_scores(candidates: int, folds: int) -> Scores:
 
 
 def write_scores(attempt: Attempt, found: Scores, best: int, now: list[int]) -> Record:
-    """Write scores; return what a commit says of the candidates that were looked at now."""
+    """Write scores, and return their entry of the commit's record.
+
+    Parameters
+    ----------
+    attempt : Attempt
+    found : Scores
+    best : int
+        Number of the best candidate.
+    now : list of int
+        Numbers of the candidates that were scored.
+    """
     for name in SCORES:
         attempt.write(name, found[name])
     return {
