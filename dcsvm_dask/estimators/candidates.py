@@ -109,7 +109,21 @@ class _Decided(Voting):
 def scored(
     task: Task, candidates: list[dict[str, Any]], blocks: list[Index], threads: int
 ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-    """Return scores and seconds (n_candidates, n_splits), and which candidates are solved."""
+    """Return the scores of candidates by SVMs of blocks.
+
+    Parameters
+    ----------
+    task : Task
+    candidates : list of dict
+    blocks : list of ndarray of int64
+        Rows of each block.
+    threads : int
+
+    Returns
+    -------
+    scores, seconds : ndarray, shape (n_candidates, n_splits), float64
+    solved : ndarray of bool, shape (n_candidates, n_splits)
+    """
     shape = len(candidates), len(task.splits)
     scores, seconds, solved = np.empty(shape), np.zeros(shape), np.ones(shape, dtype=np.bool_)
     of_kernel: dict[Kernel, list[int]] = {}
@@ -142,10 +156,25 @@ def exactly_scored(
     blocks: list[Index],
     threads: int,
 ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-    """Return scores and seconds (n, n_splits) of some candidates' machines of all rows.
+    """Return the scores of some candidates by SVMs of all rows.
 
-    Those of a kernel follow each other, C ascending, the first from its blocks' machines; kernels
-    and splits are shared out among the threads. The last array says which are solved.
+    Candidates of the same kernel follow each other with ascending C, the first one warm from the
+    SVMs of blocks; kernels and splits are shared out among the threads.
+
+    Parameters
+    ----------
+    task : Task
+    candidates : list of dict
+    places : list of int
+        Numbers of the candidates.
+    blocks : list of ndarray of int64
+        Rows of each block.
+    threads : int
+
+    Returns
+    -------
+    scores, seconds : ndarray, shape (n, n_splits), float64
+    solved : ndarray of bool, shape (n, n_splits)
     """
     block_of = block_labels(blocks)
     shape = len(places), len(task.splits)

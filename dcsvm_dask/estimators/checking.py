@@ -34,7 +34,18 @@ MOST_SEED = np.iinfo(np.int32).max
 
 
 def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int32]]:
-    """Return checked rows, float32, and the code of each one's class; sets ``classes_``.
+    """Return checked rows and the codes of their classes; set ``classes_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse, shape (n, n_features)
+    y : array-like, shape (n,)
+
+    Returns
+    -------
+    X : ndarray or CSR, shape (n, n_features), float32
+    codes : ndarray, shape (n,), int32
 
     Raises
     ------
@@ -82,7 +93,15 @@ def _warn_rounded(given: Any, X: Any, names: list[str] | None) -> None:
 
 
 def rows_to_decide(estimator: Any, X: Any, like: Rows) -> Rows:
-    """Return checked rows, float32, stored as those of training are."""
+    """Return checked rows, float32, stored as the training rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse, shape (n, n_features)
+    like : Rows
+        Training rows.
+    """
     found = as_rows(
         validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
     )
@@ -107,9 +126,16 @@ def as_rows(X: Any) -> Rows:
 def bounds(
     estimator: Any, X: Rows, codes: NDArray[np.int32], sample_weight: Any
 ) -> NDArray[np.float64]:
-    """Return the upper bound of each row; sets ``class_weight_``.
+    """Return the upper bound of each row's dual variable; set ``class_weight_``.
 
     Rows whose weight is not above 0 do not take part, as in LIBSVM.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : Rows, shape (n, n_features)
+    codes : ndarray, shape (n,), int32
+    sample_weight : array-like, shape (n,), or None
 
     Raises
     ------
@@ -124,7 +150,14 @@ def bounds(
 def penalties(
     estimator: Any, X: Rows, codes: NDArray[np.int32], sample_weight: Any
 ) -> NDArray[np.float64]:
-    """Return C times the weight of each row, at least 0; sets ``class_weight_``, but for which.
+    """Return C times the weight of each row without class weights, and set ``class_weight_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : Rows, shape (n, n_features)
+    codes : ndarray, shape (n,), int32
+    sample_weight : array-like, shape (n,), or None
 
     Raises
     ------

@@ -57,6 +57,12 @@ def early_values(model: Model, rows: Rows, threads: int) -> NDArray[np.float64]:
 
     Of two classes the first one is positive, as in one-vs-one.
 
+    Parameters
+    ----------
+    model : Model
+    rows : Rows, shape (n, n_features)
+    threads : int
+
     Returns
     -------
     ndarray, shape (n, n_svms), float64

@@ -42,7 +42,20 @@ class Exact:
 def of_machines(
     machines: list[SolvedMachine], variables: Variables, codes: NDArray[np.int32], n_classes: int
 ) -> Exact:
-    """Return what machines that were solved in memory come to, row by row."""
+    """Return the coefficients and measures of SVMs that were solved in memory.
+
+    Parameters
+    ----------
+    machines : list of SolvedMachine
+    variables : Variables
+    codes : ndarray, shape (n,), int32
+        Classes of all rows.
+    n_classes : int
+
+    Returns
+    -------
+    Exact
+    """
     scheme = scheme_of([one.machine for one in machines])
     coef = np.zeros((coefficient_rows(n_classes, scheme), len(codes)))
     for one in machines:
@@ -62,7 +75,19 @@ def of_machines(
 
 
 def of_run(run: RunFolder, codes: NDArray[np.int32], tol: float) -> Exact:
-    """Return what a run that has reached the exact model came to, row by row."""
+    """Return the coefficients and measures of the exact model of a run.
+
+    Parameters
+    ----------
+    run : RunFolder
+    codes : ndarray, shape (n,), int32
+        Classes of the run's rows.
+    tol : float
+
+    Returns
+    -------
+    Exact
+    """
     _, node, model = reached(run)
     alpha, record = node.read("alpha"), node.record
     if not model.is_single:

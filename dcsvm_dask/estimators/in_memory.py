@@ -36,7 +36,23 @@ def solved(
     alpha: NDArray[np.float64] | None,
     tasks: FitTasks,
 ) -> list[SolvedMachine]:
-    """Return the machines that a `DCSVC` describes, solved from `alpha` as `solve_machines`."""
+    """Return the SVMs of a `DCSVC`, solved in memory; see `solve_machines`.
+
+    Parameters
+    ----------
+    estimator : DCSVC
+    kernel : Kernel
+    X : Rows, shape (n, n_features)
+    codes : ndarray, shape (n,), int32
+    variables : Variables
+    alpha : ndarray or None
+        The warm start; None: zero.
+    tasks : FitTasks
+
+    Returns
+    -------
+    list of SolvedMachine
+    """
     threads = checking.threads_of(estimator.n_jobs)
     machines = machines_of(len(estimator.classes_), estimator._scheme)
     memory = estimator.cache_size * 1e6

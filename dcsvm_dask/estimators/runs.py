@@ -47,7 +47,14 @@ def words_of(estimator: Any, kernel: Kernel) -> dict[str, Any]:
 def rows_of_weight(
     codes: NDArray[np.int32], weights: NDArray[np.float64], classes: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Return the rows that train: those of a weight above 0.
+    """Return the rows with a weight above 0, which train.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (n,), int32
+    weights : ndarray, shape (n,)
+    classes : ndarray, shape (n_classes,)
+        Labels.
 
     Raises
     ------

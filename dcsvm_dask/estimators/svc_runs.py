@@ -31,9 +31,20 @@ WISHES = ("run", "client", "stop_at", "time_budget", "callbacks")
 
 
 def divides(estimator: Any, n: int, *, known: bool) -> bool:
-    """Whether a run is to train: one was asked for, or n variables are many for one task.
+    """Return whether `fit` trains a run: if a parameter asks for one, or n is large.
 
-    They are not many where a solution near to theirs is known.
+    Parameters
+    ----------
+    estimator : DCSVC
+    n : int
+        Number of distinct rows.
+    known : bool
+        Whether a solution is known from which `fit` starts warm; then n does not count.
+
+    Raises
+    ------
+    InputError
+        If `max_iter` is set with a parameter that asks for a run.
     """
     asked = [name for name in WISHES if _is_given(getattr(estimator, name))]
     bounded = estimator.max_iter != -1

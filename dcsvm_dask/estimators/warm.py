@@ -44,10 +44,19 @@ class LastFit:
     def alpha(
         self, X: Rows, codes: NDArray[np.int32], classes: NDArray[Any], scheme: str
     ) -> Vector | None:
-        """Return the dual variables of rows, shape (n_coefficients, n), arranged as `dual_coef_`.
+        """Return the dual variables of the last fit, arranged as `dual_coef_`, for the same rows.
 
-        None where the rows are others: not as many, or other support vectors or labels; or where
-        the machines are others.
+        Parameters
+        ----------
+        X : Rows, shape (n, n_features)
+        codes : ndarray, shape (n,), int32
+        classes : ndarray, shape (n_classes,)
+        scheme : {"ovo", "ovr"}
+
+        Returns
+        -------
+        ndarray, shape (n_coefficients, n), float64, or None
+            None if the number of rows, the support vectors, the labels or the scheme differ.
         """
         own = np.repeat(np.arange(len(self.n_support)), self.n_support)
         same = (

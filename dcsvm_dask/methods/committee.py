@@ -36,7 +36,17 @@ LAYER = "calibrate"
 def calibrate_slot(
     run: RunFolder, attempt: Attempt, *, level: str, slot: int, slots: int
 ) -> Record:
-    """Fit the sigmoids of every `slots`-th block of a level."""
+    """Fit the sigmoids of the blocks of one of `slots` tasks.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    level : str
+        The stage of the level.
+    slot, slots : int
+        The task and the number of tasks.
+    """
     problem, table = read_problem(run), read_table(run, level)
     commit = run.node(level, "commit")
     beta, offset = commit.read("beta")[0], commit.record["offset"]
@@ -192,7 +202,17 @@ def cross_decide(
 def commit_committee(
     run: RunFolder, attempt: Attempt, *, stage: str, level: str, slots: int
 ) -> Record:
-    """Gather the sigmoids of a level's blocks; the prior is that of all rows."""
+    """Commit the sigmoids of all blocks of a level, with the prior odds of all rows.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage, level : str
+        The stages of the calibration and of the level.
+    slots : int
+        Number of tasks.
+    """
     problem, table = read_problem(run), read_table(run, level)
     slope, intercept = np.empty(table.n_blocks), np.empty(table.n_blocks)
     nodes = read_slots(run, stage, slots, LAYER)

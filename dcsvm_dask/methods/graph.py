@@ -79,13 +79,35 @@ class Outcome:
 
 
 def single(name: str, step: Step, *, keep: Keep = Keep.ALWAYS, **arguments: Any) -> Layer:
-    """Return a layer of one node that is called like it."""
+    """Return a layer of one node, which has the layer's name.
+
+    Parameters
+    ----------
+    name : str
+    step : Step
+    keep : Keep, optional
+    **arguments
+        Keyword arguments of the step.
+    """
     return Layer(name, (Node(name, step, arguments),), keep)
 
 
 def many(
     name: str, step: Step, count: int, key: str, *, keep: Keep = Keep.STAGE, **arguments: Any
 ) -> Layer:
-    """Return a layer of numbered nodes; each gets its number as the argument `key`."""
+    """Return a layer of numbered nodes.
+
+    Parameters
+    ----------
+    name : str
+    step : Step
+    count : int
+        Number of nodes.
+    key : str
+        The argument of the step that has the number of the node.
+    keep : Keep, optional
+    **arguments
+        Other keyword arguments of the step.
+    """
     nodes = tuple(Node(f"{name}-{i:04d}", step, {**arguments, key: i}) for i in range(count))
     return Layer(name, nodes, keep)

@@ -37,7 +37,14 @@ MOST_LISTED = 4096
 
 
 def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record:
-    """Choose the bottom partition on a sample of all rows of the data set."""
+    """Choose the bottom partition on a sample of all rows of the data set.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    n_clusters : int
+    """
     settings, data = settings_of(run), data_of(run)
     cap = largest_block(settings, data.n_distinct, n_clusters)
     size = balance_size(data.n_distinct, cap)
@@ -52,7 +59,17 @@ def cluster_data(run: RunFolder, attempt: Attempt, *, n_clusters: int) -> Record
 def cluster_support(
     run: RunFolder, attempt: Attempt, *, level: int, n_clusters: int, below: str
 ) -> Record:
-    """Choose a level's partition on a sample of the support vectors of the level below."""
+    """Choose a level's partition on a sample of the support vectors of the level below.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    level : int
+    n_clusters : int
+    below : str
+        The stage of the level below.
+    """
     settings, problem = settings_of(run), read_problem(run)
     node = run.node(below, "commit")
     if node.has("support"):  # of several SVMs
@@ -75,7 +92,15 @@ def cluster_support(
 
 
 def assign_data(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
-    """Assign a share of the data set's rows to the bottom partition's blocks."""
+    """Assign a share of the data set's rows to the blocks of the bottom partition.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    part, parts : int
+        The share and the number of shares.
+    """
     rows = data_rows(run)
     return _assign(attempt, read_rule(run, ARRANGE), rows.read(*share(rows.n_rows, part, parts)))
 
@@ -83,13 +108,33 @@ def assign_data(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> R
 def assign_problem(
     run: RunFolder, attempt: Attempt, *, stage: str, part: int, parts: int
 ) -> Record:
-    """Assign a share of the variables to a level's blocks."""
+    """Assign a share of the variables to the blocks of a level.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of the level.
+    part, parts : int
+        The share and the number of shares.
+    """
     problem = read_problem(run)
     return _assign(attempt, read_rule(run, stage), problem.X.read(*share(problem.n, part, parts)))
 
 
 def order_blocks(run: RunFolder, attempt: Attempt, *, stage: str, parts: int) -> Record:
-    """Commit the variables of each block of a level."""
+    """Commit the variables of each block of a level.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of the level.
+    parts : int
+        Number of tasks that assigned the variables.
+    """
     labels = read_labels(run, stage, parts)
     index, offsets, kept = group_by_label(labels)
     attempt.write("index", index)
@@ -105,7 +150,15 @@ def read_rule(run: RunFolder, stage: str) -> Partition:
 
 
 def read_labels(run: RunFolder, stage: str, parts: int) -> NDArray[np.int32]:
-    """Return the labels that a stage has assigned, in the order of the rows."""
+    """Return the labels that a stage has assigned, in the order of the rows.
+
+    Parameters
+    ----------
+    run : RunFolder
+    stage : str
+    parts : int
+        Number of tasks that assigned them.
+    """
     nodes = [run.node(stage, f"assign-{i:04d}") for i in range(parts)]
     labels = np.empty(sum(node.record["rows"] for node in nodes), dtype=np.int32)
     done = 0
@@ -158,7 +211,15 @@ def sample_size(settings: Settings, n_clusters: int) -> int:
 
 
 def largest_block(settings: Settings, n_rows: int, n_clusters: int) -> int:
-    """Return the largest number of rows of a level's cluster."""
+    """Return the largest number of rows of a level's cluster.
+
+    Parameters
+    ----------
+    settings : Settings
+    n_rows : int
+        Number of all rows.
+    n_clusters : int
+    """
     return max(min(settings.block_cap, n_rows), IMBALANCE * n_rows // n_clusters)
 
 
@@ -177,7 +238,22 @@ def balance_size(n_rows: int, cap: int) -> int:
 def drawn_rows(
     settings: Settings, n_rows: int, size: int, stream: int = PROBE
 ) -> NDArray[np.int64]:
-    """Return the numbers of some rows drawn at random, ascending."""
+    """Return a random sample of row numbers, ascending.
+
+    Parameters
+    ----------
+    settings : Settings
+    n_rows : int
+        Number of all rows.
+    size : int
+        Size of the sample.
+    stream : int, optional
+        A constant of `dcsvm_dask.random_streams`.
+
+    Returns
+    -------
+    ndarray of int64
+    """
     rng = generator(settings.seed, stream)
     return np.sort(rng.choice(n_rows, size=min(n_rows, size), replace=False))
 

@@ -55,18 +55,39 @@ class Bagging(Options):
 
 
 def bagging(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graph of a bag of machines."""
+    """Yield the graph of a bag of SVMs.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
     return (yield from bag_of(Bagging(**settings.options), goals, shape))
 
 
 def bag_of(options: Bagging, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graph of a bag."""
+    """Yield the graph of a bag.
+
+    Parameters
+    ----------
+    options : Bagging
+    goals : Goals
+    shape : Shape
+    """
     records = yield [merge_stage(), *scored(bag_stage(options, goals, shape), shape)]
     return Outcome(STAGE, records[STAGE]["members_converged"])
 
 
 def bag_stage(options: Bagging, goals: Goals, shape: Shape) -> Stage:
-    """Return the stage that trains the machines."""
+    """Return the stage that trains the SVMs of a bag.
+
+    Parameters
+    ----------
+    options : Bagging
+    goals : Goals
+    shape : Shape
+    """
     slots = level_slots(options.members, shape.n_variables)
     layers = (
         many(

@@ -34,9 +34,21 @@ def train_members(
     calibrate: bool,
     tol: float,
 ) -> Record:
-    """Train every `slots`-th member; write their support vectors one after the other.
+    """Train the members of one of `slots` tasks; write their support vectors one after the other.
 
-    With `calibrate` each is made ready for a committee, too.
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    slot, slots : int
+        The task and the number of tasks.
+    members : int
+        Number of members of the bag.
+    replace : bool
+        Whether rows are drawn with replacement.
+    calibrate : bool
+        Whether members are calibrated for a committee.
+    tol : float
     """
     problem = read_problem(run)
     solved = SolvedBlocks(list(range(slot, members, slots)))

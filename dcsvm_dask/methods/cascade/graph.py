@@ -77,9 +77,15 @@ class Cascade(Options):
 def cascade(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield passes until no row violates, or as many as were asked for.
 
-    After each pass f of all rows is computed from scratch: what violates is what a leaf would take
-    in, so that the pass after one without violators could change nothing (the proof's stopping
-    rule, by tolerance). One pass alone is not looked at.
+    After each pass f of all rows is computed from scratch. Leaves would take in the violators, so
+    that a pass after one without violators changes nothing: this is the stopping rule of the proof,
+    up to the tolerance. A single pass is not checked.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
     """
     options = Cascade(**settings.options)
     if options.decide != "top":
@@ -105,7 +111,17 @@ def cascade(settings: Settings, goals: Goals, shape: Shape) -> Stages:
 
 
 def pass_stage(settings: Settings, goals: Goals, number: int, previous: str | None) -> Stage:
-    """Return the stage of one pass up the tree."""
+    """Return the stage of one pass up the tree.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    number : int
+        Number of the pass.
+    previous : str or None
+        The stage that has checked the pass before.
+    """
     options, name = Cascade(**settings.options), StageId.numbered(PASS, number)
     tol = INNER_FLOOR * goals.tol
     leaves = many(
@@ -146,7 +162,16 @@ def pass_stage(settings: Settings, goals: Goals, number: int, previous: str | No
 
 
 def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> Stage:
-    """Return the stage that computes f of all rows from what a pass came to."""
+    """Return the stage that computes f of all rows from the solution of a pass.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    number : int
+        Number of the pass.
+    """
     name, source = StageId.numbered(LOOK, number), StageId.numbered(PASS, number)
     parts = row_parts(shape.n_variables, settings.chunk_rows)
     layers = (

@@ -28,6 +28,16 @@ def solve_leaf(
     """Solve a random share of the rows with the support vectors of the last pass.
 
     Writes the support vectors' ``rows`` and ``beta``.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    leaf, leaves : int
+        The leaf and the number of leaves.
+    previous : str or None
+        The stage that has checked the pass before.
+    tol : float
     """
     problem = read_problem(run)
     order = generator(problem.settings.seed, CASCADE).permutation(problem.n)
@@ -112,7 +122,21 @@ def look_at_pass(
     parts: int,
     number: int,
 ) -> Record:
-    """Measure what a pass came to, by f of all rows from scratch."""
+    """Commit the measures of a pass, from f of all rows computed from scratch.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage, source : str
+        The stages of the check and of the pass.
+    layer : str
+        Name of the nodes that computed f.
+    parts : int
+        Number of shares of the rows.
+    number : int
+        Number of the pass.
+    """
     problem, before = read_problem(run), run.node(source, "commit")
     beta = before.read("beta")[0]
     found = [run.node(stage, f"{layer}-{part:04d}") for part in range(parts)]

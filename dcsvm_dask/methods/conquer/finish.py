@@ -13,7 +13,15 @@ from dcsvm_dask.storage.run import RunFolder
 
 
 def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
-    """Write the model of a point; alpha of merged rows is shared out again among them."""
+    """Commit the model of a point; rows that were merged share its alpha.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    source : str
+        The stage of the point.
+    """
     problem = read_problem(run)
     point = run.node(source, "commit")
     data = data_of(run)
@@ -34,9 +42,18 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
 def write_machine(
     run: RunFolder, attempt: Attempt, problem: Problem, beta: NDArray[np.float64], bias: float
 ) -> Record:
-    """Write the model of a point; return what belongs into the node's record.
+    """Write the model of a point, and return its entry of the node's record.
 
-    Writes ``alpha`` of every row of the data set, and the model's support vectors in that order.
+    Writes ``alpha`` of every row of the data set, and the model with its support vectors in that
+    order.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    problem : Problem
+    beta : ndarray, shape (n,), float64
+    bias : float
     """
     attempt.write("alpha", shared_out(run, problem, beta)[None, :])
     support = np.flatnonzero(beta)

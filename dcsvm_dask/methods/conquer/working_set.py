@@ -63,7 +63,17 @@ def train_machine(problem: Problem) -> tuple[SubsetMachine, Record]:
 
 
 def foresee(run: RunFolder, attempt: Attempt, *, subset: str, part: int, parts: int) -> Record:
-    """Compute the subset's decision values for a share of the rows."""
+    """Compute decision values of the SVM of the last subset, for a share of the rows.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    subset : str
+        The stage of the subsets.
+    part, parts : int
+        The share and the number of shares.
+    """
     problem = read_problem(run)
     node = run.node(subset, "commit")
     known: dict[str, Any] = {name: node.read(name) for name in ("rows", "coef", "seen", "f")}
@@ -87,7 +97,21 @@ NEAR = 0.1
 def start_sets(
     run: RunFolder, attempt: Attempt, *, stage: str, subset: str | None, parts: int, tol: float
 ) -> Record:
-    """Start at zero; the first working set is what a subset's machine foresees, or else all."""
+    """Commit the start at zero, whose working set are the predicted support vectors, or all rows.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of the start.
+    subset : str or None
+        The stage of the subsets that predict support vectors; None: there are none.
+    parts : int
+        Number of shares of their decision values.
+    tol : float
+        Tolerance of the chain.
+    """
     problem = read_problem(run)
     zero = np.zeros(problem.n)
     expected, offset = zero, None

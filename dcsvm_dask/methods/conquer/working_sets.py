@@ -116,7 +116,16 @@ def start_stage(chain: Chain, *, foresight: bool) -> Stage:
 
 
 def set_stage(chain: Chain, number: int, previous: str) -> Stage:
-    """Return the stage of one round."""
+    """Return the stage of a round of one working set.
+
+    Parameters
+    ----------
+    chain : Chain
+    number : int
+        Number of the round.
+    previous : str
+        The stage of the round before.
+    """
     name = stage_name(chain, number)
     layers = (
         _solve(working_set.solve_set, previous=previous, number=number),
@@ -144,9 +153,19 @@ def set_stage(chain: Chain, number: int, previous: str) -> Stage:
 def closing_stage(
     chain: Chain, number: int, previous: str | None, *, at_once: bool, foresight: bool = False
 ) -> Stage:
-    """Return the stage of a round after which f is summed from scratch.
+    """Return the stage of a round after which f is computed from scratch.
 
-    With `at_once` it is not a round of one set, but of as many as it takes.
+    Parameters
+    ----------
+    chain : Chain
+    number : int
+        Number of the round.
+    previous : str or None
+        The stage of the round before; None: zero.
+    at_once : bool
+        Whether one task solves as many working sets as are needed, not one set.
+    foresight : bool, default False
+        See `solve_at_once`.
     """
     name = stage_name(chain, number)
     if at_once:

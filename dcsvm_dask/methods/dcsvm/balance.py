@@ -38,7 +38,17 @@ def move_slot(
     slot: int,
     slots: int,
 ) -> Record:
-    """Solve every `slots`-th block of a level again, for the next bias."""
+    """Solve the blocks of one of `slots` tasks again, for the next bias.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    level, previous : str
+        The stage of the level, and the stage of the last solution.
+    slot, slots : int
+        The task and the number of tasks.
+    """
     problem, table = read_problem(run), read_table(run, level)
     before = run.node(previous, "commit")
     beta, gradient = before.read("beta")[0], before.read("gradient")
@@ -53,7 +63,18 @@ def move_slot(
 def move_block(
     problem: Problem, index: NDArray[np.int64], beta: Vector, gradient: Vector, before: Record
 ) -> Solved:
-    """Solve a block for the next bias, from where it was for the last one."""
+    """Solve a block for the next bias, warm from its solution for the last one.
+
+    Parameters
+    ----------
+    problem : Problem
+    index : ndarray of int64
+        The variables of the block.
+    beta, gradient : ndarray, shape (n,)
+        The last solution.
+    before : dict
+        Record of the last solution.
+    """
     offset = before["next_bias"]
     dual = problem.dual_of(index).with_bias(offset)
     solver = RowsSolver(problem.settings, problem.take(index), dual)
@@ -68,7 +89,17 @@ def move_block(
 def commit_balance(
     run: RunFolder, attempt: Attempt, *, stage: str, level: str, previous: str, slots: int
 ) -> Record:
-    """Commit the blocks' new solutions, and where the line through both balances is zero."""
+    """Commit the new solutions of all blocks, and the next bias by the secant method.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage, level, previous : str
+        The stages of this solution, of the level, and of the last solution.
+    slots : int
+        Number of tasks.
+    """
     before = run.node(previous, "commit")
     table = read_table(run, level)
     nodes = read_slots(run, stage, slots)

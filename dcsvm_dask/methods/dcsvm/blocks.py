@@ -37,7 +37,15 @@ FURTHEST = 0.5
 
 
 def response(solver: RowsSolver, solution: Solution, tol: float) -> float:
-    """Return by how much the sum of a block's variables changes for each unit of the bias."""
+    """Return the change of the sum of a block's variables for each unit of the bias.
+
+    Parameters
+    ----------
+    solver : RowsSolver
+    solution : Solution
+        The solution for the present bias.
+    tol : float
+    """
     moved = solver.solve(beta=solution.beta, gradient=solution.gradient + PROBE, tol=tol)
     return total(moved.beta - solution.beta) / PROBE
 
@@ -129,7 +137,27 @@ def solve_block(
     *,
     probed: bool,
 ) -> Solved:
-    """Solve the problem of one block for a bias `offset`; a probed one tells how it answers."""
+    """Solve the problem of one block for a given bias.
+
+    Parameters
+    ----------
+    problem : Problem
+    index : ndarray of int64
+        The variables of the block.
+    start : ndarray, shape (n,), or None
+        The warm start of all variables; None: zero.
+    offset : float
+        The bias.
+    tol : float
+    probed : bool
+        Whether the response to a change of the bias is measured.
+
+    Returns
+    -------
+    Solution
+    record : dict
+        See `block_record`.
+    """
     dual = problem.dual_of(index).with_bias(offset)
     solver = RowsSolver(problem.settings, problem.take(index), dual)
     solution = solver.solve(beta=None if start is None else start[index], tol=tol)

@@ -95,7 +95,19 @@ def balanced(level: str, record: Record, tol: float) -> Generator[Graph, dict[st
 
 
 def balance_stage(level: str, number: int, previous: str, record: Record) -> Stage:
-    """Return the stage that solves all blocks for the next bias."""
+    """Return the stage that solves all blocks for the next bias.
+
+    Parameters
+    ----------
+    level : str
+        The stage of the level.
+    number : int
+        Number of the solution.
+    previous : str
+        The stage of the last solution.
+    record : dict
+        Its record.
+    """
     name, slots = StageId.numbered(BALANCE, number), level_slots(record["blocks"], record["rows"])
     layers = (
         many(
@@ -127,7 +139,14 @@ FORESEEN_ABOVE = 6000
 
 
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graphs of a DC-SVM run."""
+    """Yield the graphs of a DC-SVM run.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
     levels = len(settings.clusters)
     if not levels and shape.n_variables <= settings.set_cap:
         return (yield from few_rows(settings, goals, shape))
@@ -183,7 +202,14 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
 
 
 def few_rows(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graphs of a run whose rows are one working set: no clusters, few tasks."""
+    """Yield the graphs of a run whose rows are one working set: no clusters, few tasks.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
     chain = chain_of("conquer", None, settings, goals, shape, local=False)
     chain = replace(chain, parts=1)
     foresight = shape.n_variables > FORESEEN_ABOVE
@@ -202,7 +228,19 @@ def chain_of(
     *,
     local: bool,
 ) -> Chain:
-    """Return the chain of rounds called "refine" or "conquer"."""
+    """Return the chain of rounds called "refine" or "conquer".
+
+    Parameters
+    ----------
+    name : {"refine", "conquer"}
+    source : str or None
+        The stage of the warm start; None: zero.
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    local : bool
+        Whether the kernel is local.
+    """
     refine = name == "refine"
     return Chain(
         name,
@@ -216,7 +254,14 @@ def chain_of(
 
 
 def looked_at(level: Stage, goals: Goals, shape: Shape) -> Graph:
-    """Return a level's stage and those that say how well it predicts, in which ways."""
+    """Return a level's stage and the stages that score it and calibrate its SVMs.
+
+    Parameters
+    ----------
+    level : Stage
+    goals : Goals
+    shape : Shape
+    """
     graph = scored(level, shape)
     if goals.committee:
         graph.append(committee_stage(level))
@@ -284,7 +329,15 @@ def bottom_stage(settings: Settings, shape: Shape) -> Stage:
 
 
 def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
-    """Return a level above the bottom: clustered anew on support vectors, solved warm."""
+    """Return a level above the bottom: clustered anew on support vectors, solved warm.
+
+    Parameters
+    ----------
+    settings : Settings
+    shape : Shape
+    number : int
+        Number of the level.
+    """
     name, below = StageId.level(number), StageId.level(number + 1)
     n_clusters = settings.clusters[len(settings.clusters) - number]
     slots = level_slots(n_clusters, shape.n_variables)

@@ -113,7 +113,15 @@ def commit_level(
 
 
 def level_rule(run: RunFolder, stage: str, table: BlockTable, found: Gathered) -> Rule:
-    """Return the rule that chooses a row's block at a level."""
+    """Return the rule that chooses the block of a row at a level.
+
+    Parameters
+    ----------
+    run : RunFolder
+    stage : str
+    table : BlockTable
+    found : Gathered
+    """
     partition = read_rule(run, ARRANGE if table.index is None else stage)
     block_of_label = np.full(partition.n_blocks, -1, dtype=np.int64)
     block_of_label[table.label] = np.arange(table.n_blocks)

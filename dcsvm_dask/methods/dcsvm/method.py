@@ -18,7 +18,14 @@ from dcsvm_dask.storage.stage_id import BALANCE, LEVEL
 
 
 def run(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Begin DC-SVM of two classes, or of more."""
+    """Begin DC-SVM of two classes, or of more.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
     return (classes.classes if shape.class_rows else dcsvm)(settings, goals, shape)
 
 

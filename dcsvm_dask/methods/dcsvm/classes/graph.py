@@ -26,9 +26,14 @@ WORK = 2.0
 def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graphs of a run of more than two classes.
 
-    Rows of all classes are clustered together, once for all machines. The exact model is that of
-    machines which are each solved whole, from the coefficients of the last level where there are
-    levels and these promise to pay.
+    Rows of all classes are clustered together, once for all SVMs. For the exact model each SVM is
+    solved on all of its rows, warm from the last level where levels are expected to save time.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
     """
     levels, source = len(settings.clusters), None
     if levels and goals.stop_at >= levels:
@@ -76,7 +81,16 @@ def is_probed(settings: Settings, shape: Shape) -> bool:
 
 
 def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str | None) -> Stage:
-    """Return the stage of all machines on all of their rows; those of most rows come first."""
+    """Return the stage that solves all SVMs on all of their rows, those of most rows first.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    source : str or None
+        The level whose coefficients are the warm start; None: zero.
+    """
     found = machines_of(len(shape.class_rows), settings.multiclass)
     ordered = sorted(enumerate(found), key=lambda one: -rows_of(one[1], shape))
     nodes = tuple(

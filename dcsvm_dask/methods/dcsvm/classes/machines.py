@@ -97,10 +97,17 @@ def _solve_whole(
 
 
 def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
-    """Write the model of all machines and ``alpha`` of every row, with signs, for each of its own.
+    """Commit the model of all SVMs, and ``alpha`` of every row with its sign in each of its SVMs.
 
-    Of a row ``alpha[k]`` belongs to the machine that `Machine.place` says; it is above 0 where the
+    Row k of ``alpha`` belongs to the SVM that `Machine.place` names; values are positive where the
     row's class is the positive one.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of the SVMs.
     """
     problem = read_problem(run)
     scheme, n_classes = problem.settings.multiclass, problem.n_classes
