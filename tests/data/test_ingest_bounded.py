@@ -115,7 +115,8 @@ def test_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = ingest((X, np.arange(60) % 2), tmp_path / "d.zarr")
     run = api.train(data.place, tmp_path / "run", quiet=True, execution=HERE)
     monkeypatch.setattr("dcsvm_dask.readers.memory.LEAST", 1)
-    said = r"run/.*/model(: the model|/.*: a chunk of shape \([\d, ]+\)) takes \d+ bytes of memory, above"
+    what = r"(: the model|/.*: a chunk of shape \([\d, ]+\))"
+    said = rf"run/.*/model{what} takes \d+ bytes of memory, above"
     with memory_bound(500):
         for use in (
             lambda: run.predict(X),
