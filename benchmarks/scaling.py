@@ -36,7 +36,7 @@ def main() -> int:
     options.add_argument("--out", type=Path, default=Path("scaling.json"))
     chosen = options.parse_args()
     layers = recorded(dcsvm.open_run(chosen.run))
-    totals = {workers: lay_out(layers, workers) for workers in WORKERS}
+    totals = {workers: plan_stages(layers, workers) for workers in WORKERS}
     one = sum(totals[1].values())
     print(f"{'workers':>8} {'seconds':>9} {'speed-up':>9}  longest stages")
     for workers, stages in totals.items():
@@ -69,7 +69,7 @@ def recorded(run: Any) -> Layers:
     return layers
 
 
-def lay_out(layers: Layers, workers: int) -> dict[str, float]:
+def plan_stages(layers: Layers, workers: int) -> dict[str, float]:
     """Return the seconds that each stage takes on some workers, longest task first."""
     total = {}
     for stage, parts in layers.items():

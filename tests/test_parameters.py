@@ -17,7 +17,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.parameters import as_text, check_parameters, described, parameter
 from dcsvm_dask.pipeline.parameters import TrainingParameters
-from dcsvm_dask.pipeline.training import Training, words_of
+from dcsvm_dask.pipeline.training import Training, parameter_names
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def test_values_in_range_are_taken(change: dict[str, Any]) -> None:
 def test_every_parameter_is_described() -> None:
     for kind in (TrainingParameters, *(method.options for method in METHODS.values())):
         assert [one.name for one, _ in described(kind)] == [one.name for one in fields(kind)]
-    assert words_of("dcsvm") == [one.name for one in fields(TrainingParameters)]
-    assert "levels" not in words_of("bagging")
+    assert parameter_names("dcsvm") == [one.name for one in fields(TrainingParameters)]
+    assert "levels" not in parameter_names("bagging")
 
 
 def test_commands_have_an_option_for_every_parameter_with_its_default() -> None:

@@ -19,7 +19,7 @@ from dcsvm_dask.estimators.fit_tasks import (
     TellsCallbacks,
     sets_up_callbacks,
 )
-from dcsvm_dask.estimators.runs import reached, trained, words_of
+from dcsvm_dask.estimators.runs import reached, trained, training_parameters
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.models.model import Model
 
@@ -127,7 +127,7 @@ class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
         weights = checking.weights_of(X, sample_weight)
         words = {
             "method": self.method,
-            **words_of(self, kernel),
+            **training_parameters(self, kernel),
             **{name: getattr(self, name) for name in self.own()},
         }
         about = None if sample_weight is None else {"sample_weight": sample_weight}

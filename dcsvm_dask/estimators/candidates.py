@@ -20,7 +20,7 @@ from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
-from dcsvm_dask.models.stand_ins import SLACK, sample_of, stand_ins, standing_weights
+from dcsvm_dask.models.weighted_sample import SLACK, sample_of, weighted_sample, weights_of_sample
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.solvers.machines import at_a_time, matrix_bytes
@@ -136,7 +136,7 @@ def scored(
         decided = [np.zeros((len(costs), len(test), len(task.machines))) for _, test in task.splits]
         others: Index = sample[:0]
         if len(blocks) > 1:
-            others = sample[stand_ins(kernel, task.X[sample], labels[sample], largest)]
+            others = sample[weighted_sample(kernel, task.X[sample], labels[sample], largest)]
         for split, inside, held, shared in _solved(task, kernel, costs, blocks, others, threads):
             decided[split][:, inside] = held.values
             seconds[places, split] += held.seconds + shared / len(costs)
@@ -324,5 +324,5 @@ def _weights(task: Task, block: _Block, trains: Index, split: int) -> Vector:
     if len(others):
         total = task.weights_of_splits[split]
         total = total - np.bincount(codes[own], weight[own], minlength=len(total))
-        weight[others] = standing_weights(codes[others], total)
+        weight[others] = weights_of_sample(codes[others], total)
     return weight

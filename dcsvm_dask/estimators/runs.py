@@ -29,7 +29,7 @@ from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
 
 
-def words_of(estimator: Any, kernel: Kernel) -> dict[str, Any]:
+def training_parameters(estimator: Any, kernel: Kernel) -> dict[str, Any]:
     """Return the parameters of `dcsvm_dask.train` that every estimator has."""
     return {
         "kernel": kernel.name,

@@ -14,7 +14,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.exact import of_run
 from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
-from dcsvm_dask.estimators.runs import reached, rows_of_weight, trained, words_of
+from dcsvm_dask.estimators.runs import reached, rows_of_weight, trained, training_parameters
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.parameters import DEFAULT_METHOD
@@ -82,7 +82,7 @@ def fit(
     rows = np.arange(len(codes))
     if weights is not None:
         rows = rows_of_weight(codes, weights, estimator.classes_)
-    words = words_of(estimator, kernel)
+    words = training_parameters(estimator, kernel)
     words |= {"multiclass": estimator._scheme, "stop_at": estimator.stop_at}
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
     how["more_callbacks"] = [StageTasks(tasks)]

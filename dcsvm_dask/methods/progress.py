@@ -14,7 +14,7 @@ _listener: ContextVar[Callable[[Record], None] | None] = ContextVar("listener", 
 
 
 @contextmanager
-def telling(listener: Callable[[Record], None]) -> Iterator[None]:
+def reporting_to(listener: Callable[[Record], None]) -> Iterator[None]:
     """Send the progress that is reported inside the block to a listener."""
     before = _listener.set(listener)
     try:
@@ -23,7 +23,7 @@ def telling(listener: Callable[[Record], None]) -> Iterator[None]:
         _listener.reset(before)
 
 
-def tell_of_sets() -> Callable[[int, Record], None]:
+def set_reporter() -> Callable[[int, Record], None]:
     """Return a callback for solved working sets, which reports about once a second."""
     listener, told = _listener.get(), time.monotonic()
 
@@ -36,7 +36,7 @@ def tell_of_sets() -> Callable[[int, Record], None]:
     return solved
 
 
-def tell_of_advance() -> Callable[..., None]:
+def advance_reporter() -> Callable[..., None]:
     """Return a callback for the progress of a node, which reports about once a second.
 
     Call it with `done`, `total` (0 if it is not known), their `unit`, a `record` of a few numbers,
@@ -59,7 +59,7 @@ def tell_of_advance() -> Callable[..., None]:
     return advanced
 
 
-class Telling:
+class BlockReporter:
     """Reports the blocks of a node as they are solved, about once a second.
 
     Parameters

@@ -37,7 +37,7 @@ SEARCH = Method(
     search.METHOD,
     "cross-validated choice of C and of the kernel: many candidates for little more than one fit",
     search.search,
-    search.lay_out,
+    search.plan_stages,
     search.Search,
     search.STAGES,
     many_classes=True,

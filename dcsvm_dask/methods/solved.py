@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dcsvm_dask.methods.progress import Telling
+from dcsvm_dask.methods.progress import BlockReporter
 from dcsvm_dask.solvers import Solution, duality_gap
 from dcsvm_dask.solvers.optimality import total
 from dcsvm_dask.storage.node import Record
@@ -155,14 +155,14 @@ class SolvedBlocks:
     def __init__(self, blocks: list[int]) -> None:
         self.blocks = blocks
         self.records: list[Record] = []
-        self._telling = Telling(blocks)
+        self._reporter = BlockReporter(blocks)
 
     def add(self, block: int, solve: Callable[[], tuple[T, Record]]) -> T:
         """Solve a block with a function that returns its solution and its record."""
         begin = time.perf_counter()
         solution, record = solve()
         self.records.append({**record, "seconds": time.perf_counter() - begin})
-        self._telling.solved(block, {key: self.records[-1][key] for key in EACH})
+        self._reporter.solved(block, {key: self.records[-1][key] for key in EACH})
         return solution
 
     def to_json(self, *others: str) -> Record:

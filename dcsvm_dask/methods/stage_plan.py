@@ -28,7 +28,7 @@ class StagePlan:
     """Time of a core for work other than kernel values and writing."""
     passing_bytes: float = 0.0
     """Written bytes that are deleted when it is committed."""
-    relief: str | None = CAPS
+    remedy: str | None = CAPS
     """The setting that makes its largest task smaller; None: only fewer rows do."""
     loads: tuple[Load, ...] = ()
     """Known work of single layers; the layer of most tasks has what remains."""
@@ -69,7 +69,7 @@ class StagePlan:
 def merging_plan(sizes: Forecast) -> StagePlan:
     """Return the plan of the stage that merges repeated rows."""
     written = 9.0 * sizes.shape.n_rows
-    return StagePlan(merge_stage(), sizes.merging(), 0.0, written, relief=None)
+    return StagePlan(merge_stage(), sizes.merging(), 0.0, written, remedy=None)
 
 
 def of_loads(
@@ -79,7 +79,7 @@ def of_loads(
     *,
     times: int = 1,
     passing_bytes: float = 0.0,
-    relief: str | None = CAPS,
+    remedy: str | None = CAPS,
 ) -> StagePlan:
     """Return the plan of a stage whose whole work is that of the given layers.
 
@@ -94,7 +94,7 @@ def of_loads(
         Typical number of stages like it.
     passing_bytes : float, default 0.0
         Written bytes that are deleted when it is committed.
-    relief : str or None
+    remedy : str or None
         The setting that makes its largest task smaller; None: only fewer rows do.
 
     Returns
@@ -109,6 +109,6 @@ def of_loads(
         times=times,
         core_seconds=sum(load.core_seconds for load in loads),
         passing_bytes=passing_bytes,
-        relief=relief,
+        remedy=remedy,
         loads=loads,
     )

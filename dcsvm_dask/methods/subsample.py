@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.dcsvm.method import STAGES
-from dcsvm_dask.methods.dcsvm.plan import lay_out
+from dcsvm_dask.methods.dcsvm.plan import plan_stages
 from dcsvm_dask.methods.method import Method, Options
 from dcsvm_dask.parameters import parameter
 
@@ -32,7 +32,7 @@ METHOD = Method(
     "subsample",
     "the exact model of a random share of the rows, by divide and conquer",
     dcsvm,
-    lay_out,
+    plan_stages,
     Subsample,
     STAGES,
     has_levels=True,

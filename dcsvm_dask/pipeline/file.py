@@ -20,7 +20,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.models.model import LEVEL_MODES
 from dcsvm_dask.parameters import DEFAULT_METHOD
-from dcsvm_dask.pipeline.training import Training, words_of
+from dcsvm_dask.pipeline.training import Training, parameter_names
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\"'-]+)\s*\]\]?")
 
@@ -353,7 +353,9 @@ def keys_of(method: str) -> dict[str, tuple[type, ...]]:
     """Return the keys that a method's table may have, and of which types."""
     every = (*fields(Training), *fields(METHODS[method].options))
     types = {one.name: str(one.type) for one in every}
-    return {word: _METHOD_TYPES[types[word]] for word in words_of(method) if word != "method"}
+    return {
+        word: _METHOD_TYPES[types[word]] for word in parameter_names(method) if word != "method"
+    }
 
 
 def is_of(value: object, kinds: tuple[type, ...]) -> bool:

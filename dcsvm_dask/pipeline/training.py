@@ -73,8 +73,8 @@ class Training(TrainingParameters):
             If one is unknown or impossible.
         """
         name = parameters.get("method", DEFAULT_METHOD)
-        described = described_as(name)
-        known = words_of(name)
+        described = method_named(name)
+        known = parameter_names(name)
         for word in parameters:
             if word not in known:
                 raise InputError(
@@ -88,7 +88,11 @@ class Training(TrainingParameters):
 
     def words(self) -> dict[str, Any]:
         """Return the keyword arguments that describe it."""
-        found = {name: getattr(self, name) for name in words_of(self.method) if hasattr(self, name)}
+        found = {
+            name: getattr(self, name)
+            for name in parameter_names(self.method)
+            if hasattr(self, name)
+        }
         return found | self.options.to_json()
 
     @property
@@ -223,7 +227,7 @@ class Training(TrainingParameters):
         return tuple(int(self.k) ** level for level in range(levels, 0, -1)), False
 
 
-def described_as(name: object) -> Method:
+def method_named(name: object) -> Method:
     """Return a method by its name.
 
     Raises
@@ -236,7 +240,7 @@ def described_as(name: object) -> Method:
     raise InputError(f"method: {name!r:.80} is unknown; known: {', '.join(METHODS)}")
 
 
-def words_of(method: str) -> list[str]:
+def parameter_names(method: str) -> list[str]:
     """Return the parameters that a method has."""
     of_levels = METHODS[method].sets_levels
     common = [one.name for one, about in described(Training) if of_levels or not about.of_levels]

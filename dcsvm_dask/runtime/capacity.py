@@ -125,7 +125,7 @@ def check_memory(
     kept, largest = kept_bytes(plan, available), plan.largest(threads)
     together = largest.side_by_side(threads)
     tasks = f"each of {together} tasks" if together > 1 else "a task"
-    remedies = [largest.relief] if largest.relief else []
+    remedies = [largest.remedy] if largest.remedy else []
     remedy = f"{', or '.join([f'raise {setting}', *remedies])}, or train on fewer rows"
     if begun:
         others = " and ".join(["begin a new run", *remedies])

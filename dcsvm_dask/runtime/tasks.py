@@ -15,7 +15,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dcsvm_dask.errors import DcsvmError, OutOfTimeError, OwnershipLostError
 from dcsvm_dask.methods.graph import Graph, Node
 from dcsvm_dask.methods.node import Step, run_node
-from dcsvm_dask.methods.progress import telling
+from dcsvm_dask.methods.progress import reporting_to
 from dcsvm_dask.runtime.failures import step_failed
 from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.storage.lock import Ownership
@@ -74,7 +74,7 @@ def perform(
     begin = time.time()
     for left in reversed(range(1 if here is None else 1 + RETRIES)):
         try:
-            with telling(report):
+            with reporting_to(report):
                 record = run_node(run_url, stage, node, step, arguments, owner)
             break
         except (OwnershipLostError, OutOfTimeError):  # retrying would not help

@@ -206,8 +206,8 @@ def test_what_one_task_can_do_is_one_task() -> None:
         assert graph[0].layers[0].nodes[0].step is working_set.solve_at_once
 
 
-@pytest.mark.parametrize(("rows", "foresight"), [(900, False), (9000, True)])
-def test_rows_that_are_one_working_set_need_few_tasks(rows: int, foresight: bool) -> None:
+@pytest.mark.parametrize(("rows", "predicts_support"), [(900, False), (9000, True)])
+def test_rows_that_are_one_working_set_need_few_tasks(rows: int, predicts_support: bool) -> None:
     few = replace(SHAPE, n_rows=rows, n_variables=rows)
     settings = replace(SETTINGS, clusters=(), set_cap=9000)
     graphs, outcome = drive(settings, GOALS, answers(SMOOTH), few)
@@ -219,7 +219,7 @@ def test_rows_that_are_one_working_set_need_few_tasks(rows: int, foresight: bool
         ("close", 1),
         ("commit", 1),
     ]
-    assert first.layers[0].nodes[0].arguments["foresight"] == foresight
+    assert first.layers[0].nodes[0].arguments["predicts_support"] == predicts_support
     assert outcome.converged
 
 

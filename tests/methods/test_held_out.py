@@ -55,7 +55,7 @@ def test_tasks_beside_each_other_read_a_sample_once(blocks: int, times: int) -> 
 
     def work(_: int) -> Any:
         begin.wait()
-        return held.stand_ins(Kernel("rbf", 1e-3))
+        return held.weighted_sample(Kernel("rbf", 1e-3))
 
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(work, range(3)))

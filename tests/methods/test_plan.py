@@ -86,10 +86,10 @@ def test_coefficients_of_many_classes_are_planned() -> None:
         plan(replace(SETTINGS, clusters=()), GOALS, replace(COVTYPE, class_rows=rows)).stages[-1]
         for rows in ((COVTYPE.n_rows // 3,) * 3, (COVTYPE.n_rows // 500,) * 500)
     )
-    assert few.relief == "lower --block-cap and --set-cap"
+    assert few.remedy == "lower --block-cap and --set-cap"
     # The commit holds those of variables, of rows and of what is written: no cap changes that.
     assert many.need.most > 3 * 499 * 8 * COVTYPE.n_rows
-    assert many.relief is None
+    assert many.remedy is None
 
 
 def test_the_memory_of_a_worker_is_the_process_and_its_largest_task() -> None:

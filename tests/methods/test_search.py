@@ -12,7 +12,7 @@ from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import Plan, plan
 from dcsvm_dask.methods.search.graph import METHOD, Search, rungs
 from dcsvm_dask.methods.search.held_out import PART_ROWS
-from dcsvm_dask.models.stand_ins import SAMPLE
+from dcsvm_dask.models.weighted_sample import SAMPLE
 from dcsvm_dask.runtime.capacity import check_memory
 from tests.typical import COVTYPE, GOALS, SETTINGS
 

@@ -18,7 +18,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import OwnershipLostError
 from dcsvm_dask.methods import progress as telling
 from dcsvm_dask.methods.graph import COMMIT, Stage, single
-from dcsvm_dask.methods.progress import tell_of_advance
+from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.session import open_executor
@@ -146,7 +146,7 @@ def test_two_hosts_that_resume_one_run_never_both_commit(
 
 def wait_and_report(run: RunFolder, attempt: Attempt) -> Record:
     """Take a minute, and report on it."""
-    report, end = tell_of_advance(), time.monotonic() + 60
+    report, end = advance_reporter(), time.monotonic() + 60
     while time.monotonic() < end:
         time.sleep(0.05)
         report(0, 0, "rows", {})

@@ -206,7 +206,7 @@ def linear_stage(settings: Settings, goals: Goals, shape: Shape) -> Stage:
     return Stage(MODEL, (Layer(COMMIT, (commit,), Keep.ALWAYS),), "linear")
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take."""
     settings, shape, n = sizes.settings, sizes.shape, sizes.n
     options = options_of(settings)
@@ -226,13 +226,13 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     fewer = f"lower -P {options.outputs_word}"
     return [
         merging_plan(sizes),
-        StagePlan(map_stage(settings), fitted, 0.0, 8.0 * outputs**2, relief=fewer),
+        StagePlan(map_stage(settings), fitted, 0.0, 8.0 * outputs**2, remedy=fewer),
         StagePlan(
             features_stage(settings, shape),
             largest(fitted, sizes.fixed(2.0 * every / parts + sizes.row * n / parts)),
             values,
             every,
-            relief=fewer,
+            remedy=fewer,
         ),
         StagePlan(
             linear_stage(settings, goals, shape),
@@ -240,7 +240,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             0.0,
             8.0 * outputs,
             core_seconds=n * row_seconds,
-            relief=f"raise -P chunks above {options.pieces}",
+            remedy=f"raise -P chunks above {options.pieces}",
         ),
     ]
 
@@ -263,7 +263,7 @@ METHODS = (
         "nystrom",
         "a linear machine over Nystrom features (LLSVM; Williams, Seeger 2001)",
         approximation,
-        lay_out,
+        plan_stages,
         Nystrom,
         STAGES,
         compiles=("linear",),
@@ -272,7 +272,7 @@ METHODS = (
         "fourier",
         "a linear machine over random Fourier features (Rahimi, Recht 2007) or Fastfood's",
         approximation,
-        lay_out,
+        plan_stages,
         Fourier,
         STAGES,
         compiles=("linear",),
@@ -281,7 +281,7 @@ METHODS = (
         "ltpu",
         "locally tuned processing units (Moody, Darken 1989): weights over centres of k-means",
         approximation,
-        lay_out,
+        plan_stages,
         Ltpu,
         STAGES,
         compiles=("linear",),

@@ -11,7 +11,7 @@ from dcsvm_dask.features import FeatureMap, Ltpu, Nystrom
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.approximation.features import FEATURES, stored_map
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.methods.progress import tell_of_sets
+from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import solve_linear_chunks
 from dcsvm_dask.storage.model import write_whole
@@ -75,7 +75,7 @@ def solve_weights(
     """
     problem = read_problem(run)
     nodes = [run.node(FEATURES, f"transform-{part:04d}") for part in range(parts)]
-    told = tell_of_sets()
+    told = set_reporter()
     start: list[float] = []
 
     def tell(number: int, violation: float) -> None:

@@ -113,12 +113,12 @@ def bag_stage(options: Bagging, goals: Goals, shape: Shape) -> Stage:
     return Stage(STAGE, layers, "bag")
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take."""
-    return lay_out_bag(sizes, goals, Bagging(**sizes.settings.options))
+    return plan_bag(sizes, goals, Bagging(**sizes.settings.options))
 
 
-def lay_out_bag(sizes: Forecast, goals: Goals, options: Bagging) -> list[StagePlan]:
+def plan_bag(sizes: Forecast, goals: Goals, options: Bagging) -> list[StagePlan]:
     """Return the stages of a bag with what they take."""
     rows = sizes.n / options.members
     drawing = sizes.fixed(24 * sizes.shape.n_rows)
@@ -135,6 +135,6 @@ METHOD = Method(
     "bagging",
     "bagging (Breiman 1996): machines of random samples that vote",
     bagging,
-    lay_out,
+    plan_stages,
     Bagging,
 )

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dcsvm_dask.checks import check
-from dcsvm_dask.methods.bagging.graph import Bagging, bag_of, lay_out_bag
+from dcsvm_dask.methods.bagging.graph import Bagging, bag_of, plan_bag
 from dcsvm_dask.methods.cascade import nodes as steps
 from dcsvm_dask.methods.conquer import check as checking
 from dcsvm_dask.methods.conquer.graph import Reached, finish_with
@@ -200,11 +200,11 @@ def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> S
     return Stage(name, layers, "cascade_look", supersedes=source)
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take; the passes after the first stand for one."""
     settings, options = sizes.settings, Cascade(**sizes.settings.options)
     if options.decide != "top":
-        return lay_out_bag(sizes, goals, options.bottom)
+        return plan_bag(sizes, goals, options.bottom)
     n, support = sizes.n, sizes.support
     leaf, top = n / options.leaves, min(float(n), 1.5 * support)
     need = largest(sizes.solving(leaf, leaf + support), sizes.solving(top, n))
@@ -246,7 +246,7 @@ METHOD = Method(
     "cascade",
     "Cascade SVM (Graf et al. 2005): support vectors go up a tree of random shares, and back",
     cascade,
-    lay_out,
+    plan_stages,
     Cascade,
     (StageKind(PASS, _describe_pass, measured_by=LOOK), StageKind(LOOK, measures=True)),
     whole_problem=True,

@@ -16,7 +16,7 @@ from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
 from dcsvm_dask.methods.conquer.point import Point, commit_point
 from dcsvm_dask.methods.conquer.rounds import scope_rows
 from dcsvm_dask.methods.problem import Problem, read_problem
-from dcsvm_dask.methods.progress import tell_of_sets
+from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.random_streams import WORKING_SET_CHECK, generator
@@ -125,7 +125,7 @@ def start_sets(
 
 
 def solve_at_once(
-    run: RunFolder, attempt: Attempt, *, previous: str | None, foresight: bool, tol: float
+    run: RunFolder, attempt: Attempt, *, previous: str | None, predicts_support: bool, tol: float
 ) -> Record:
     """Solve the problem by as many working sets as it takes.
 
@@ -133,7 +133,7 @@ def solve_at_once(
     ----------
     previous : str or None
         The stage whose committed point it starts from; None: zero.
-    foresight : bool
+    predicts_support : bool
         Whether the first set of a start from zero is predicted by an SVM trained on a subset.
     """
     problem = read_problem(run)
@@ -144,7 +144,7 @@ def solve_at_once(
     if previous is not None:
         before = run.node(previous, "commit")
         beta, f, first = before.read("beta")[0], before.read("f"), before.read("block_rows")
-    elif foresight:
+    elif predicts_support:
         machine, subsets = train_machine(problem)
         expected, values = machine.decide(problem.take, first, threads())
         first = machine.first_set(expected, dual, settings.set_cap)
@@ -161,7 +161,7 @@ def solve_at_once(
         cap=settings.set_cap,
         threads=threads(),
         rest=True,
-        solved=tell_of_sets(),
+        solved=set_reporter(),
     )
     attempt.write("beta", found.beta[None, :])
     offset = 0.0

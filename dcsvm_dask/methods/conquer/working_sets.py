@@ -45,7 +45,7 @@ KINDS = (
 
 
 def working_sets(
-    chain: Chain, *, foresight: bool, whole: bool = False, before: Sequence[Stage] = ()
+    chain: Chain, *, predicts_support: bool, whole: bool = False, before: Sequence[Stage] = ()
 ) -> Generator[Graph, dict[str, Record], Reached]:
     """Yield a start from zero, then rounds of one working set each.
 
@@ -54,7 +54,7 @@ def working_sets(
 
     Parameters
     ----------
-    foresight : bool
+    predicts_support : bool
         Whether a subset's machine foresees the first set; needless where it costs as much.
     whole : bool
         Whether all rows fit into one set: then one task does everything but the last look.
@@ -64,10 +64,10 @@ def working_sets(
     number = int(whole)
     graph = list(before)
     if whole:
-        stage = closing_stage(chain, number, None, at_once=True, foresight=foresight)
+        stage = closing_stage(chain, number, None, at_once=True, predicts_support=predicts_support)
     else:
-        graph += [subset_stage()] if foresight else []
-        stage = start_stage(chain, foresight=foresight)
+        graph += [subset_stage()] if predicts_support else []
+        stage = start_stage(chain, predicts_support=predicts_support)
     record = (yield [*graph, stage])[stage.name]
     while number < chain.max_rounds:
         done = record["violation"] <= chain.tol
@@ -89,11 +89,11 @@ def subset_stage() -> Stage:
     return Stage(SUBSET, (single(COMMIT, subset.solve_subsets),), SUBSET)
 
 
-def start_stage(chain: Chain, *, foresight: bool) -> Stage:
+def start_stage(chain: Chain, *, predicts_support: bool) -> Stage:
     """Return the stage that starts at zero and chooses the first working set."""
     name = stage_name(chain, 0)
     layers = []
-    if foresight:
+    if predicts_support:
         layers.append(
             many(
                 "foresee",
@@ -108,7 +108,7 @@ def start_stage(chain: Chain, *, foresight: bool) -> Stage:
         COMMIT,
         working_set.start_sets,
         stage=name,
-        subset=SUBSET if foresight else None,
+        subset=SUBSET if predicts_support else None,
         parts=chain.parts,
         tol=chain.tol,
     )
@@ -151,7 +151,12 @@ def set_stage(chain: Chain, number: int, previous: str) -> Stage:
 
 
 def closing_stage(
-    chain: Chain, number: int, previous: str | None, *, at_once: bool, foresight: bool = False
+    chain: Chain,
+    number: int,
+    previous: str | None,
+    *,
+    at_once: bool,
+    predicts_support: bool = False,
 ) -> Stage:
     """Return the stage of a round after which f is computed from scratch.
 
@@ -164,13 +169,13 @@ def closing_stage(
         The stage of the round before; None: zero.
     at_once : bool
         Whether one task solves as many working sets as are needed, not one set.
-    foresight : bool, default False
+    predicts_support : bool, default False
         See `solve_at_once`.
     """
     name = stage_name(chain, number)
     if at_once:
         step: Step = working_set.solve_at_once
-        solve = _solve(step, previous=previous, foresight=foresight, tol=chain.tol)
+        solve = _solve(step, previous=previous, predicts_support=predicts_support, tol=chain.tol)
     else:
         solve = _solve(working_set.solve_set, previous=previous, number=number)
     look = check_stage(chain, number, name, node=working_set.SOLVE, layer="close", scoped=False)

@@ -135,7 +135,7 @@ def balance_stage(level: str, number: int, previous: str, record: Record) -> Sta
 # change about it.
 REFINE_TOL = 10.0
 # Fewer variables make one working set: foreseeing the support vectors costs more than it saves.
-FORESEEN_ABOVE = 6000
+PREDICTED_ABOVE = 6000
 
 
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -162,7 +162,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # A run that was to stop at a level has rows in block order already.
         in_blocks = (yield [merge_stage()])[ARRANGE]["parts"]
         before = [arrange_stage(settings, shape)] if in_blocks else []
-        reached = yield from working_sets(chain, foresight=True, before=before)
+        reached = yield from working_sets(chain, predicts_support=True, before=before)
         return (yield from finish_with(reached, shape))
     yield [arrange_stage(settings, shape)]
     source: str | None = None
@@ -197,7 +197,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         reached = yield from conquer(chain)
     else:
         # Machines of clusters that contradict each other are a worse start than none.
-        reached = yield from working_sets(replace(chain, source=None), foresight=True)
+        reached = yield from working_sets(replace(chain, source=None), predicts_support=True)
     return (yield from finish_with(reached, shape))
 
 
@@ -212,9 +212,9 @@ def few_rows(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """
     chain = chain_of("conquer", None, settings, goals, shape, local=False)
     chain = replace(chain, parts=1)
-    foresight = shape.n_variables > FORESEEN_ABOVE
+    predicts_support = shape.n_variables > PREDICTED_ABOVE
     reached = yield from working_sets(
-        chain, foresight=foresight, whole=True, before=[merge_stage()]
+        chain, predicts_support=predicts_support, whole=True, before=[merge_stage()]
     )
     return (yield from finish_with(reached, shape))
 

@@ -31,8 +31,8 @@ def run(settings: Settings, goals: Goals, shape: Shape) -> Stages:
 
 def plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return its stages with what they take."""
-    lay_out = classes.lay_out if sizes.shape.class_rows else dcsvm_plan.lay_out
-    return lay_out(sizes, goals)
+    plan_stages = classes.plan_stages if sizes.shape.class_rows else dcsvm_plan.plan_stages
+    return plan_stages(sizes, goals)
 
 
 def _describe_level(record: Record) -> str:

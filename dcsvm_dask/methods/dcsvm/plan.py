@@ -30,7 +30,7 @@ ROUNDS, SETS = 2, 3
 FOLDS_OF_LEVEL = 2.5
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages; rounds stand for one of each kind.
 
     Where nobody has looked whether the kernel is smooth, they are those of a local one and memory
@@ -80,7 +80,7 @@ def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             subset_stage(), sizes.subset(), (Load(COMMIT, kernel_values=subset, threaded=True),)
         ),
         of_loads(
-            start_stage(chain, foresight=True),
+            start_stage(chain, predicts_support=True),
             sizes.checking(n),
             (Load("foresee", kernel_values=foreseen), commit),
         ),
@@ -120,7 +120,7 @@ def level_plans(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             sizes.arranging(),
             sizes.arranging_loads(),
             passing_bytes=sizes.shuffled_bytes(),
-            relief="lower the number of clusters",
+            remedy="lower the number of clusters",
         )
     )
     for number in range(levels, max(goals.stop_at, 1) - 1, -1):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, is_sparse, kernel_matrix
 from dcsvm_dask.methods.problem import Problem, read_problem
-from dcsvm_dask.methods.progress import tell_of_advance
+from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.models.model import Model
@@ -71,7 +71,7 @@ def choose_basis(
     rng = generator(settings.seed, BASIS_POOL, number)
     index, C = _sample(problem, np.concatenate([basis, candidates]), rng)
     X = problem.take(index) if len(index) < problem.n else problem.X.read(0, problem.n)
-    advanced = tell_of_advance()
+    advanced = advance_reporter()
 
     def tell(chosen: int, about: Record) -> None:
         done = (chosen - len(basis)) / max(1, size - len(basis))

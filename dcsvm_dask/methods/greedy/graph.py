@@ -265,14 +265,14 @@ SCORE_SECONDS, SEARCH_SECONDS = 1e-9, 1e-7
 PRODUCT_SECONDS, EXACT_SECONDS, COLUMN_SECONDS = 5e-11, 9e-9, 5e-9
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take."""
     del goals
     settings, n = sizes.settings, sizes.n
     layout, pool = Layout.of(settings, sizes.shape), Greedy(**settings.options).pool
     sample = min(n, steps.SAMPLE_ROWS)
     few, many = (0, 1) if sample == n else (STEPS, LAST_STEPS)
-    relief, plans = "lower -P basis", [merging_plan(sizes)]
+    remedy, plans = "lower -P basis", [merging_plan(sizes)]
     before, rounds, known = None, list[str](), 0
     for number, size in enumerate(layout.sizes):
         grown, new = grow_stage(settings, layout, number, before, rounds), size - known
@@ -290,13 +290,13 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         values = float(n) * new + sample * (candidates + known)
         written = 4.0 * n * new + 8.0 * layout.parts * size**2
         busy += passing
-        plans.append(StagePlan(grown, need, values, written, core_seconds=busy, relief=relief))
+        plans.append(StagePlan(grown, need, values, written, core_seconds=busy, remedy=remedy))
         before = grown.name
         for step in range(many if size == layout.sizes[-1] else few):
             stepped = fit_stage(layout, number, step, before, rounds)
             before = stepped.name
             held, summed = sizes.fixed(max(matrices, summing)), 8.0 * layout.parts * size**2
-            plans.append(StagePlan(stepped, held, 0.0, summed, core_seconds=passing, relief=relief))
+            plans.append(StagePlan(stepped, held, 0.0, summed, core_seconds=passing, remedy=remedy))
         known = size
     assert before is not None
     model = sizes.fixed(2.0 * known * sizes.row)
@@ -314,7 +314,7 @@ METHOD = Method(
     "greedy",
     "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared hinge",
     greedy,
-    lay_out,
+    plan_stages,
     Greedy,
     tuple(StageKind(name, _describe_basis, measures=True) for name in (GROW, FIT)),
 )

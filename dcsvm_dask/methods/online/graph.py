@@ -143,7 +143,7 @@ def _cache_bytes(sizes: Forecast, kept: float) -> float:
     return min(direct.room(sizes.settings), 4.0 * (SLACK * kept) ** 2)
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take."""
     options = KINDS[sizes.settings.method](**sizes.settings.options)
     takes = options.takes(sizes)
@@ -165,7 +165,7 @@ METHOD = Method(
     "online",
     "LaSVM (Bordes, Ertekin, Weston, Bottou 2005): rows one by one, and a finish",
     one_task,
-    lay_out,
+    plan_stages,
     Online,
     whole_problem=True,
     compiles=("online",),

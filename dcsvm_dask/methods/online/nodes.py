@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dcsvm_dask.methods.problem import read_problem, shared_out
-from dcsvm_dask.methods.progress import tell_of_advance
+from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.solvers import solve_online
@@ -43,7 +43,7 @@ def learn_online(
     """
     problem = read_problem(run)
     settings = problem.settings
-    advanced = tell_of_advance()
+    advanced = advance_reporter()
     start, reached, sets = 0.0, 0.0, 0
 
     def tell(looked: int, about: Record) -> None:

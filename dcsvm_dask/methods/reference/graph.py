@@ -37,7 +37,7 @@ SVC_COPIES, LINEAR_COPIES = 4.5, 7.0
 class Reference(Options, ABC):
     """A method whose training is one call of scikit-learn."""
 
-    relief: ClassVar[str | None] = None
+    remedy: ClassVar[str | None] = None
     """What to change where its memory does not suffice."""
 
     @property
@@ -63,7 +63,7 @@ class Reference(Options, ABC):
 class Libsvm(Reference):
     """scikit-learn's SVC, which is LIBSVM."""
 
-    relief = "lower -P cache"
+    remedy = "lower -P cache"
     cache: float = parameter(200.0, "megabytes for columns of the kernel matrix", above=0)
     shrinking: bool = parameter(True, "shrink variables that are likely to stay at a bound")
 
@@ -144,11 +144,11 @@ def reference_stage(settings: Settings, goals: Goals) -> Stage:
     return Stage(StageId.about(MODEL, settings.method), layers, settings.method)
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take, about."""
     settings = sizes.settings
     held, values, seconds = KINDS[settings.method](**settings.options).takes(sizes)
-    relief = KINDS[settings.method].relief
+    remedy = KINDS[settings.method].remedy
     return [
         merging_plan(sizes),
         StagePlan(
@@ -157,7 +157,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             values,
             sizes.support * (sizes.row + 8),
             core_seconds=IMPORT_SECONDS + seconds,
-            relief=relief,
+            remedy=remedy,
         ),
     ]
 
@@ -167,7 +167,7 @@ METHODS = (
         "libsvm",
         "scikit-learn's SVC, which is LIBSVM, in one task; to compare with",
         reference,
-        lay_out,
+        plan_stages,
         Libsvm,
         whole_problem=True,
     ),
@@ -175,7 +175,7 @@ METHODS = (
         "liblinear",
         "scikit-learn's LinearSVC, which is LIBLINEAR, in one task; to compare with",
         reference,
-        lay_out,
+        plan_stages,
         Liblinear,
     ),
 )

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked
-from dcsvm_dask.methods.progress import tell_of_advance
+from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.search.held_out import HeldOut, part_rows, read_split
 from dcsvm_dask.methods.search.scores import SCORES, accuracies, no_scores, write_scores
 from dcsvm_dask.models.grid import FoldMachines, train_fold
-from dcsvm_dask.models.stand_ins import SLACK
+from dcsvm_dask.models.weighted_sample import SLACK
 from dcsvm_dask.random_streams import SEARCH_BLOCKS, generator
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Attempt, Record
@@ -46,7 +46,7 @@ def score_blocks(
     """Score some C of one kernel by the machines of some blocks (early prediction).
 
     The kernel matrix of a block is computed once, its folds are parts of it, C goes up. Where the
-    kernel is smooth, some rows of other blocks stand in it for all of them; see `stand_ins`.
+    kernel is smooth, some rows of other blocks stand in it for all of them; see `weighted_sample`.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def score_blocks(
     shape = len(costs), len(held.folds)
     right, rows, values = np.zeros(shape), np.zeros(shape), 0
     seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
-    advanced = tell_of_advance()
-    standing, standing_rows = held.stand_ins(made)
+    advanced = advance_reporter()
+    standing, standing_rows = held.weighted_sample(made)
     for done, number in enumerate(mine.tolist()):
         begin = time.perf_counter()
         own = held.blocks[number]

@@ -25,7 +25,7 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
 from dcsvm_dask.methods.stages import merge_stage
-from dcsvm_dask.models import stand_ins
+from dcsvm_dask.models import weighted_sample
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers import coefficient_rows, machines_of
@@ -48,7 +48,7 @@ WORK = 3.0
 COPIES = 2.2
 # What a process knows of each variable, and what it takes to draw a sample of all.
 VECTORS = 10
-RELIEF = "lower --block-rows"
+REMEDY = "lower --block-rows"
 """What makes tasks smaller."""
 
 
@@ -289,7 +289,7 @@ def by_kernel(candidates: list[tuple[Kernel, float]], places: list[int]) -> dict
     return found
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take, about."""
     settings, shape = sizes.settings, sizes.shape
     options = Search(**settings.options)
@@ -305,15 +305,15 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
                 sizes.arranging(),
                 sizes.arranging_loads(),
                 passing_bytes=sizes.shuffled_bytes(),
-                relief=RELIEF,
+                remedy=REMEDY,
             )
         ]
     # Folds; or held-out rows with their classes and weights, block after block.
     written = 8.0 * shape.n_rows + options.held_out * (sizes.row + 16)
-    stages.append(StagePlan(split, sizes.fixed(64 * shape.n_rows), 0.0, written, relief=None))
+    stages.append(StagePlan(split, sizes.fixed(64 * shape.n_rows), 0.0, written, remedy=None))
     block, every = n / clusters, list(range(len(candidates)))
     # Each C costs about as many kernel values again in steps.
-    beside = block + (stand_ins.MOST if settings.clusters else 0)
+    beside = block + (weighted_sample.MOST if settings.clusters else 0)
     values = kernels * n * beside + 0.5 * len(candidates) * folds * n * beside
     early = early_stage(settings, goals, shape, (1, 0, clusters), every, None)
     ranked = clusters == 1 or options.exact < len(candidates)
@@ -323,7 +323,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         )
         values += kernels * options.held_out * block
         written = 40.0 * len(candidates) * folds
-        stages.append(StagePlan(early, Need(usual, most), values, written, relief=RELIEF))
+        stages.append(StagePlan(early, Need(usual, most), values, written, remedy=REMEDY))
     if clusters > 1 and options.exact:
         chosen = every[: options.exact]
         exact = exact_stage(settings, goals, chosen)
@@ -334,7 +334,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             Load(layer.name, kernel_values=work * len(layer.nodes) / (len(chosen) * folds))
             for layer in exact.layers[:-1]
         )
-        planned = StagePlan(exact, _of_whole(sizes), work, written, relief=RELIEF, loads=loads)
+        planned = StagePlan(exact, _of_whole(sizes), work, written, remedy=REMEDY, loads=loads)
         stages.append(planned)
     return stages
 
@@ -343,12 +343,12 @@ def _of_block(sizes: Forecast, side: float) -> int:
     """Return the bytes of a task that scores candidates by a block of so many rows."""
     options = Search(**sizes.settings.options)
     if sizes.settings.clusters:  # with those that stand for other blocks
-        side += min(stand_ins.MOST, side // 2)
+        side += min(weighted_sample.MOST, side // 2)
     # A block's matrix, what a fold trains on and what the solver copies of that.
     matrices = COPIES * (8 if side <= SMALL else 4) * side**2
     vectors = 0.0
     if sizes.settings.clusters:  # how far a kernel reaches is seen on a sample of all variables
-        matrices = max(matrices, 8 * min(stand_ins.SAMPLE, sizes.n) ** 2)
+        matrices = max(matrices, 8 * min(weighted_sample.SAMPLE, sizes.n) ** 2)
         vectors = VECTORS * VECTOR * sizes.n
     coefficients = 8 * len(options.C) * _coefficients(sizes) * side
     machines = len(machines_of(_classes(sizes), sizes.settings.multiclass))
@@ -356,7 +356,7 @@ def _of_block(sizes: Forecast, side: float) -> int:
     many = part_rows(width)
     if options.held_out:
         many = min(many, options.held_out)
-    rows = 2 * side + many + stand_ins.SAMPLE
+    rows = 2 * side + many + weighted_sample.SAMPLE
     return int(matrices + vectors + coefficients + 8 * many * width + rows * sizes.row)
 
 

@@ -25,7 +25,7 @@ from dcsvm_dask.methods.problem import (
     representatives,
 )
 from dcsvm_dask.models.schemes import scheme_for
-from dcsvm_dask.models.stand_ins import sample_of, stand_ins, standing_weights
+from dcsvm_dask.models.weighted_sample import sample_of, weighted_sample, weights_of_sample
 from dcsvm_dask.random_streams import FOLDS, generator
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.storage.dataset import DataSet
@@ -100,14 +100,14 @@ class HeldOut:
         index = sample_of(self.codes, self.weight, in_given_order, self.problem.settings.seed)
         return index, self.problem.take(index)
 
-    def stand_ins(self, kernel: Kernel) -> tuple[Index, Rows]:
+    def weighted_sample(self, kernel: Kernel) -> tuple[Index, Rows]:
         """Return the variables that stand for those of other blocks, and their rows."""
         none = np.empty(0, dtype=np.int64)
         if len(self.blocks) == 1:
             return none, self.problem.take(none)
         with _reading:  # one task looks through all variables for those beside it
             (index, X), _ = self.sample, self.weights_of_folds
-        some = stand_ins(kernel, X, self.block_of[index], max(map(len, self.blocks)))
+        some = weighted_sample(kernel, X, self.block_of[index], max(map(len, self.blocks)))
         return index[some], X[some]
 
     def weight_beside(self, own: Index, others: Index, fold: int) -> Vector:
@@ -123,7 +123,7 @@ class HeldOut:
         trains, _ = self.of_fold(own, fold)
         total = self.weights_of_folds[fold] - self._of_classes(own[trains])
         weight, (trains, _) = np.zeros(len(others)), self.of_fold(others, fold)
-        weight[trains] = standing_weights(self.codes[others[trains]], total)
+        weight[trains] = weights_of_sample(self.codes[others[trains]], total)
         return np.concatenate([self.weight[own], weight])
 
     @cached_property

@@ -113,7 +113,7 @@ def rows_of(machine: Machine, shape: Shape) -> int:
     return shape.class_rows[machine.positive] + shape.class_rows[machine.negative]
 
 
-def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take."""
     settings, shape = sizes.settings, sizes.shape
     stages = []
@@ -144,7 +144,7 @@ def lay_out(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     made = StagePlan(
         stage, largest(solve, commit), WORK * share * together, written, loads=(solving,)
     )
-    return [*stages, made if solve.most >= commit.most else replace(made, relief=None)]
+    return [*stages, made if solve.most >= commit.most else replace(made, remedy=None)]
 
 
 def _committing(sizes: Forecast, height: int) -> float:

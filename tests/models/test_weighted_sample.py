@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models.stand_ins import MOST, SAMPLE, sample_of, stand_ins, standing_weights
+from dcsvm_dask.models.weighted_sample import (
+    MOST,
+    SAMPLE,
+    sample_of,
+    weighted_sample,
+    weights_of_sample,
+)
 
 
 def test_every_class_has_its_share_of_the_sample() -> None:
@@ -40,15 +46,15 @@ def test_only_kernels_that_reach_other_blocks_have_them(largest: int, standing: 
     rng = np.random.default_rng(1)
     labels = np.repeat(np.arange(4), SAMPLE // 4)
     X = (rng.standard_normal((SAMPLE, 3)) + 10 * labels[:, None]).astype(np.float32)
-    assert len(stand_ins(Kernel("rbf", 1.0), X, labels, largest)) == 0
+    assert len(weighted_sample(Kernel("rbf", 1.0), X, labels, largest)) == 0
     for smooth in (Kernel("rbf", 1e-4), Kernel("linear")):
-        found = stand_ins(smooth, X, labels, largest)
+        found = weighted_sample(smooth, X, labels, largest)
         assert len(found) == len(np.unique(found)) == standing
         assert np.ptp(np.bincount(labels[found])) <= 1
 
 
 def test_they_weigh_what_they_stand_for() -> None:
     codes = np.array([0, 0, 1, 0])
-    weight = standing_weights(codes, np.array([30.0, 7.0, 9.0]))
+    weight = weights_of_sample(codes, np.array([30.0, 7.0, 9.0]))
     np.testing.assert_array_equal(weight, [10.0, 10.0, 7.0, 10.0])
-    assert standing_weights(codes[:0], np.ones(2)).shape == (0,)
+    assert weights_of_sample(codes[:0], np.ones(2)).shape == (0,)

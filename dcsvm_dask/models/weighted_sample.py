@@ -50,7 +50,7 @@ def sample_of(codes: NDArray[np.integer], weight: Vector, rows: Index, seed: int
     return np.asarray(order[np.unique(np.searchsorted(below, steps))])
 
 
-def stand_ins(kernel: Kernel, X: Rows, labels: NDArray[np.integer], largest: int) -> Index:
+def weighted_sample(kernel: Kernel, X: Rows, labels: NDArray[np.integer], largest: int) -> Index:
     """Return the places of a sample's rows that stand for others: none where the kernel is local.
 
     Parameters
@@ -68,7 +68,7 @@ def stand_ins(kernel: Kernel, X: Rows, labels: NDArray[np.integer], largest: int
     return _evenly(len(labels), min(MOST, largest // 2) if inside < LOCAL else 0)
 
 
-def standing_weights(codes: NDArray[np.integer], total: Vector) -> Vector:
+def weights_of_sample(codes: NDArray[np.integer], total: Vector) -> Vector:
     """Return the weights of stand-ins of these classes, given those of all that they stand for.
 
     Parameters
