@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from dcsvm_dask.api.going_on import go_on
+from dcsvm_dask.api.continuing import continue_run
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.api.searching import refitted
 from dcsvm_dask.methods.search.graph import METHOD
@@ -64,7 +64,7 @@ def resume(
         "progress": progress,
         "callbacks": callbacks,
     }
-    found = go_on(run, execution, goals, data=data, **how)
+    found = continue_run(run, execution, goals, data=data, **how)
     if method_of(found.folder) != METHOD:
         return found
     return refitted(found, execution, time.monotonic() - begin, **how)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from dcsvm_dask.api.going_on import go_on
+from dcsvm_dask.api.continuing import continue_run
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.api.training import open_holdout, reported, train
 from dcsvm_dask.diagnostics.followers import followers
@@ -178,7 +178,7 @@ def refitted(run: Run, execution: Execution, spent: float, **how: Any) -> Run:
         execution = replace(execution, time_budget=left)
     place = run.folder.place / BEST
     if (place / "run.json").exists():
-        go_on(place, execution, data=header["data"]["url"], **how)
+        continue_run(place, execution, data=header["data"]["url"], **how)
         return run
     found = results(run.folder)
     best = next(row for row in found if row["best"])

@@ -14,7 +14,7 @@ STEPS = {
     "part": "#8f7aa8",
     "solve": BLUE,
     "improve": SKY,
-    "foresee": "#7fc8a9",
+    "predict": "#7fc8a9",
     "product": ORANGE,
     "recompute": RED,
     "close": "#e8935f",

@@ -24,11 +24,11 @@ MOST_CACHE = 1e12
 class DCSVC(TellsCallbacks, Voting):
     """C-support vector classification, exact to a tolerance, for two classes and many.
 
-    `sklearn.svm.SVC`'s problem, parameters and attributes: one machine for each pair of classes,
-    which vote (or one for each class, see `multiclass`). Machines are solved side by side on all
-    cores, from what a random subset foresees and by working sets of thousands of rows; equal rows
-    are one variable, so that neither the order of rows nor repeats change the answer. Two classes
-    of 12,288 distinct rows and more are solved by divide and conquer, as a run (see
+    `sklearn.svm.SVC`'s problem, parameters and attributes: one SVM for each pair of classes,
+    which vote (or one for each class, see `multiclass`). SVMs are trained in parallel on all
+    cores, by working sets of thousands of rows that begin with predicted support vectors; equal
+    rows are one variable, so that neither the order of rows nor repeats change the solution. Two
+    classes of 12,288 distinct rows and more are solved by divide and conquer, as a run (see
     `dcsvm_dask.train`), and so is whatever has a `run`, a `client`, `stop_at`, a `time_budget` or
     `callbacks`. Rows are held in float32.
 

@@ -1,8 +1,9 @@
-"""Nested random subsets: the machine of a sample foresees which rows become support vectors.
+"""Predict support vectors by SVMs that are trained on nested random subsets.
 
-Where every row sees every other, clusters do not know the answer, but a random sample does: with
-boxes scaled to n C / m its machine comes close to the whole one. A chain of nested subsets, each
-four times the one before, foresees at a small part of the cost of knowing.
+With a smooth kernel every row depends on every other, so that clusters say little about the
+solution, but a random sample of m rows does: trained with C scaled to n C / m, its SVM comes close
+to that of all n rows. Each subset of the chain has four times the rows of the one before, so the
+prediction costs a small part of the training.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ Take = Callable[[Index], Rows]
 RATIO = 4
 # The first subset is solved whole, so it is small.
 FIRST_ROWS = 6000
-# Foreseeing needs no more precision than this.
+# A prediction needs no smaller tolerance.
 SUBSET_TOL = 0.1
 
 
 @dataclass(frozen=True)
 class SubsetMachine:
-    """What a subset taught, in variables of the whole problem."""
+    """An SVM trained on a random subset, in variables of the whole problem."""
 
     kernel: Kernel
     rows: Index

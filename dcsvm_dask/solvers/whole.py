@@ -32,10 +32,10 @@ BLOCK_ROWS = 2048
 NO_LIMIT = 1 << 62
 # Share of the tolerance that the product of a start may lose by leaving out far pairs of rows.
 FAR_PAIRS = 0.01
-# From so many rows on, foreseeing the support vectors costs less than it saves.
-_FORESEEN_ABOVE = 6000
-# Part of the steps that may be spent on foreseeing them.
-_FORESEEING = 0.25
+# From this number of rows on, predicting the support vectors costs less than it saves.
+_PREDICTED_ABOVE = 6000
+# Share of the iterations that may be spent on predicting them.
+_PREDICTING = 0.25
 
 
 def solve_whole(
@@ -58,11 +58,12 @@ def solve_whole(
     """Solve the dual problem of a support vector machine, with all its rows in memory.
 
     The problem is that of `solve_smo`. Up to 2,048 rows it is solved with the kernel matrix in
-    float64. Beyond, `solve_decomposition` goes on from the start that is given, or from the
-    machines of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
-    contradict each other, a random subset foresees the support vectors (`train_on_subsets`), and
-    working sets whose matrix is in memory begin with those (`solve_working_sets`). In the end
-    `solve_decomposition` makes sure by a gradient that is summed from scratch.
+    float64. Beyond, `solve_decomposition` continues from the start that is given, or from the
+    SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
+    contradict each other, an SVM trained on a random subset predicts the support vectors
+    (`train_on_subsets`), and working sets whose kernel matrix is in memory begin with those
+    (`solve_working_sets`). At the end `solve_decomposition` verifies the solution with a gradient
+    that is summed from scratch.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def solve_whole(
         start = work.divide(blocks)
     near = None if start is None else work.conquer(start, verified=verify)
     if near is None:
-        return work.end(work.foresee(), None, verify=verify), work.values
+        return work.end(work.predicted_start(), None, verify=verify), work.values
     return work.end(near.beta, near.gradient, verify=verify), work.values
 
 
@@ -192,17 +193,17 @@ class _Whole:
         tol = self._inner_tol(beta, gradient) if verified else self.tol
         return self._decompose(beta, gradient, tol, verify=False)
 
-    def foresee(self) -> Vector:
-        """Return a beta near to the answer, from zero on."""
+    def predicted_start(self) -> Vector:
+        """Return a beta near the solution, by working sets from predicted support vectors."""
         n, first = len(self.dual), np.arange(len(self.dual))
-        if n > min(self.size, _FORESEEN_ABOVE):
+        if n > min(self.size, _PREDICTED_ABOVE):
             machine, work = train_on_subsets(
                 self.kernel,
                 self.X.__getitem__,
                 self.dual,
                 cap=self.size,
                 seed=self.seed,
-                max_iter=int(_FORESEEING * self.left),
+                max_iter=int(_PREDICTING * self.left),
                 **self.how,
             )
             expected, values = machine.decide(self.X.__getitem__, first, self.threads)

@@ -81,7 +81,7 @@ def write_pages(
     """
     packed, borders = io.BytesIO(), [0]
     for first in range(0, len(order), page_rows):
-        page = _PACK.encode(_words_of(rows.take(order[first : first + page_rows])))
+        page = _PACK.encode(_as_int32(rows.take(order[first : first + page_rows])))
         packed.write(_HEAD.pack(len(page), _checksum(page, seat, borders[-1])))
         packed.write(page)
         borders.append(packed.tell())
@@ -156,7 +156,7 @@ def _checksum(page: bytes, seat: int, at: int) -> int:
     return zlib.crc32(page, zlib.crc32(struct.pack("<QQ", seat, at)))
 
 
-def _words_of(rows: LabelledRows) -> NDArray[np.int32]:
+def _as_int32(rows: LabelledRows) -> NDArray[np.int32]:
     """Return a page's rows as items of 32 bits, which Blosc shuffles by bytes."""
     parts: list[NDArray[Any]] = [np.array([len(rows.codes)], np.int32), rows.codes]
     if rows.weights is not None:

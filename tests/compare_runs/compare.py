@@ -59,10 +59,14 @@ CHANGES = (
 """The first that applies counts."""
 
 RECORDS = re.compile(
-    r".*/solve-[\d-]+#(own_gap|gap|each\.gap.*|bounded|violation|support|rows|objective)"
+    r"\S+/solve-[\d-]+#(own_gap|gap|each\.gap.*|bounded)"
+    r"|model-bag/solve-\d+#(rows|support|objective|violation)"
     r"|balance-\d+/commit#bounded"
 )
 """Keys that records of solved blocks have in one version only; what both have is compared."""
+
+RENAMED = {"/foresee-": "/predict-", "#stand_ins": "#weighted_rows"}
+"""Parts of names that the newer version has otherwise."""
 
 OTHERWISE = re.compile(r"began|.*seconds|.*_time_?|.*bytes.*")
 """Names of arrays and numbers that differ from one training to the next, and are not compared."""
@@ -123,11 +127,14 @@ def size_of(arrays: Arrays) -> str:
 
 
 def _compared(arrays: Arrays) -> Arrays:
-    return {
+    found = {
         name: array
         for name, array in arrays.items()
         if not any(map(OTHERWISE.fullmatch, re.split(r"[/#.\[]", name)))
     }
+    for old, new in RENAMED.items():
+        found = {name.replace(old, new): array for name, array in found.items()}
+    return found
 
 
 def _change(name: str, after: Arrays) -> Change | None:

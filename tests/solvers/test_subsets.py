@@ -39,7 +39,7 @@ def test_it_knows_the_answer_of_its_rows(
     n, C = len(y), np.where(y > 0, 2.0, 1.0)
     rows = sparse.csr_array(X) if is_sparse else X
     kernel = Kernel("rbf", GAMMA)
-    # The last of two subsets, so that the first has foreseen its first set.
+    # The last of two subsets, so that the first has predicted its first set.
     machine, work = train_on_subsets(
         kernel, rows.__getitem__, y, C, equality=equality, cap=600, seed=3
     )

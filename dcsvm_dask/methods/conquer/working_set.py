@@ -62,7 +62,9 @@ def train_machine(problem: Problem) -> tuple[SubsetMachine, Record]:
     }
 
 
-def foresee(run: RunFolder, attempt: Attempt, *, subset: str, part: int, parts: int) -> Record:
+def predict_support(
+    run: RunFolder, attempt: Attempt, *, subset: str, part: int, parts: int
+) -> Record:
     """Compute decision values of the SVM of the last subset, for a share of the rows.
 
     Parameters
@@ -116,7 +118,7 @@ def start_sets(
     zero = np.zeros(problem.n)
     expected, offset = zero, None
     if subset is not None:
-        nodes = [run.node(stage, f"foresee-{part:04d}") for part in range(parts)]
+        nodes = [run.node(stage, f"predict-{part:04d}") for part in range(parts)]
         expected = np.concatenate([node.read("expected") for node in nodes])
         offset = float(run.node(subset, "commit").record["bias"])
     point = Point(np.arange(problem.n), zero, zero, expected=expected, bias=offset)

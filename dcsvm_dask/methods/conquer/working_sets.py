@@ -55,7 +55,8 @@ def working_sets(
     Parameters
     ----------
     predicts_support : bool
-        Whether a subset's machine foresees the first set; needless where it costs as much.
+        Whether an SVM trained on a random subset predicts the first set; for few rows that costs
+        more than it saves.
     whole : bool
         Whether all rows fit into one set: then one task does everything but the last look.
     before : sequence of Stage
@@ -96,8 +97,8 @@ def start_stage(chain: Chain, *, predicts_support: bool) -> Stage:
     if predicts_support:
         layers.append(
             many(
-                "foresee",
-                subset.foresee,
+                "predict",
+                subset.predict_support,
                 chain.parts,
                 "part",
                 subset=SUBSET,

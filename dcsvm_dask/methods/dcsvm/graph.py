@@ -134,7 +134,7 @@ def balance_stage(level: str, number: int, previous: str, record: Record) -> Sta
 # Times the levels' tolerance: refinement need not be more exact than what the whole problem will
 # change about it.
 REFINE_TOL = 10.0
-# Fewer variables make one working set: foreseeing the support vectors costs more than it saves.
+# Fewer variables make one working set: predicting the support vectors costs more than it saves.
 PREDICTED_ABOVE = 6000
 
 

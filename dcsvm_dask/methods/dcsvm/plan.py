@@ -64,12 +64,12 @@ def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 
 
 def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
-    """Lay out a run by working sets: the subset that foresees the first, and a set of each kind."""
+    """Plan a run by working sets: the subset that predicts the first, and a set of each kind."""
     n, support = sizes.n, sizes.support
     chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
     need = largest(sizes.working_set(), sizes.checking(n))
     values = 0.8 * n * support
-    subset, foreseen = 0.2 * n * support, 0.3 * n * support
+    subset, predicting = 0.2 * n * support, 0.3 * n * support
     solve = Load("solve", kernel_values=min(values, sizes.set_rows**2), threaded=True)
     rest = values - solve.kernel_values
     commit = Load(COMMIT, written_bytes=sizes.point_bytes())
@@ -82,7 +82,7 @@ def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         of_loads(
             start_stage(chain, predicts_support=True),
             sizes.checking(n),
-            (Load("foresee", kernel_values=foreseen), commit),
+            (Load("predict", kernel_values=predicting), commit),
         ),
         of_loads(
             set_stage(chain, 1, ""),

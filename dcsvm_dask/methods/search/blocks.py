@@ -119,7 +119,7 @@ def score_blocks(
     return {
         "candidates": candidates,
         "blocks": len(mine),
-        "stand_ins": len(standing),
+        "weighted_rows": len(standing),
         "kernel_values": values,
         "solved": bool(solved.all()),
     }

@@ -47,7 +47,7 @@ def square(rows: Any, i: Any) -> Any:
 def fetch(rows: Any, i: Any) -> Any:
     """Have x_i brought into the cache while work goes on; in compiled code only.
 
-    Rows are visited in random order, which no processor foresees: this halves the time.
+    Rows are visited in random order, which no hardware prefetcher follows: this halves the time.
     """
     raise NotImplementedError("fetch exists in compiled code only")
 

@@ -1,4 +1,4 @@
-"""Going on with a run from what it has committed."""
+"""Continue a run from its committed stages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dcsvm_dask.storage.state import read_state
 from dcsvm_dask.tasks import TASKS
 
 
-def go_on(
+def continue_run(
     run: Place,
     execution: Execution,
     wanted: Mapping[str, Any] = MappingProxyType({}),
@@ -46,7 +46,7 @@ def go_on(
     progress: str = "auto",
     callbacks: Sequence[Callback] = (),
 ) -> Run:
-    """Go on with a run; see `resume`.
+    """Continue a run; see `resume`.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def go_on(
     if settings.method in MADE:
         source = settings.options.get("run")
         raise InputError(
-            f"{folder.place}: holds a {settings.method} model, which no training goes on from; "
+            f"{folder.place}: holds a {settings.method} model, which cannot be trained further; "
             f"resume the run that it was made of, {source}"
         )
     goals = replace(before, **{key: goal for key, goal in wanted.items() if goal is not None})
