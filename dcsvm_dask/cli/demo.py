@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.finish import finish, progress_of, told
+from dcsvm_dask.cli.finish import finish, progress_of, summary_of
 from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_option
 
 
@@ -33,7 +33,7 @@ def command(execution: Any, log_json: bool, quiet: bool) -> None:
         return
     status = run.status()
     if not quiet:
-        click.echo(told(run, status))
+        click.echo(summary_of(run, status))
     click.echo(exact_line(status))
     if not quiet and not sys.stdout.isatty():  # on a terminal that has been said
         test = f"{pipeline.data_out}/test"

@@ -17,7 +17,7 @@ def finish(run: Any, quiet: bool, log_json: bool = False) -> None:
     from dcsvm_dask.diagnostics.summary import is_exact
 
     if is_search(run.folder) and not log_json:
-        echo("" if quiet else told_of_search(run), nl=not quiet)
+        echo("" if quiet else summary_of_search(run), nl=not quiet)
         return
 
     status = run.status()
@@ -26,17 +26,17 @@ def finish(run: Any, quiet: bool, log_json: bool = False) -> None:
 
         echo(json_line("Status", time.time(), {"status": status}))
     elif not quiet:
-        echo(told(run, status))
+        echo(summary_of(run, status))
     if status["state"] == "complete" and is_exact(status) and not status["converged"]:
         sys.exit(NOT_CONVERGED)
 
 
-def told(run: Any, status: dict[str, Any]) -> str:
-    """Return what came of a run: a summary, on a terminal with what can be next."""
+def summary_of(run: Any, status: dict[str, Any]) -> str:
+    """Return the summary of a run, on a terminal with the commands that may follow."""
     from dcsvm_dask.diagnostics.search import is_search
 
     if is_search(run.folder):
-        return told_of_search(run)
+        return summary_of_search(run)
     if sys.stdout.isatty():
         from dcsvm_dask.diagnostics.terminal.closing import closing
 
@@ -46,8 +46,8 @@ def told(run: Any, status: dict[str, Any]) -> str:
     return summary(status)
 
 
-def told_of_search(run: Any) -> str:
-    """Return what a search has found: its grid, the best candidate, where its run is."""
+def summary_of_search(run: Any) -> str:
+    """Return the summary of a search: its grid, the best candidate, the run trained with it."""
     from dcsvm_dask.diagnostics.search import described, grid
     from dcsvm_dask.diagnostics.summary import state_of
 

@@ -39,7 +39,7 @@ def command(run_place: str, as_json: bool, watch: bool, interval: float, quiet: 
 
     run = api.open_run(run_place)
     if watch:
-        from dcsvm_dask.cli.finish import told
+        from dcsvm_dask.cli.finish import summary_of
         from dcsvm_dask.diagnostics.json_lines import json_line
         from dcsvm_dask.diagnostics.watch import watch as watch_run
 
@@ -48,7 +48,11 @@ def command(run_place: str, as_json: bool, watch: bool, interval: float, quiet: 
         except KeyboardInterrupt:
             sys.exit(LEFT)
         found = _status(run)
-        echo(json_line("Status", time.time(), {"status": found}) if as_json else told(run, found))
+        echo(
+            json_line("Status", time.time(), {"status": found})
+            if as_json
+            else summary_of(run, found)
+        )
     elif as_json:
         echo(json.dumps(_status(run), indent=1))
     else:
@@ -65,7 +69,7 @@ def _status(run: Any) -> dict[str, Any]:
 
 def show(run: Any) -> None:
     """Print a run's summary, on a terminal below its tree."""
-    from dcsvm_dask.cli.finish import told_of_search
+    from dcsvm_dask.cli.finish import summary_of_search
     from dcsvm_dask.diagnostics.search import is_search
     from dcsvm_dask.diagnostics.summary import summary
 
@@ -81,4 +85,4 @@ def show(run: Any) -> None:
             plain, many = console.options.ascii_only, 1000
             console.print(table(progress, time.time(), console.width, many, ascii_only=plain))
             console.print()
-    echo(told_of_search(run) if is_search(run.folder) else summary(found))
+    echo(summary_of_search(run) if is_search(run.folder) else summary(found))

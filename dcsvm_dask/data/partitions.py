@@ -148,7 +148,9 @@ class Stored:
         return sum(values.nbytes for values in self.arrays.values())
 
 
-def look(part: Any, y: Any, number: int, reader: Reader, size: int | None, learns: bool) -> Found:
+def survey_partition(
+    part: Any, y: Any, number: int, reader: Reader, size: int | None, learns: bool
+) -> Found:
     """Run the first pass over a partition.
 
     Parameters

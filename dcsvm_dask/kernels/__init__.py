@@ -5,7 +5,7 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
 from dcsvm_dask.kernels.distances import distances_apart
-from dcsvm_dask.kernels.held import HeldRows
+from dcsvm_dask.kernels.kept import KeptRows
 from dcsvm_dask.kernels.kernel import Kernel, kernel_diagonal
 from dcsvm_dask.kernels.kinds import (
     KERNELS,
@@ -24,7 +24,7 @@ from dcsvm_dask.kernels.warm import warm_up
 
 __all__ = [
     "KERNELS",
-    "HeldRows",
+    "KeptRows",
     "Kernel",
     "KernelKind",
     "Rows",

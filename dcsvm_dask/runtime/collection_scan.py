@@ -21,12 +21,12 @@ from dcsvm_dask.data.partitions import (
     count_values,
     cut,
     grids,
-    look,
     moments_of,
     pieces_between,
     rows_of,
     same,
     store,
+    survey_partition,
     wanted,
     write,
 )
@@ -106,9 +106,9 @@ class CollectionScan:
         source, statistics = self.source, self._statistics
         learns = statistics.kind in LEARNED
         sizes = source.sizes or [None] * len(source.keys)
-        looks = tasks_of(
-            "look",
-            look,
+        surveys = tasks_of(
+            "survey",
+            survey_partition,
             [(*refs, k, source.reader, sizes[k], learns) for k, refs in self._partitions()],
         )
         sums, keys = dict[Key, Task](), list[Key]()
@@ -116,11 +116,11 @@ class CollectionScan:
         at_once = source.sizes is not None and not source.is_sparse
         if standard and at_once:
             assert source.sizes is not None
-            sums, keys = self._moments(source.sizes, list(map(TaskRef, looks)))
-        with closing(self._results({**looks, **sums}, [*looks, *keys])) as results:
-            for k, found in enumerate(islice(results, len(looks)), 1):
+            sums, keys = self._moments(source.sizes, list(map(TaskRef, surveys)))
+        with closing(self._results({**surveys, **sums}, [*surveys, *keys])) as results:
+            for k, found in enumerate(islice(results, len(surveys)), 1):
                 self._take(found, learns)
-                report(f"{source.name}: {k:,} of {len(looks):,} partitions read")
+                report(f"{source.name}: {k:,} of {len(surveys):,} partitions read")
             self._add(results)
         if self.n_rows == 0:
             raise InputError(f"{source.name}: no rows")
@@ -142,7 +142,7 @@ class CollectionScan:
             self._statistics.add_ranges(found.counts.n_rows, found.ranges)
 
     def _moments(
-        self, sizes: Sequence[int], looks: Sequence[TaskRef | None] = ()
+        self, sizes: Sequence[int], surveys: Sequence[TaskRef | None] = ()
     ) -> tuple[Tasks, list[Key]]:
         """Return tasks that sum the rows of blocks, and the keys of the sums.
 
@@ -159,7 +159,7 @@ class CollectionScan:
             "rows",
             rows_of,
             [
-                (refs[k][0], span, k, source.reader, looks[k] if looks else None)
+                (refs[k][0], span, k, source.reader, surveys[k] if surveys else None)
                 for block in blocks
                 for k, span in block
             ],

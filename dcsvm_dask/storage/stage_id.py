@@ -7,14 +7,14 @@ REFINE = "refine"
 CONQUER = "conquer"
 BALANCE = "balance"
 PASS = "pass"
-LOOK = "look"
+CHECK = "check"
 SCORE = "score"
 MODEL = "model"
 COMMITTEE = "committee"
 
 CHAINS = (REFINE, CONQUER)
 """Kinds of stages that are rounds over the support vectors or over all rows."""
-NUMBERED = (LEVEL, REFINE, BALANCE, CONQUER, PASS, LOOK)
+NUMBERED = (LEVEL, REFINE, BALANCE, CONQUER, PASS, CHECK)
 """Kinds of stages that have a number."""
 ABOUT = (SCORE, MODEL, COMMITTEE)
 """Kinds of stages that are about another stage: its score, its model, its calibration."""

@@ -65,7 +65,7 @@ RECORDS = re.compile(
 )
 """Keys that records of solved blocks have in one version only; what both have is compared."""
 
-RENAMED = {"/foresee-": "/predict-", "#stand_ins": "#weighted_rows"}
+RENAMED = {"/foresee-": "/predict-", "#stand_ins": "#weighted_rows", "look-": "check-"}
 """Parts of names that the newer version has otherwise."""
 
 OTHERWISE = re.compile(r"began|.*seconds|.*_time_?|.*bytes.*")

@@ -127,7 +127,7 @@ def test_tasks_have_names_of_their_own(client: Any, tmp_path: Path) -> None:
     api.ingest((in_chunks(X, SIZES), in_chunks(Y, SIZES)), tmp_path / "data.zarr", client=client)
     for log in client.run(note).values():
         names.update(name for name in log if "dcsvm_" in name)
-    for one in ("look", "store", "cut", "write"):
+    for one in ("survey", "store", "cut", "write"):
         assert any(f"dcsvm_{one}-" in name for name in names), one
 
 

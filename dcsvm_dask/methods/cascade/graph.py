@@ -22,7 +22,7 @@ from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import LOOK, PASS, StageId
+from dcsvm_dask.storage.stage_id import CHECK, PASS, StageId
 
 # Passes before a cascade gives up; each lowers the objective, and few are needed.
 MOST_PASSES = 100
@@ -99,14 +99,14 @@ def cascade(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     record: Record = {}
     for number in range(options.passes or MOST_PASSES):
         stage = pass_stage(settings, goals, number, previous)
-        look = look_stage(settings, goals, shape, number)
-        record = (yield [*before, stage, look])[look.name]
-        before, previous = [], look.name
+        checked = check_stage(settings, goals, shape, number)
+        record = (yield [*before, stage, checked])[checked.name]
+        before, previous = [], checked.name
         if record["violation"] <= goals.tol:
             break
     converged = bool(record["violation"] <= goals.tol and record["tol"] <= goals.tol)
     return (
-        yield from finish_with(Reached(StageId.numbered(LOOK, number), record, converged), shape)
+        yield from finish_with(Reached(StageId.numbered(CHECK, number), record, converged), shape)
     )
 
 
@@ -161,7 +161,7 @@ def pass_stage(settings: Settings, goals: Goals, number: int, previous: str | No
     return Stage(name, (*layers, commit), "cascade", supersedes=previous)
 
 
-def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> Stage:
+def check_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> Stage:
     """Return the stage that computes f of all rows from the solution of a pass.
 
     Parameters
@@ -172,7 +172,7 @@ def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> S
     number : int
         Number of the pass.
     """
-    name, source = StageId.numbered(LOOK, number), StageId.numbered(PASS, number)
+    name, source = StageId.numbered(CHECK, number), StageId.numbered(PASS, number)
     parts = row_parts(shape.n_variables, settings.chunk_rows)
     layers = (
         many(
@@ -189,7 +189,7 @@ def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> S
         ),
         single(
             COMMIT,
-            steps.look_at_pass,
+            steps.check_pass,
             stage=name,
             source=source,
             layer="recompute",
@@ -197,7 +197,7 @@ def look_stage(settings: Settings, goals: Goals, shape: Shape, number: int) -> S
             number=number,
         ),
     )
-    return Stage(name, layers, "cascade_look", supersedes=source)
+    return Stage(name, layers, "cascade_check", supersedes=source)
 
 
 def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
@@ -228,12 +228,14 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     if times > 1:
         # Every leaf takes the support vectors of the last top, and keeps most of them.
         again = [leaf + support, *[top] * options.depth]
-        stage = pass_stage(settings, goals, 1, "look-000")
+        stage = pass_stage(settings, goals, 1, "check-000")
         plans.append(of_loads(stage, need, loads(stage, again), times=times - 1))
     if options.passes != 1:
-        look = look_stage(settings, goals, sizes.shape, 0)
+        checked = check_stage(settings, goals, sizes.shape, 0)
         scratch = NEAR_PAIRS * n * support
-        plans.append(StagePlan(look, sizes.checking(n), scratch, sizes.point_bytes(), times=times))
+        plans.append(
+            StagePlan(checked, sizes.checking(n), scratch, sizes.point_bytes(), times=times)
+        )
     return plans
 
 
@@ -248,6 +250,6 @@ METHOD = Method(
     cascade,
     plan_stages,
     Cascade,
-    (StageKind(PASS, _describe_pass, measured_by=LOOK), StageKind(LOOK, measures=True)),
+    (StageKind(PASS, _describe_pass, measured_by=CHECK), StageKind(CHECK, measures=True)),
     whole_problem=True,
 )

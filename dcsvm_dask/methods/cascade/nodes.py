@@ -112,7 +112,7 @@ def commit_pass(
     }
 
 
-def look_at_pass(
+def check_pass(
     run: RunFolder,
     attempt: Attempt,
     *,

@@ -20,6 +20,7 @@ from dcsvm_dask.methods.dcsvm.share import Gathered, Share
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.solve_rows import RowsSolver
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord, summed
+from dcsvm_dask.models.model import Rule
 from dcsvm_dask.solvers import Solution, bias
 from dcsvm_dask.solvers.optimality import total
 from dcsvm_dask.storage.node import Attempt, Committed, Record
@@ -122,10 +123,17 @@ class SharedBias:
             "offset": offset,
             "slope": slope,
             "next_bias": next_bias(offset, total["balance"], slope) if with_bias else 0.0,
-            **estimate(problem, table, beta, total, offset if with_bias else 0.0),
         }
         counts = np.diff(np.searchsorted(chosen, table.offsets))[:, None]
         return Gathered(support, beta[None, support], counts, bias[:, None], record)
+
+    def estimate(self, problem: Problem, table: BlockTable, found: Gathered, rule: Rule) -> Record:
+        """Estimate objective and duality gap of the whole problem, at the bias of the level."""
+        del rule
+        beta = np.zeros(problem.n)
+        beta[found.support] = found.coef[0]
+        offset = found.record["offset"] if problem.settings.fit_intercept else 0.0
+        return estimate(problem, table, beta, found.record, offset)
 
 
 def solve_block(

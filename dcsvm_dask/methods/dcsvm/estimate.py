@@ -51,8 +51,8 @@ def estimate(
     """
     rng = generator(problem.settings.seed, ESTIMATE)
     rows, drawn = _sample(problem.n, beta, rng)
-    looked_at, where = np.unique(np.concatenate([rows, drawn]), return_inverse=True)
-    f, f_own, values = _decide(problem, table, beta, looked_at)
+    chosen, where = np.unique(np.concatenate([rows, drawn]), return_inverse=True)
+    f, f_own, values = _decide(problem, table, beta, chosen)
     at, of_drawn = where[: len(rows)], where[len(rows) :]
     dual = problem.dual_of(rows)
     losses = [dual.losses((found[at] + offset) + dual.p) for found in (f, f_own)]
@@ -172,8 +172,8 @@ def estimate_of_several(
     drawn = np.arange(len(support))
     if len(drawn) > size:
         drawn = rng.choice(len(support), size=size, p=weights / weights.sum())
-    looked_at, where = np.unique(np.concatenate([rows, support[drawn]]), return_inverse=True)
-    X, blocks = problem.take(looked_at), table.blocks_of(looked_at)
+    chosen, where = np.unique(np.concatenate([rows, support[drawn]]), return_inverse=True)
+    X, blocks = problem.take(chosen), table.blocks_of(chosen)
     f, f_own = model.sums(X), model.own_sums(X, blocks)
     labels = labels_of_classes(problem.n_classes, model.scheme.name)
     at, of_drawn = where[: len(rows)], where[len(rows) :]
@@ -204,7 +204,7 @@ def estimate_of_several(
         "objective_error": 0.5 * error,
         "gap_estimate": max(0.0, own["own_gap"] + quadratic + hinge),
         "gap_error": float(np.hypot(error, hinge_error)),
-        "estimate_kernel_values": len(looked_at) * len(support),
+        "estimate_kernel_values": len(chosen) * len(support),
     }
 
 

@@ -151,7 +151,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     if not levels and shape.n_variables <= settings.set_cap:
         return (yield from few_rows(settings, goals, shape))
     if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
-        bottom = looked_at(bottom_stage(settings, shape), goals, shape)
+        bottom = scored_level(bottom_stage(settings, shape), goals, shape)
         yield [arrange_stage(settings, shape), *bottom]
         return Outcome(StageId.level(levels), converged=False)
     records = yield [probe_stage()]
@@ -168,7 +168,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     source: str | None = None
     if climbs:
         source = StageId.level(levels)
-        records = yield looked_at(bottom_stage(settings, shape), goals, shape)
+        records = yield scored_level(bottom_stage(settings, shape), goals, shape)
         local = settings.levels_forced or (local and records[source]["levels_pay"])
         # Where upper levels do not pay, the bottom one is the early model that there is.
         if goals.stop_at and not local:
@@ -180,7 +180,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
                 records = yield [
                     stage
                     for number in upper
-                    for stage in looked_at(level_stage(settings, shape, number), goals, shape)
+                    for stage in scored_level(level_stage(settings, shape, number), goals, shape)
                 ]
                 source = StageId.level(last)
             if goals.stop_at:
@@ -253,7 +253,7 @@ def chain_of(
     )
 
 
-def looked_at(level: Stage, goals: Goals, shape: Shape) -> Graph:
+def scored_level(level: Stage, goals: Goals, shape: Shape) -> Graph:
     """Return a level's stage and the stages that score it and calibrate its SVMs.
 
     Parameters

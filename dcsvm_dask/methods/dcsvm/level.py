@@ -13,12 +13,11 @@ import numpy as np
 from dcsvm_dask.methods.block_table import BlockTable, read_slots, read_table
 from dcsvm_dask.methods.dcsvm.blocks import SharedBias
 from dcsvm_dask.methods.dcsvm.classes.blocks import OwnBiases
-from dcsvm_dask.methods.dcsvm.estimate import estimate_of_several
 from dcsvm_dask.methods.dcsvm.share import Gathered, Share
 from dcsvm_dask.methods.partition import mass_record, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.methods.regime import regime
-from dcsvm_dask.models.model import Model, Rule
+from dcsvm_dask.models.model import Rule
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Committed, Record
@@ -43,6 +42,9 @@ class LevelSolver(Protocol):
         below: str | None,
     ) -> Gathered:
         """Gather the solutions of all blocks and write the level's variables."""
+
+    def estimate(self, problem: Problem, table: BlockTable, found: Gathered, rule: Rule) -> Record:
+        """Estimate objective and duality gap of the whole problem; see `estimate`."""
 
 
 def solver_of(problem: Problem) -> LevelSolver:
@@ -88,27 +90,26 @@ def commit_level(
         The stage of the level below; None for the bottom level.
     """
     problem, table = read_problem(run), read_table(run, stage)
-    nodes = read_slots(run, stage, slots)
-    found = solver_of(problem).gather(run, attempt, problem, table, nodes, below)
+    nodes, solver = read_slots(run, stage, slots), solver_of(problem)
+    found = solver.gather(run, attempt, problem, table, nodes, below)
     rule = level_rule(run, stage, table, found)
-    scheme = scheme_for(problem.n_classes, problem.settings.multiclass)
-    arrays = (found.coef, found.counts, found.bias)
     stored = write_model(
         attempt,
         problem.take_chunks(found.support),
-        *arrays,
+        found.coef,
+        found.counts,
+        found.bias,
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
-        scheme=scheme,
+        scheme=scheme_for(problem.n_classes, problem.settings.multiclass),
         rule=rule,
     )
-    record = {**found.record, **mass_record(problem, table), "alone": table.alone}
-    if problem.n_classes > 2:
-        kernel, support = problem.settings.kernel, problem.take(found.support)
-        model = Model(kernel, support, *arrays, scheme, rule)
-        record |= estimate_of_several(
-            problem, table, model, found.support, found.coef, found.record
-        )
+    record = {
+        **found.record,
+        **mass_record(problem, table),
+        "alone": table.alone,
+        **solver.estimate(problem, table, found, rule),
+    }
     return {**record, **regime(record), **stored}
 
 

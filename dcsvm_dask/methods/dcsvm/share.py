@@ -45,7 +45,7 @@ class Gathered:
     coef, counts, bias : ndarray
         Coefficients, counts and biases of the model.
     record : dict
-        Sums over the blocks and, for a single SVM, estimates and the bias.
+        Sums over the blocks and, for a single SVM, the bias.
     class_rows : ndarray, shape (n_blocks, n_classes), int64, or None
         Training rows of each class in each block, for more than two classes.
     """

@@ -60,41 +60,41 @@ def score_blocks(
     budget : int
         Most steps of a machine for each row that it trains on.
     """
-    held, made = read_split(run), Kernel(**kernel)
-    order = generator(held.problem.settings.seed, SEARCH_BLOCKS)
-    mine = order.permutation(held.deciding)[first:last][slot::slots]
-    shape = len(costs), len(held.folds)
+    split, made = read_split(run), Kernel(**kernel)
+    order = generator(split.problem.settings.seed, SEARCH_BLOCKS)
+    mine = order.permutation(split.deciding)[first:last][slot::slots]
+    shape = len(costs), len(split.folds)
     right, rows, values = np.zeros(shape), np.zeros(shape), 0
     seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
     advanced = advance_reporter()
-    standing, standing_rows = held.weighted_sample(made)
+    standing, standing_rows = split.weighted_sample(made)
     for done, number in enumerate(mine.tolist()):
         begin = time.perf_counter()
-        own = held.blocks[number]
-        outside = held.block_of[standing] != number
+        own = split.blocks[number]
+        outside = split.block_of[standing] != number
         others = standing[outside]
         known = np.concatenate([own, others])
-        X = stacked([held.problem.take(own), standing_rows[outside]])
+        X = stacked([split.problem.take(own), standing_rows[outside]])
         dtype = np.float64 if len(known) <= SMALL else np.float32
         with np.errstate(over="ignore", invalid="ignore"):
             K = kernel_matrix(made, X, dtype=dtype, threads=threads(alone=alone))
-        most = part_rows(values_of_row(len(known), len(costs), len(held.machines)))
+        most = part_rows(values_of_row(len(known), len(costs), len(split.machines)))
         values += len(known) ** 2
         seconds += (time.perf_counter() - begin) / len(costs)
-        for fold in held.folds:
-            train, _ = held.of_fold(known, fold)
-            _, test = held.of_fold(own, fold)
+        for fold in split.folds:
+            train, _ = split.of_fold(known, fold)
+            _, test = split.of_fold(own, fold)
             machines: FoldMachines | None = None
             with np.errstate(over="ignore", invalid="ignore"):
                 try:
                     machines = train_fold(
                         K,
-                        held.codes[known],
-                        held.weight_beside(own, others, fold),
+                        split.codes[known],
+                        split.weight_beside(own, others, fold),
                         train,
                         np.array(costs),
-                        held.machines,
-                        equality=held.problem.settings.fit_intercept,
+                        split.machines,
+                        equality=split.problem.settings.fit_intercept,
                         tol=tol * (SLACK if len(others) else 1.0),
                         most_steps=lambda rows: budget * rows,
                     )
@@ -103,14 +103,14 @@ def score_blocks(
                 except InputError:  # rows are finite: it is the kernel that is impossible here
                     solved[:] = False
                 begin = time.perf_counter()
-                decided = _held_out(held, number, test, made, X, K, most)
+                decided = _held_out(split, number, test, made, X, K, most)
                 for across, tested, codes, counts in decided:
                     rows[:, fold] += counts.sum()
                     values += 0 if across is K else across.size
                     if machines is None:
                         continue
                     for place, of_C in enumerate(machines.decide(across, tested)):
-                        hit = held.classes_of(of_C) == codes
+                        hit = split.classes_of(of_C) == codes
                         right[place, fold] += counts[hit].sum()
                 seconds += (time.perf_counter() - begin) / len(costs)
         advanced(done + 1, len(mine), "blocks", {"kernel_values": values})
@@ -141,7 +141,7 @@ def values_of_row(block: float, costs: int, machines: int) -> int:
 
 
 def _held_out(
-    held: HeldOut, number: int, test: Index, kernel: Kernel, X: Rows, K: Matrix, most: int
+    split: HeldOut, number: int, test: Index, kernel: Kernel, X: Rows, K: Matrix, most: int
 ) -> Iterator[tuple[Matrix, Index, NDArray[np.int32], NDArray[np.float64]]]:
     """Yield what a block decides, at most so many rows at a time.
 
@@ -153,11 +153,11 @@ def _held_out(
         A matrix of kernel values with the block's rows, which of its rows are decided, their
         classes and as how many each counts.
     """
-    own = held.blocks[number]
+    own = split.blocks[number]
     for start in range(0, len(test), most):
         some = test[start : start + most]
-        yield K, some, held.codes[own[some]], held.problem.weights[own[some]]
-    for Z, codes, counts in held.outside(number, most):
+        yield K, some, split.codes[own[some]], split.problem.weights[own[some]]
+    for Z, codes, counts in split.outside(number, most):
         yield kernel_matrix(kernel, Z, X, dtype=K.dtype), np.arange(len(codes)), codes, counts
 
 

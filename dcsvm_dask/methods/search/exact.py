@@ -44,10 +44,10 @@ def solve_candidate(
 
     Writes ``beta`` and ``gradient`` of each machine's rows, one after the other.
     """
-    held, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
-    everything = np.arange(held.problem.n)
-    train, test = held.of_fold(everything, fold)
-    X, codes = held.problem.take(train), held.codes[train]
+    split, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
+    everything = np.arange(split.problem.n)
+    train, test = split.of_fold(everything, fold)
+    X, codes = split.problem.take(train), split.codes[train]
     failed = False
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -55,26 +55,26 @@ def solve_candidate(
                 made,
                 X,
                 codes,
-                C * held.weight[train],
-                held.machines,
-                None if before is None else _solutions(run, stage, before, codes, held.machines),
-                blocks=held.block_of[train],
-                equality=held.problem.settings.fit_intercept,
+                C * split.weight[train],
+                split.machines,
+                None if before is None else _solutions(run, stage, before, codes, split.machines),
+                blocks=split.block_of[train],
+                equality=split.problem.settings.fit_intercept,
                 tol=tol,
-                working_size=held.problem.settings.set_cap,
+                working_size=split.problem.settings.set_cap,
                 most_steps=lambda rows: budget * rows,
-                seed=held.problem.settings.seed,
+                seed=split.problem.settings.seed,
                 threads=threads(alone=alone),
             )
     except InputError:  # rows are finite: it is the kernel that is impossible here
-        point, failed = _no_point(codes, held.machines), True
+        point, failed = _no_point(codes, split.machines), True
     values, right, rows = point.kernel_values, 0.0, 0.0
-    model = model_of(made, X, codes, held.machines, point.solutions)
+    model = model_of(made, X, codes, split.machines, point.solutions)
     support = model.n_support
     seconds = time.perf_counter() - begin
-    for Z, true, counts in held.batches(test, part_rows(values_of_row(len(held.machines)))):
+    for Z, true, counts in split.batches(test, part_rows(values_of_row(len(split.machines)))):
         try:
-            hit = held.classes_of(decide_rows(model, Z)) == true
+            hit = split.classes_of(decide_rows(model, Z)) == true
         except InputError:  # as above, for rows that are held out
             failed = True
         right += 0.0 if failed else float(counts[hit].sum())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import (
-    HeldRows,
+    KeptRows,
     Kernel,
     Rows,
     counted_kernel_matrix,
@@ -82,7 +82,7 @@ class OnlineExpansion:
     ) -> None:
         self.kernel, self.X, self.y, self.C = kernel, X, y, C
         self.equality, self.tol, self.cache_bytes = equality, tol, cache_bytes
-        self._held = HeldRows(kernel, X, threads)
+        self._kept = KeptRows(kernel, X, threads)
         self.diagonal = kernel_diagonal(kernel, X)
         finite = np.isfinite(X.data if is_sparse(X) else X).all()
         if not (finite and np.isfinite(self.diagonal.astype(np.float32)).all()):
@@ -186,11 +186,11 @@ class OnlineExpansion:
     def _run(self, work: Callable[[Slots], int]) -> None:
         """Call compiled work until no kernel row is missing."""
         while (slot := work(self.slots)) >= 0:
-            S, held = self.slots, self._in_slots
+            S, kept = self.slots, self._in_slots
             most = min(_FETCHED, len(S.holder) // _LEAST_CACHED)
             wanted = missing(S, slot, self.equality, most)
-            K = np.empty((len(wanted), len(held)), np.float32)
-            self.kernel_values += self._held.values(S.rows[wanted], held, K)
+            K = np.empty((len(wanted), len(kept)), np.float32)
+            self.kernel_values += self._kept.values(S.rows[wanted], kept, K)
             put(S, wanted, K)
             self.fetched += len(wanted)
 
@@ -203,7 +203,7 @@ class OnlineExpansion:
     def _batch(self, rows: Index) -> Batch:
         own, computed = counted_kernel_matrix(self.kernel, self.X[rows])
         self.kernel_values += computed
-        self.kernel_values += self._held.values(rows, self._in_slots, self._among)
+        self.kernel_values += self._kept.values(rows, self._in_slots, self._among)
         return Batch(rows, self._among, own, self.y[rows], self.C[rows], self.diagonal[rows])
 
     def _make_room(self, more: int) -> None:

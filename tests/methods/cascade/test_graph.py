@@ -90,7 +90,7 @@ def test_the_objective_falls_from_pass_to_pass_and_one_pass_is_close(
     assert list(once["stages"]) == ["arrange", "pass-000", "model-pass-000"]
 
 
-@pytest.mark.parametrize("stage", ["pass-000", "look-000", "pass-001"])
+@pytest.mark.parametrize("stage", ["pass-000", "check-000", "pass-001"])
 @pytest.mark.long
 def test_a_resume_ends_with_the_same_bits(stage: str, cascade: Callable[..., api.Run]) -> None:
     whole = cascade("whole")

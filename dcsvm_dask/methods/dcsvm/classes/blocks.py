@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, counted_kernel_matrix
 from dcsvm_dask.methods.block_table import BlockTable
+from dcsvm_dask.methods.dcsvm.estimate import estimate_of_several
 from dcsvm_dask.methods.dcsvm.share import Gathered, Share
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.solve_rows import RowsSolver
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord, summed
+from dcsvm_dask.models.model import Model, Rule
+from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.solvers import (
     Machine,
     Solution,
@@ -240,6 +243,14 @@ class OwnBiases:
         total = summed(node.record for node in nodes)
         record = {**total, "machines": len(problem.machines)}
         return Gathered(support, coef, counts, bias, record, class_rows)
+
+    def estimate(self, problem: Problem, table: BlockTable, found: Gathered, rule: Rule) -> Record:
+        """Estimate the sums of the SVMs' objectives and duality gaps."""
+        settings, support = problem.settings, problem.take(found.support)
+        scheme = scheme_for(problem.n_classes, settings.multiclass)
+        arrays = (found.coef, found.counts, found.bias)
+        model = Model(settings.kernel, support, *arrays, scheme, rule)
+        return estimate_of_several(problem, table, model, found.support, found.coef, found.record)
 
 
 def _by_block(nodes: list[Committed], table: BlockTable, name: str) -> NDArray[Any]:

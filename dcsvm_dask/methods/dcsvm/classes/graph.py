@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dcsvm_dask.methods.dcsvm.classes import machines as steps
-from dcsvm_dask.methods.dcsvm.graph import arrange_stage, bottom_stage, level_stage, looked_at
+from dcsvm_dask.methods.dcsvm.graph import arrange_stage, bottom_stage, level_stage, scored_level
 from dcsvm_dask.methods.dcsvm.plan import level_plans
 from dcsvm_dask.methods.forecast import Forecast, Load, Measured, Need, largest
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
@@ -39,7 +39,7 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     if levels and goals.stop_at >= levels:
         yield [
             arrange_stage(settings, shape),
-            *looked_at(bottom_stage(settings, shape), goals, shape),
+            *scored_level(bottom_stage(settings, shape), goals, shape),
         ]
         return Outcome(StageId.level(levels), converged=False)
     local = False
@@ -48,14 +48,14 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     if levels and (local or settings.levels_forced or goals.stop_at or goals.early):
         yield [arrange_stage(settings, shape)]
         source = StageId.level(levels)
-        bottom = (yield looked_at(bottom_stage(settings, shape), goals, shape))[source]
+        bottom = (yield scored_level(bottom_stage(settings, shape), goals, shape))[source]
         pays = settings.levels_forced or (local and bottom["levels_pay"])
         upper = range(levels - 1, max(goals.stop_at, 1) - 1, -1) if pays else ()
         if upper:
             yield [
                 stage
                 for number in upper
-                for stage in looked_at(level_stage(settings, shape, number), goals, shape)
+                for stage in scored_level(level_stage(settings, shape, number), goals, shape)
             ]
             source = StageId.level(upper[-1])
         if goals.stop_at:

@@ -19,7 +19,7 @@ WIDTH = 1024
 """Rows of a tile: wide, as few others meet them at a time; fewer of very long sparse rows."""
 
 
-class HeldRows:
+class KeptRows:
     """Some rows of a data set, changed little by little, as tiles.
 
     Kernel values of a few rows with many others cost less than the making of those others' tiles.
@@ -38,22 +38,22 @@ class HeldRows:
         if is_sparse(X):
             longest = int(np.diff(X.indptr).max(initial=1))
             self._width = max(1, min(WIDTH, TILE_VALUES // (RARE * max(1, longest))))
-        self._held = np.empty(0, np.int64)
+        self._kept = np.empty(0, np.int64)
         self._tiles: list[RowTile] = []
 
-    def values(self, rows: Index, held: Index, out: NDArray[Any]) -> int:
+    def values(self, rows: Index, kept: Index, out: NDArray[Any]) -> int:
         """Write K(x_i, x_j) into ``out[:m, :h]``; return the number of kernel values computed.
 
         Parameters
         ----------
         rows : ndarray of int64, shape (m,)
             The rows i.
-        held : ndarray of int64, shape (h,)
+        kept : ndarray of int64, shape (h,)
             The rows j. Of tiles in which none has changed since the last call, nothing is made
             anew.
         out : ndarray, shape (m or more, h or more), float32
         """
-        self._hold(held)
+        self._keep(kept)
         X = self._X[rows]
         storage, everything = storage_arguments(X), np.arange(len(rows))
         none = np.empty(0, np.int64)
@@ -80,14 +80,14 @@ class HeldRows:
                 out[: len(rows), start : start + width] = block
 
         for_each(work, range(len(self._tiles)), self._threads)
-        return len(rows) * len(held)
+        return len(rows) * len(kept)
 
-    def _hold(self, held: Index) -> None:
+    def _keep(self, kept: Index) -> None:
         """Make the tiles anew whose rows have changed."""
-        before, self._held = self._held, held.copy()
-        del self._tiles[-(-len(held) // self._width) :]
-        for t, start in enumerate(range(0, len(held), self._width)):
-            rows = held[start : start + self._width]
+        before, self._kept = self._kept, kept.copy()
+        del self._tiles[-(-len(kept) // self._width) :]
+        for t, start in enumerate(range(0, len(kept), self._width)):
+            rows = kept[start : start + self._width]
             if t < len(self._tiles) and np.array_equal(rows, before[start : start + self._width]):
                 continue
             tile = row_tile(self._kernel, self._X[rows], np.float32)
