@@ -52,7 +52,7 @@ def search(
     """Search C and the kernel's parameters, in a new run folder.
 
     Rows are put into blocks once; for each kernel the matrix of a block is computed once, folds are
-    parts of it, and C goes up, each solution from the one before. Such machines decide the held-out
+    parts of it, and C goes up, each solution from the one before. Such SVMs decide the held-out
     rows of their block (early prediction: Hsieh, Si, Dhillon, ICML 2014, equation (6)), which ranks
     the candidates; the best of them are solved as a whole, and the best of these is chosen. Up to
     `block_rows` rows are one block, and all scores exact.
@@ -81,7 +81,7 @@ def search(
     refit : bool, default True
         Whether the best candidate is trained.
     budget : int, default 1000
-        Most steps of a machine for each row that it trains on. One that is not solved by then is
+        Most steps of an SVM for each row that it trains on. One that is not solved by then is
         scored as it is, and marked.
     block_rows : int, optional
         Most rows of a block, about; by default 4096. Where the workers' memory is too small for

@@ -58,7 +58,7 @@ def summary_of_search(run: Any) -> str:
         lines.append(f"best       {described(best)}")
     if run.best is not None:
         lines.append(f"trained    {run.best.url}")
-    marks = "accuracy in %; ~ by blocks, ! a machine is not solved, * the best"
+    marks = "accuracy in %; ~ by blocks, ! an SVM is not solved, * the best"
     return "\n".join([*lines, "", grid(rows), marks])
 
 

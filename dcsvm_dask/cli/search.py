@@ -80,7 +80,7 @@ def command(
 ) -> None:
     """Search C and the kernel's parameters for the data set DATA (its train part).
 
-    Candidates are ranked by machines of blocks, which share kernel values and start from each
+    Candidates are ranked by SVMs of blocks, which share kernel values and start from each
     other; the best ones are solved exactly. Go on with a search by `dcsvm resume`, look at it by
     `dcsvm status` and `dcsvm report`; RUN/best is the run of the best candidate.
     """

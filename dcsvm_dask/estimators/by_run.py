@@ -59,9 +59,9 @@ class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
     model_ : Model
         What decides.
     n_support_vectors_ : int
-        Support vectors of `model_`, of all its machines together.
+        Support vectors of `model_`, of all its SVMs together.
     objective_ : float or None
-        The dual objective, where the method ends in one machine of the whole problem.
+        The dual objective, where the method ends in one SVM of the whole problem.
     n_features_in_ : int
     """
 

@@ -54,7 +54,7 @@ class Task:
 
     @property
     def scheme(self) -> str:
-        """Which machines there are."""
+        """Which SVMs there are."""
         return self.base._scheme_of(len(self.classes))
 
     @property

@@ -299,11 +299,11 @@ def is_real(value: Any) -> bool:
 
 
 def warn_unsolved(solved: list[bool], tol: float) -> None:
-    """Warn the caller of `fit` of machines that are not solved to the tolerance."""
+    """Warn the caller of `fit` of SVMs that are not solved to the tolerance."""
     missed = solved.count(False)
     if missed:
         warnings.warn(
-            f"{missed} of {len(solved)} machines are not solved to tol={tol}: raise max_iter (or "
+            f"{missed} of {len(solved)} SVMs are not solved to tol={tol}: raise max_iter (or "
             "tol), or scale the features.",
             ConvergenceWarning,
             stacklevel=3,

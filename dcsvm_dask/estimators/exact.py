@@ -1,4 +1,4 @@
-"""What exact machines come to, whoever solved them."""
+"""What exact SVMs come to, whoever solved them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Exact:
     bias, objective, violation : ndarray, shape (n_machines,), float64
     n_iter : ndarray, shape (n_machines,), int64
     solved : list of bool
-        Whether each machine is within the tolerance.
+        Whether each SVM is within the tolerance.
     """
 
     coef: Vector

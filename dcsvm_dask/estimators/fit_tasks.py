@@ -1,6 +1,6 @@
 """What scikit-learn's callbacks (`sklearn.callback`, from 1.9 on) are told of a fit.
 
-Its tasks are machines where they are solved in memory, and stages where it is a run.
+Its tasks are SVMs where they are solved in memory, and stages where it is a run.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class FitTasks:
 
     @contextmanager
     def machine(self, number: int) -> Iterator[None]:
-        """Tell of a machine that is solved meanwhile; all of them are needed, so none stops."""
+        """Tell of an SVM that is solved meanwhile; all of them are needed, so none stops."""
         task = self.begin("machine", number)
         yield
         self.end(task)

@@ -1,4 +1,4 @@
-"""The machines of all classes solved in this process, with all rows in memory."""
+"""The SVMs of all classes solved in this process, with all rows in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dcsvm_dask.solvers.machines import matrix_bytes
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 
 LEAST_SET = 256
-# Working sets of several machines are of such a size that the memory is enough for so many. The
+# Working sets of several SVMs are of such a size that the memory is enough for so many. The
 # size shapes the solutions, so it does not follow from the number of threads.
 SETS = 2
 # Part of the memory that is for kernel values which pairs of classes share.
@@ -84,7 +84,7 @@ def solved(
 def _blocks(
     X: Rows, codes: NDArray[np.int32], scheme: str, most: int, seed: int
 ) -> NDArray[np.int32] | None:
-    """Return the block of each row, once for all machines; None where these have too few rows."""
+    """Return the block of each row, once for all SVMs; None where these have too few rows."""
     largest = largest_machine(np.bincount(codes), scheme)
     if largest < DIVIDED_FROM:
         return None
@@ -93,5 +93,5 @@ def _blocks(
 
 
 def working_size(memory: float, machines: int) -> int:
-    """Return how many rows a working set may have where machines share so many bytes."""
+    """Return how many rows a working set may have where SVMs share so many bytes."""
     return max(LEAST_SET, math.isqrt(int(memory / min(SETS, machines) / matrix_bytes(1))))

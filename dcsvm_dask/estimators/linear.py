@@ -1,4 +1,4 @@
-"""The linear machine as a scikit-learn classifier."""
+"""The linear SVM as a scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     """Linear support vector classification by dual coordinate descent.
 
     The problem, parameters and attributes of `sklearn.svm.LinearSVC` with ``penalty="l2"`` and
-    ``dual=True``: one machine for each class against the rest. The tolerance is met by a violation
+    ``dual=True``: one SVM for each class against the rest. The tolerance is met by a violation
     that is measured where nothing moves. Equal rows are one variable, so that neither the order of
     rows nor repeats change the answer.
 
@@ -41,13 +41,13 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         Largest minus smallest projected gradient to stop at, as LIBLINEAR's ``-e``.
     class_weight : dict or "balanced", default None
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows. Of more than two
-        classes each has its factor in its own machine only, as in LIBLINEAR.
+        classes each has its factor in its own SVM only, as in LIBLINEAR.
     max_iter : int, default 1000
         Most passes over the rows.
     random_state : int, RandomState or None, default None
         Of the order of rows in a pass. None is 0.
     n_jobs : int or None, default -1
-        Threads that share the machines; -1: as many as BLAS may use, one for each core unless the
+        Threads that share the SVMs; -1: as many as BLAS may use, one for each core unless the
         environment says otherwise. None is 1.
 
     Attributes
@@ -58,7 +58,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     coef_ : ndarray, shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray, shape (1,) or (n_classes,)
     n_iter_ : int
-        Passes of the machine that made most.
+        Passes of the SVM that made most.
     objective_ : ndarray, shape (n_machines,)
         Dual objectives.
     violation_ : ndarray, shape (n_machines,)
@@ -101,7 +101,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the machines.
+        """Train the SVMs.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If a machine is not solved to `tol` within `max_iter` passes.
+            If an SVM is not solved to `tol` within `max_iter` passes.
         """
         loss: Any = self.loss
         if not (isinstance(loss, str) and loss in LOSSES):

@@ -14,7 +14,7 @@ from dcsvm_dask.estimators.by_run import ByRun
 class CascadeSVC(ByRun):
     """Cascade SVM: support vectors go up a tree of random shares, and back.
 
-    With ``passes=0`` it ends in the exact machine; one pass is what the DC-SVM paper compares with.
+    With ``passes=0`` it ends in the exact SVM; one pass is what the DC-SVM paper compares with.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class CascadeSVC(ByRun):
     passes : int, default 0
         How often the tree is passed; 0: until no row violates.
     decide : str, default "top"
-        "top": the machine at the top decides; or its leaves together: "mean", "sign" or
+        "top": the SVM at the top decides; or its leaves together: "mean", "sign" or
         "committee".
     Others
         Those of `ByRun`.
@@ -46,12 +46,12 @@ class CascadeSVC(ByRun):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BaggingSVC(ByRun):
-    """Bagging: machines of random samples that vote.
+    """Bagging: SVMs of random samples that vote.
 
     Parameters
     ----------
     members : int, default 16
-        Machines, each of n / members rows.
+        SVMs, each of n / members rows.
     replace : bool, default False
         Whether each sample is drawn with replacement; else they share all rows out.
     vote : str, default "mean"
@@ -77,7 +77,7 @@ class BaggingSVC(ByRun):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NystromSVC(ByRun):
-    """A linear machine over Nystrom features (LLSVM).
+    """A linear SVM over Nystrom features (LLSVM).
 
     ``tol`` is that of the linear machine. Kernels: positive semi-definite ones, as "rbf", "poly".
 
@@ -108,7 +108,7 @@ class NystromSVC(ByRun):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FourierSVC(ByRun):
-    """A linear machine over random Fourier features, or Fastfood's.
+    """A linear SVM over random Fourier features, or Fastfood's.
 
     ``tol`` is that of the linear machine. Kernels: shift-invariant ones, as "rbf".
 
@@ -139,7 +139,7 @@ class FourierSVC(ByRun):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LtpuSVC(ByRun):
-    """Locally tuned processing units: a linear machine over kernel values at centres of k-means.
+    """Locally tuned processing units: a linear SVM over kernel values at centres of k-means.
 
     ``tol`` is that of the linear machine. Kernel: "rbf".
 

@@ -36,8 +36,8 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     Results as `sklearn.model_selection.GridSearchCV` has them. The kernel matrix of a candidate's
     kernel is computed once: folds are parts of it, and C goes up from one solution to the next.
     More rows than `block_rows` are put into blocks, once for all candidates; each block has a
-    machine of its own, which decides the held-out rows of its block (early prediction: Hsieh, Si,
-    Dhillon, ICML 2014, equation (6)). Where the kernel is smooth, machines of blocks also train on
+    SVM of its own, which decides the held-out rows of its block (early prediction: Hsieh, Si,
+    Dhillon, ICML 2014, equation (6)). Where the kernel is smooth, SVMs of blocks also train on
     a weighted sample of the other blocks' rows. These scores rank the candidates; of the best of
     them `exact` are solved as a whole, and of these the best is chosen.
 
@@ -45,7 +45,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : DCSVC or None, default None
         What is searched for, with the parameters that all candidates have; None: `DCSVC()`. Its
-        `max_iter` bounds a machine of a candidate that would not end: such ones are marked in
+        `max_iter` bounds an SVM of a candidate that would not end: such ones are marked in
         ``cv_results_["solved"]``.
     param_grid : dict or list of dicts
         Lists of values of C, kernel, gamma, degree and coef0.
@@ -69,7 +69,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         ``std_test_score``, ``rank_test_score`` (exact scores before early ones), ``mean_fit_time``
         and ``std_fit_time`` (seconds of a fold, with its share of the kernel matrix),
         ``mean_score_time``, ``std_score_time``; and ``early`` (whether the score is that of
-        blocks), ``solved`` (whether all machines are within the tolerance; those of blocks
+        blocks), ``solved`` (whether all SVMs are within the tolerance; those of blocks
         that sample other blocks within ten times that).
     best_estimator_ : DCSVC
         Where `refit`.

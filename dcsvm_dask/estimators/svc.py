@@ -1,4 +1,4 @@
-"""The exact kernel machine as a scikit-learn classifier."""
+"""The exact kernel SVM as a scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class DCSVC(TellsCallbacks, Voting):
     class_weight : dict or "balanced", default None
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
     max_iter : int, default -1
-        Most steps of two variables for each machine, in memory and not as a run; -1: no limit.
+        Most steps of two variables for each SVM, in memory and not as a run; -1: no limit.
     multiclass : {"ovo", "ovr"}, default "ovo"
-        Of more than two classes: a machine for each pair of them, which vote, as SVC has it; or one
+        Of more than two classes: an SVM for each pair of them, which vote, as SVC has it; or one
         for each class against the rest, whose largest decision value wins, as in
         `sklearn.multiclass.OneVsRestClassifier`.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
@@ -105,13 +105,13 @@ class DCSVC(TellsCallbacks, Voting):
     objective_ : ndarray, shape (n_machines,)
         Dual objectives 0.5 a'Qa - e'a.
     violation_ : ndarray, shape (n_machines,)
-        How far each machine is from optimal, by a gradient summed from scratch.
+        How far each SVM is from optimal, by a gradient summed from scratch.
     level_ : int
         The level whose early model decides; 0: the exact one does. Of an early model there are
         `support_vectors_`, but no coefficients.
     early_model_ : Model or None
     fit_status_ : int
-        0 if all machines are solved to `tol`, else 1.
+        0 if all SVMs are solved to `tol`, else 1.
     shape_fit_ : tuple of two ints
         Shape of X.
     n_features_in_ : int
@@ -178,7 +178,7 @@ class DCSVC(TellsCallbacks, Voting):
         return tags
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the machines.
+        """Train the SVMs.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class DCSVC(TellsCallbacks, Voting):
         Warns
         -----
         ConvergenceWarning
-            If a machine is not solved to `tol` within `max_iter` steps.
+            If an SVM is not solved to `tol` within `max_iter` steps.
         """
         self._fit(X, y, sample_weight)
         if not self.level_:

@@ -1,4 +1,4 @@
-"""Machines of many classes: what a fitted one has learned, and how it decides."""
+"""SVMs of many classes: what a fitted one has learned, and how it decides."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXACT = (
 
 
 class Voting(ClassifierMixin, BaseEstimator):
-    """A classifier by machines of two classes, one for each pair or each class, or early ones.
+    """A classifier by SVMs of two classes, one for each pair or each class, or early ones.
 
     Its parameters are those of `DCSVC`, which trains; the attributes are documented there.
     """
@@ -52,7 +52,7 @@ class Voting(ClassifierMixin, BaseEstimator):
     _scheme: str
 
     def _scheme_of(self, n_classes: int) -> str:
-        """Return which machines there are; of two classes there is one, that of the pair."""
+        """Return which SVMs there are; of two classes there is one, that of the pair."""
         return self.multiclass if n_classes > 2 else "ovo"
 
     def _learn_early(self, model: Model, level: int) -> None:
@@ -65,7 +65,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         self.fit_status_ = 0
 
     def _learn(self, found: Exact, codes: NDArray[np.int32], take: Callable[[Index], Rows]) -> None:
-        """Set the attributes that are learned of the exact machines."""
+        """Set the attributes that are learned of the exact SVMs."""
         n_classes = len(self.classes_)
         support = np.flatnonzero(found.coef.any(axis=0))
         support = support[np.argsort(codes[support], kind="stable")]
@@ -106,7 +106,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         )
 
     def _sum(self) -> Model:
-        """Return the only machine of two classes; far pairs of rows cost it nothing."""
+        """Return the only SVM of two classes; far pairs of rows cost it nothing."""
         dual: Any = self.dual_coef_
         dual = dual.toarray() if sparse.issparse(dual) else dual
         support = self.support_vectors_.copy()
@@ -115,7 +115,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         return model
 
     def _machine_values(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values of all machines; above 0 means the positive class."""
+        """Return the decision values of all SVMs; above 0 means the positive class."""
         check_is_fitted(self)
         rows = checking.rows_to_decide(self, X, self.support_vectors_)
         threads = checking.threads_of(self.n_jobs)
@@ -140,7 +140,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         -------
         ndarray, float64
             Of two classes of shape (n,), above 0 for ``classes_[1]``. Of more of shape
-            (n, n_classes): the machines' values where each class has one; else votes and, within
+            (n, n_classes): the SVMs' values where each class has one; else votes and, within
             less than half a vote, decision values, or with ``decision_function_shape="ovo"`` those
             of the pairs, shape (n, n_classes (n_classes - 1) / 2).
         """

@@ -18,7 +18,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LastFit:
-    """What a `DCSVC` has learned of exact machines, before it is fitted again."""
+    """What a `DCSVC` has learned of exact SVMs, before it is fitted again."""
 
     classes: NDArray[Any]
     shape: tuple[int, int]

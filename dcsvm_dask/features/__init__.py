@@ -1,4 +1,4 @@
-"""Maps of the kernel approximations: rows in, features for a linear machine out.
+"""Maps of the kernel approximations: rows in, features for a linear SVM out.
 
 Arrays in, arrays out: no Dask, no Zarr, no files. How weights over features are found is the
 business of solvers.

@@ -23,7 +23,7 @@ FEWEST, MOST = 256, 512
 class FeatureMap(ABC):
     """A rule z that gives every row a short vector, with z(x)'z(x') near K(x, x').
 
-    A linear machine on z(x) then stands for a kernel machine on x. (The outputs of `Ltpu` are
+    A linear SVM on z(x) then stands for a kernel SVM on x. (The outputs of `Ltpu` are
     kernel values themselves.)
     """
 

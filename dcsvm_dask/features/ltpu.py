@@ -36,7 +36,7 @@ class Ltpu(FeatureMap):
 
     A unit's mean m_j is taken off because the units of a smooth kernel are all nearly constant:
     their rows would differ by little beside what they have in common, and coordinate descent
-    would settle that over thousands of passes. A machine over them needs an offset.
+    would settle that over thousands of passes. An SVM over them needs an offset.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ class Nystrom(FeatureMap):
     """z(x) = S^-1/2 U' K(L, x), with landmarks L and K(L, L) = U S U'.
 
     z(x)'z(x') = K(x, L) K(L, L)^+ K(L, x'): exact where x or x' is a landmark (Williams and
-    Seeger, NIPS 2000). With centres of k-means as landmarks and a linear machine on z this is
-    LLSVM (Zhang, Lan, Wang and Moerchen, AISTATS 2012). Such a machine is a kernel expansion
+    Seeger, NIPS 2000). With centres of k-means as landmarks and a linear SVM on z this is
+    LLSVM (Zhang, Lan, Wang and Moerchen, AISTATS 2012). Such an SVM is a kernel expansion
     over the landmarks; see `coefficients`.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Kernel matrix times matrix: several machines share their support vectors' kernel values."""
+"""Kernel matrix times matrix: several SVMs share their support vectors' kernel values."""
 
 from __future__ import annotations
 

@@ -156,14 +156,14 @@ def cross_decide(
     offset: float,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], Vector, int]:
-    """Decide rows of a block by machines of its other rows.
+    """Decide rows of a block by SVMs of its other rows.
 
     Parameters
     ----------
     index : ndarray, shape (n,)
         The block's variables.
     beta : ndarray, shape (n,)
-        Its solution, from which the machines start.
+        Its solution, from which the SVMs start.
     offset : float
         The bias for which the level was solved.
 

@@ -11,7 +11,7 @@ MOST_BETWEEN = 0.2
 # Where the support vectors are several times what a working set holds, sets go to and fro between
 # them: unless nearly all rows see each other, blocks are the better start.
 CROWDED, MOST_BETWEEN_CROWDED = 3.0, 0.7
-# Where fewer of a sample's rows are support vectors, a machine that is solved whole looks at few
+# Where fewer of a sample's rows are support vectors, an SVM that is solved whole looks at few
 # columns of the kernel matrix: fewer than the blocks of a level have.
 LEAST_SUPPORT = 0.25
 

@@ -1,7 +1,7 @@
 """Prediction of a level or a bag by the Bayesian committee machine (Tresp 2000).
 
-Each block's machine becomes a probability by a sigmoid of its decision value (Platt 2000); the
-machines are taken to be independent but for the prior that they share. Hsieh, Si and Dhillon
+Each block's SVM becomes a probability by a sigmoid of its decision value (Platt 2000); the
+SVMs are taken to be independent but for the prior that they share. Hsieh, Si and Dhillon
 (2014) compare early prediction with it in Table 1.
 """
 
@@ -22,12 +22,12 @@ _SHORTEST_STEP = 1e-10
 
 @dataclass(frozen=True)
 class Committee:
-    """What makes probabilities of the decision values of a level's or a bag's machines.
+    """What makes probabilities of the decision values of a level's or a bag's SVMs.
 
     Attributes
     ----------
     slope, intercept : ndarray, shape (n_blocks,), float64
-        The log odds of a block's machine are slope f + intercept, f without a bias.
+        The log odds of a block's SVM are slope f + intercept, f without a bias.
     prior : float
         The log odds of the positive class among all rows.
     """
@@ -48,7 +48,7 @@ class Committee:
         Parameters
         ----------
         members : ndarray, shape (n, n_blocks)
-            Decision values of every block's machine, without biases.
+            Decision values of every block's SVM, without biases.
 
         Returns
         -------
@@ -69,7 +69,7 @@ def fit_sigmoid(
     Parameters
     ----------
     values : ndarray, shape (n,)
-        Decision values of rows that the machine was not trained on.
+        Decision values of rows that the SVM was not trained on.
     positive : ndarray of bool, shape (n,)
         Their classes.
     weights : ndarray, shape (n,)

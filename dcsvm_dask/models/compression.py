@@ -1,4 +1,4 @@
-"""A kernel machine of many support vectors made smaller, within a bound on decision values."""
+"""A kernel SVM of many support vectors made smaller, within a bound on decision values."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def _join(paths: list[Path], at: list[int], i: int) -> Block:
 def distinct(support: Rows, coef: Vector) -> tuple[Index, Vector]:
     """Return the first of all equal support vectors, and the sums of their coefficients.
 
-    The same machine, exactly. Those whose sum is 0 are left out.
+    The same SVM, exactly. Those whose sum is 0 are left out.
 
     Returns
     -------
@@ -248,7 +248,7 @@ def _bytes_of(X: Rows, i: int) -> bytes:
 def squared_distance(kernel: Kernel, X: Rows, change: Vector, start: int = 0) -> float:
     """Return the share of some rows in ||sum_i c_i phi(x_i)||^2, of `_DISTANCE_ROWS` from `start`.
 
-    The sum of all shares is the squared distance of two machines whose coefficients differ by c; by
+    The sum of all shares is the squared distance of two SVMs whose coefficients differ by c; by
     Cauchy's inequality no decision value changes by more than its root times sqrt(K(x, x)).
     """
     some = slice(start, start + _DISTANCE_ROWS)

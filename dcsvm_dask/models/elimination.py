@@ -1,4 +1,4 @@
-"""Fewer support vectors for a part of a kernel machine: one after the other is left out."""
+"""Fewer support vectors for a part of a kernel SVM: one after the other is left out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FAR = 1.5
 
 @dataclass(frozen=True)
 class Path:
-    """Ever smaller forms of a part of a machine, the first one as it was given.
+    """Ever smaller forms of a part of an SVM, the first one as it was given.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def eliminate(
     check: Rows,
     bound: float,
 ) -> Path:
-    """Leave support vectors out of a part of a machine, one by one, those first that matter least.
+    """Leave support vectors out of a part of an SVM, one by one, those first that matter least.
 
     For w = sum_i a_i phi(x_i), over a part of the support vectors, looks for w' = sum_j b_j
     phi(z_j) over ever fewer of them with a small ::
@@ -124,7 +124,7 @@ def eliminate(
     kernel : Kernel
         Positive semi-definite.
     support, coef
-        The whole machine, without repeated rows.
+        The whole SVM, without repeated rows.
     part : ndarray of int64
         The support vectors of this part, w.
     kept : ndarray of int64

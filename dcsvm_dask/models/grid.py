@@ -1,4 +1,4 @@
-"""Machines of many C: C goes up, each solution starts from the one before."""
+"""SVMs of many C: C goes up, each solution starts from the one before."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def unlimited(rows: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FoldMachines:
-    """The machines of some rows for each C.
+    """The SVMs of some rows for each C.
 
     Attributes
     ----------
     rows : list of ndarray of int64
-        Those that each machine is trained on.
+        Those that each SVM is trained on.
     coef : list of ndarray, shape (n_C, n_rows), float64
         Their dual variables beta_i = y_i alpha_i.
     bias : ndarray, shape (n_C, n_machines), float64
     solved : ndarray of bool, shape (n_C,)
-        Whether all machines are within the tolerance.
+        Whether all SVMs are within the tolerance.
     seconds : ndarray, shape (n_C,)
     """
 
@@ -57,12 +57,12 @@ class FoldMachines:
     seconds: Vector
 
     def decide(self, K: NDArray[np.floating], test: Index) -> Vector:
-        """Return what they say of rows; above 0 means a machine's positive class.
+        """Return what they say of rows; above 0 means an SVM's positive class.
 
         Parameters
         ----------
         K : ndarray, shape (n, m), float32 or float64
-            Kernel values of some rows with the m among which the machines have theirs.
+            Kernel values of some rows with the m among which the SVMs have theirs.
         test : ndarray of int64
             Which of the n.
 
@@ -79,14 +79,14 @@ class FoldMachines:
 
 @dataclass(frozen=True, slots=True)
 class DecidedFold:
-    """What the machines of a fold say of the rows that were held out.
+    """What the SVMs of a fold say of the rows that were held out.
 
     Attributes
     ----------
     values : ndarray, shape (n_C, n_test, n_machines), float64
-        Decision values, above 0 for a machine's positive class.
+        Decision values, above 0 for an SVM's positive class.
     solved : ndarray of bool, shape (n_C,)
-        Whether all machines are within the tolerance.
+        Whether all SVMs are within the tolerance.
     seconds : ndarray, shape (n_C,)
     """
 
@@ -105,7 +105,7 @@ def solve_fold(
     machines: list[Machine],
     **how: Any,
 ) -> DecidedFold:
-    """Solve the machines of some rows for each C, as `train_fold` does, and decide others.
+    """Solve the SVMs of some rows for each C, as `train_fold` does, and decide others.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def train_fold(
     tol: float = 1e-3,
     most_steps: Steps = unlimited,
 ) -> FoldMachines:
-    """Solve the machines of some rows for each C, each from the one before.
+    """Solve the SVMs of some rows for each C, each from the one before.
 
     A solution for one C, and many a multiple of it, is feasible for every larger one, so they are
     solved ascending (as whole grids are in liquidSVM: Steinwart, Thomann, 2017).
@@ -152,10 +152,10 @@ def train_fold(
         Ascending.
     machines : list of Machine
     equality : bool, default True
-        Whether machines have a bias.
+        Whether SVMs have a bias.
     tol : float, default 1e-3
     most_steps : callable, optional
-        Returns the most steps of a machine for each C, or None, given how many rows it has.
+        Returns the most steps of an SVM for each C, or None, given how many rows it has.
 
     Returns
     -------
@@ -199,12 +199,12 @@ def train_fold(
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The machines of all rows for one C.
+    """The SVMs of all rows for one C.
 
     Attributes
     ----------
     solutions : list of Solution
-        Of each machine, for the rows that take part in it.
+        Of each SVM, for the rows that take part in it.
     kernel_values : int
     """
 
@@ -213,7 +213,7 @@ class Point:
 
     @property
     def solved(self) -> bool:
-        """Whether all machines are within the tolerance."""
+        """Whether all SVMs are within the tolerance."""
         return all(one.converged for one in self.solutions)
 
 
@@ -233,7 +233,7 @@ def solve_point(
     seed: int = 0,
     threads: int = 1,
 ) -> Point:
-    """Solve the machines of all rows for one C, from the solutions for a smaller one.
+    """Solve the SVMs of all rows for one C, from the solutions for a smaller one.
 
     To the tolerance by kernel values in float32, as LIBSVM has them.
 
@@ -247,17 +247,17 @@ def solve_point(
         Upper bounds, above 0.
     machines : list of Machine
     before : list of Solution, optional
-        What the machines came to for bounds that are nowhere larger.
+        What the SVMs came to for bounds that are nowhere larger.
     blocks : ndarray, shape (n,), integers, optional
-        The block of each row. Where there is no solution before, machines begin at those of the
+        The block of each row. Where there is no solution before, SVMs begin at those of the
         blocks (divide and conquer), unless these contradict each other.
     equality : bool, default True
-        Whether machines have a bias.
+        Whether SVMs have a bias.
     tol : float, default 1e-3
     working_size : int, default 8192
         Most rows of a working set; see `solve_whole`.
     most_steps : callable, optional
-        Returns the most steps of a machine, or None, given how many rows it has.
+        Returns the most steps of an SVM, or None, given how many rows it has.
     seed : int, default 0
     threads : int, default 1
 
@@ -301,7 +301,7 @@ def decide_point(
     *,
     threads: int = 1,
 ) -> Vector:
-    """Return what machines say of other rows; see `model_of` and `decide_rows`."""
+    """Return what SVMs say of other rows; see `model_of` and `decide_rows`."""
     return decide_rows(model_of(kernel, X, codes, machines, solutions), X_test, threads=threads)
 
 
@@ -312,7 +312,7 @@ def model_of(
     machines: list[Machine],
     solutions: list[Solution],
 ) -> Model:
-    """Return the model of all machines, of their support vectors alone.
+    """Return the model of all SVMs, of their support vectors alone.
 
     Parameters
     ----------
@@ -339,13 +339,13 @@ def model_of(
 
 
 def decide_rows(model: Model, X_test: Rows, *, threads: int = 1) -> Vector:
-    """Return what machines say of rows; above 0 means a machine's positive class.
+    """Return what SVMs say of rows; above 0 means an SVM's positive class.
 
     Parameters
     ----------
     X_test : ndarray or CSR, shape (m, d), float32
     threads : int, default 1
-        For several machines.
+        For several SVMs.
 
     Returns
     -------

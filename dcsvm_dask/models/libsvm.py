@@ -66,7 +66,7 @@ def libsvm_lines(
 
 
 def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
-    """Yield the lines of a LIBSVM model file for a C-SVC, one machine for each pair of classes.
+    """Yield the lines of a LIBSVM model file for a C-SVC, one SVM for each pair of classes.
 
     Parameters
     ----------

@@ -96,12 +96,12 @@ def expansion_onnx(
 def linear_onnx(
     weights: Vector, bias: Vector, classes: NDArray[Any], scaling: RowScaling | None = None
 ) -> Any:
-    """Return linear machines as an `onnx.ModelProto`; see `expansion_onnx`.
+    """Return linear SVMs as an `onnx.ModelProto`; see `expansion_onnx`.
 
     Parameters
     ----------
     weights : ndarray, shape (n_machines, n_features)
-        Of one machine for two classes, above 0 for the second; of more classes of one machine for
+        Of one SVM for two classes, above 0 for the second; of more classes of one SVM for
         each, whose largest value wins.
     bias : ndarray, shape (n_machines,)
     classes : ndarray, shape (n_classes,)
@@ -129,7 +129,7 @@ def ovo_onnx(
     break_ties: bool = False,
     scaling: RowScaling | None = None,
 ) -> Any:
-    """Return the machines of all pairs of classes as an `onnx.ModelProto`; see `expansion_onnx`.
+    """Return the SVMs of all pairs of classes as an `onnx.ModelProto`; see `expansion_onnx`.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def ovo_onnx(
 
 
 def ovr_onnx(model: Model, classes: NDArray[Any], scaling: RowScaling | None = None) -> Any:
-    """Return machines of each class against the rest as an `onnx.ModelProto`; see `linear_onnx`."""
+    """Return SVMs of each class against the rest as an `onnx.ModelProto`; see `linear_onnx`."""
     if model.kernel.is_linear:
         return linear_onnx(model.weights(), model.bias[0], classes, scaling)
     graph = Graph()
@@ -247,7 +247,7 @@ def _pair_values(graph: Graph, model: Model, x: str) -> str:
     stop = np.cumsum(counts)
     K = _kernel(graph, model.kernel, x, model.support)
     parts = graph.add_many("Split", k, K, counts.astype(np.int64), axis=1)
-    # Of each class its sums in the machines that it takes part in.
+    # Of each class its sums in the SVMs that it takes part in.
     sums = [
         graph.add("MatMul", part, np.ascontiguousarray(model.coef[:, last - count : last].T))
         for part, count, last in zip(parts, counts, stop, strict=True)

@@ -1,6 +1,6 @@
-"""Rows that stand, in the machine of a block, for the rows of other blocks that its kernel reaches.
+"""Rows that stand, in the SVM of a block, for the rows of other blocks that its kernel reaches.
 
-A block's machine knows its own rows. Where a kernel is smooth, the machine of all rows is shaped by
+A block's SVM knows its own rows. Where a kernel is smooth, the SVM of all rows is shaped by
 all others as much, and the two differ. A random sample of the other rows, each with the weight of
 those that it stands for, brings the block's objective close to that of all rows: exact where the
 block decides, sampled elsewhere.
@@ -23,7 +23,7 @@ SAMPLE = 2048
 MOST = 1024
 """Stand-ins, at most; at most half as many as the largest block has rows, too."""
 SLACK = 10.0
-"""Times the tolerance: how far machines with stand-ins are solved; a sample leaves more open."""
+"""Times the tolerance: how far SVMs with stand-ins are solved; a sample leaves more open."""
 LOCAL = 0.5
 """Share of the kernel's mass inside blocks from which on blocks have none."""
 

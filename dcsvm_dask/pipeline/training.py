@@ -199,7 +199,7 @@ class Training(TrainingParameters):
         }
 
     def _check_classes(self, data: DataSet) -> None:
-        """Refuse data of one class, and of many where the method has no machines for them."""
+        """Refuse data of one class, and of many where the method has no SVMs for them."""
         if len(data.classes) < 2:
             raise InputError(f"{data.url}: has one class only ({data.classes}); training needs two")
         if len(data.classes) == 2:

@@ -1,4 +1,4 @@
-"""Divide and conquer in memory: machines of blocks as a start for the whole problem."""
+"""Divide and conquer in memory: SVMs of blocks as a start for the whole problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEGLIGIBLE = 1e-10
 """Kernel values below this are zero in a block's matrix."""
 LEAST_KEPT = 0.5
 """Where less than this share of the blocks' own objective is left for the whole problem, their
-machines contradict each other: they are a worse start than none."""
+SVMs contradict each other: they are a worse start than none."""
 SEEN = 1024
 """Support vectors by which that is told."""
 
@@ -50,14 +50,14 @@ def solve_blocks(
     max_iter : int, optional
         Most steps of all blocks together: of each, by its size.
     seed : int, default 0
-        Of the sample by which it is told how far the machines contradict each other.
+        Of the sample by which it is told how far the SVMs contradict each other.
     threads : int, default 1
         Threads that share the blocks; the result is the same.
 
     Returns
     -------
     beta : ndarray, shape (n,), float64, or None
-        Feasible for the whole problem; None where the machines contradict each other.
+        Feasible for the whole problem; None where the SVMs contradict each other.
     n_iter, kernel_values : int
     """
     n, beta = len(dual), np.zeros(len(dual))

@@ -1,4 +1,4 @@
-"""Machines of two classes for a problem of many: which rows each has, and all of them solved.
+"""SVMs of two classes for a problem of many: which rows each has, and all of them solved.
 
 Kernel matrices of pairs of classes, of which each class's own block is computed once.
 """
@@ -110,7 +110,7 @@ CLASSES = Classification()
 _ROUNDING = 1e-12
 # A solver has so many float32 matrices of its working set's rows.
 _MATRICES = 1.57
-# Seconds: small machines are done sooner by one thread, which Python's lock does not keep waiting.
+# Seconds: small SVMs are done sooner by one thread, which Python's lock does not keep waiting.
 _JOIN_AFTER = 0.03
 
 
@@ -140,7 +140,7 @@ class Machine:
     def place(self, codes: NDArray[np.integer]) -> Index:
         """Return in which row of the dual coefficients this machine's are, for rows that it has.
 
-        Of a row of class c, row k belongs to the machine of c and the k-th of the other classes,
+        Of a row of class c, row k belongs to the SVM of c and the k-th of the other classes,
         as in scikit-learn's ``dual_coef_``; against the rest row k is class k's machine.
 
         Parameters
@@ -165,7 +165,7 @@ class SolvedMachine:
 
 
 def machines_of(n_classes: int, scheme: str = "ovo") -> list[Machine]:
-    """Return the machines of a problem.
+    """Return the SVMs of a problem.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def scheme_of(machines: list[Machine]) -> str:
 
 
 def largest_machine(counts: ArrayLike, scheme: str) -> int:
-    """Return the rows of the machine that has most, given those of every class."""
+    """Return the rows of the SVM that has most, given those of every class."""
     counts = np.sort(counts)
     return int(counts.sum() if scheme == "ovr" else counts[-2:].sum())
 
@@ -229,9 +229,9 @@ def solve_machines(
     callback: Callable[[int, float], object] | None = None,
     within: Callable[[int], AbstractContextManager[object]] = lambda _: nullcontext(),
 ) -> list[SolvedMachine]:
-    """Solve machines over the same rows, side by side; see `solve_whole`.
+    """Solve SVMs over the same rows, side by side; see `solve_whole`.
 
-    Pairs of classes of up to 3,072 rows share the kernel values within classes; machines of all
+    Pairs of classes of up to 3,072 rows share the kernel values within classes; SVMs of all
     rows, if these are up to 2,048, share one kernel matrix.
 
     Parameters
@@ -246,20 +246,20 @@ def solve_machines(
     equality, tol, working_size, max_iter, seed, callback
         As for `solve_whole`.
     threads : int, default 1
-        Threads that share the machines, and the kernel values of each where they are more. The
+        Threads that share the SVMs, and the kernel values of each where they are more. The
         result is the same. Give BLAS one.
     memory : float, optional
-        Bytes for the matrices of all machines that are solved at a time, which may make these
+        Bytes for the matrices of all SVMs that are solved at a time, which may make these
         fewer; by default as much as working sets of so many threads take.
     most_shared : float, default 2**28
         Bytes of kernel values that pairs may share; they share nothing where it would be more.
     alpha : ndarray, shape (n_coefficients, n), optional
-        Where machines start, 0 or more, without signs; what none may have is brought within its
+        Where SVMs start, 0 or more, without signs; what none may have is brought within its
         bounds. Which of them are a machine's, `Machine.place` says.
     blocks : ndarray, shape (n,), integers, optional
         A block for each row, as for `solve_whole`.
     within : callable, optional
-        Returns the context in which a machine is solved, given its number; on several threads.
+        Returns the context in which an SVM is solved, given its number; on several threads.
 
     Returns
     -------
@@ -341,7 +341,7 @@ def _n_rows(machine: Machine, codes: NDArray[np.integer]) -> int:
 
 
 def _start(beta: Vector, dual: Dual, equality: bool) -> Vector:
-    """Return where a machine starts: within its bounds and, with an equality, on it."""
+    """Return where an SVM starts: within its bounds and, with an equality, on it."""
     found = dual.clip(beta)
     size, positive = np.abs(found), dual.upper > 0.0
     sums = size[positive].sum(), size[~positive].sum()
@@ -352,7 +352,7 @@ def _start(beta: Vector, dual: Dual, equality: bool) -> Vector:
 
 
 def _ascending(machine: Machine, rows: Index, solution: Solution) -> SolvedMachine:
-    """Return a machine with its rows, whatever their order was, ascending."""
+    """Return an SVM with its rows, whatever their order was, ascending."""
     order = np.argsort(rows)
     solution.beta, solution.gradient = solution.beta[order], solution.gradient[order]
     return SolvedMachine(machine, rows[order], solution)

@@ -16,7 +16,7 @@ from dcsvm_dask.tasks import svc_dual
 
 
 def warm_up() -> None:
-    """Compile, or load from the cache, the compiled functions of all solvers of kernel machines.
+    """Compile, or load from the cache, the compiled functions of all solvers of kernel SVMs.
 
     For kernel matrices in float32 and float64.
     """
@@ -40,7 +40,7 @@ def warm_up_online() -> None:
 
 
 def warm_up_linear() -> None:
-    """Compile, or load from the cache, the compiled functions of the solver of linear machines.
+    """Compile, or load from the cache, the compiled functions of the solver of linear SVMs.
 
     For rows in float32, dense or CSR with int32 indices. Others compile when they first come:
     float64, int64 indices, and arrays that may not be written to.

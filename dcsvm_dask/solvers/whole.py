@@ -26,7 +26,7 @@ Vector = NDArray[np.float64]
 SMALL = 2048
 """Up to so many rows the kernel matrix is in float64: there is no rounding to look after."""
 DIVIDED_FROM = 16_000
-"""With fewer rows the machines of blocks save nothing."""
+"""With fewer rows the SVMs of blocks save nothing."""
 BLOCK_ROWS = 2048
 """Rows of such a block: more of them cost more than the better start saves."""
 NO_LIMIT = 1 << 62
@@ -155,7 +155,7 @@ class _Whole:
         return max(0, self.limit - self.steps) if self.going else 0
 
     def divide(self, labels: NDArray[np.integer]) -> Vector | None:
-        """Return the machines of the blocks as a start; None where they contradict each other."""
+        """Return the SVMs of the blocks as a start; None where they contradict each other."""
         order = np.argsort(labels, kind="stable")
         blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         if len(blocks) == 1:

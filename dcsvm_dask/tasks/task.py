@@ -22,7 +22,7 @@ class Task(Protocol):
 
     @property
     def has_classes(self) -> bool:
-        """Whether targets are classes: more than two need several machines."""
+        """Whether targets are classes: more than two need several SVMs."""
 
     def targets(self, codes: NDArray[np.integer], labels: Sequence[Any]) -> NDArray[Any]:
         """Return the targets of rows, in the dtype in which a run keeps them.

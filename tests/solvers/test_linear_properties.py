@@ -1,4 +1,4 @@
-"""Properties of linear machines' solver that hold for every problem, and its odd cases."""
+"""Properties of the solver of linear SVMs that hold for every problem, and its odd cases."""
 
 from __future__ import annotations
 

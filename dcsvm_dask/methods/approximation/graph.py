@@ -1,4 +1,4 @@
-"""Kernel approximations: a feature map, features by chunk, a linear machine over them."""
+"""Kernel approximations: a feature map, features by chunk, a linear SVM over them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PIECES_SLOWER = 16
 
 @dataclass(frozen=True)
 class Approximation(Options):
-    """What all approximations have: the loss, and how the linear machine reads its features."""
+    """What all approximations have: the loss, and how the linear SVM reads its features."""
 
     has_basis: ClassVar[bool] = True
     """Whether features are kernel values with some rows."""
@@ -261,7 +261,7 @@ STAGES = (
 METHODS = (
     Method(
         "nystrom",
-        "a linear machine over Nystrom features (LLSVM; Williams, Seeger 2001)",
+        "a linear SVM over Nystrom features (LLSVM; Williams, Seeger 2001)",
         approximation,
         plan_stages,
         Nystrom,
@@ -270,7 +270,7 @@ METHODS = (
     ),
     Method(
         "fourier",
-        "a linear machine over random Fourier features (Rahimi, Recht 2007) or Fastfood's",
+        "a linear SVM over random Fourier features (Rahimi, Recht 2007) or Fastfood's",
         approximation,
         plan_stages,
         Fourier,

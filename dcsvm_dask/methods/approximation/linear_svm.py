@@ -1,4 +1,4 @@
-"""The linear machine over stored features, and the kernel machine that it stands for."""
+"""The linear SVM over stored features, and the kernel SVM that it stands for."""
 
 from __future__ import annotations
 

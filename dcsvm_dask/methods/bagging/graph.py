@@ -1,4 +1,4 @@
-"""Bagging: machines of random samples side by side, that vote (Breiman 1996).
+"""Bagging: SVMs of random samples side by side, that vote (Breiman 1996).
 
 The committee that they may form is Tresp's (2000).
 """
@@ -25,7 +25,7 @@ STAGE = StageId.about(MODEL, "bag")
 
 @dataclass(frozen=True)
 class Bagging(Options):
-    """How many machines, what each sees, how they decide together."""
+    """How many SVMs, what each sees, how they decide together."""
 
     members: int = parameter(16, "SVMs, each of n / members rows", least=1)
     replace: bool = parameter(False, "draw with replacement; else the SVMs share all rows out")
@@ -133,7 +133,7 @@ def plan_bag(sizes: Forecast, goals: Goals, options: Bagging) -> list[StagePlan]
 
 METHOD = Method(
     "bagging",
-    "bagging (Breiman 1996): machines of random samples that vote",
+    "bagging (Breiman 1996): SVMs of random samples that vote",
     bagging,
     plan_stages,
     Bagging,

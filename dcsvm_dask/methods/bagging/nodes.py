@@ -1,4 +1,4 @@
-"""Bagging (Breiman 1996): machines of random samples, each solved by itself, that vote."""
+"""Bagging (Breiman 1996): SVMs of random samples, each solved by itself, that vote."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def sample(
 def commit_bag(
     run: RunFolder, attempt: Attempt, *, stage: str, slots: int, members: int, vote: str
 ) -> Record:
-    """Gather the members' machines into one model."""
+    """Gather the members' SVMs into one model."""
     problem = read_problem(run)
     nodes = [run.node(stage, f"{LAYER}-{slot:04d}") for slot in range(slots)]
     rows: dict[int, NDArray[np.int64]] = {}

@@ -65,7 +65,7 @@ class Cascade(Options):
 
     @property
     def bottom(self) -> Bagging:
-        """The leaves of the first pass: machines of random shares, which may decide together."""
+        """The leaves of the first pass: SVMs of random shares, which may decide together."""
         return Bagging(members=self.leaves, vote=self.decide)
 
     @property

@@ -69,7 +69,7 @@ def join_nodes(
     index = np.unique(np.concatenate([node.read("rows") for node in nodes]))
     beta = np.zeros(len(index))
     best = min(nodes, key=lambda node: float(node.record["objective"]))
-    # Machines of rows that none of the others has are feasible together.
+    # SVMs of rows that none of the others has are feasible together.
     for node in nodes if apart else [best]:
         beta[np.searchsorted(index, node.read("rows"))] = node.read("beta")
     found, record = solve_machine(problem, index, problem.dual_of(index), tol=tol, beta=beta)

@@ -34,7 +34,7 @@ from dcsvm_dask.storage.run import RunFolder
 
 
 def solve_subsets(run: RunFolder, attempt: Attempt) -> Record:
-    """Commit the machine of the largest of nested random subsets."""
+    """Commit the SVM of the largest of nested random subsets."""
     machine, record = train_machine(read_problem(run))
     for name in ("rows", "coef", "seen", "f"):
         attempt.write(name, getattr(machine, name))

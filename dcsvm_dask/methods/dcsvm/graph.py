@@ -42,7 +42,7 @@ from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, StageId
 
 
 def committee_stage(level: Stage) -> Stage:
-    """Return the stage that calibrates the machines of a level, in as many tasks as it had."""
+    """Return the stage that calibrates the SVMs of a level, in as many tasks as it had."""
     solve = next(layer for layer in level.layers if layer.name == "solve")
     name, slots = committee_name(level.name), len(solve.nodes)
     layers: tuple[Layer, ...] = (
@@ -196,7 +196,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     if local:
         reached = yield from conquer(chain)
     else:
-        # Machines of clusters that contradict each other are a worse start than none.
+        # SVMs of clusters that contradict each other are a worse start than none.
         reached = yield from working_sets(replace(chain, source=None), predicts_support=True)
     return (yield from finish_with(reached, shape))
 

@@ -26,7 +26,7 @@ from dcsvm_dask.methods.stages import probe_stage
 
 # Rounds of a kind, typical: only the run itself can tell.
 ROUNDS, SETS = 2, 3
-# Kernel values of the machines that leave rows out, for one of their level.
+# Kernel values of the SVMs that leave rows out, for one of their level.
 FOLDS_OF_LEVEL = 2.5
 
 

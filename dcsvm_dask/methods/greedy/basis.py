@@ -34,7 +34,7 @@ CHUNK_ROWS = 16384
 # Newton decrement, relative to the objective, that will do on the sample.
 _NEAR = 1e-6
 HALVED = 2.0
-"""Of C: the solvers' loss is halved, so that C means what it means to linear machines."""
+"""Of C: the solvers' loss is halved, so that C means what it means to linear SVMs."""
 
 
 def choose_basis(

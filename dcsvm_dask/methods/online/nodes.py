@@ -1,4 +1,4 @@
-"""Machines that one task trains by itself: rows one by one."""
+"""SVMs that one task trains by itself: rows one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machines that others are measured by: scikit-learn's SVC (LIBSVM), LinearSVC (LIBLINEAR)."""
+"""The SVMs that others are measured by: scikit-learn's SVC (LIBSVM), LinearSVC (LIBLINEAR)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Libsvm(Reference):
         """Refuse a problem without a bias."""
         if not fit_intercept:
             raise InputError(
-                "fit-intercept: libsvm's machine always has a bias, without one it is another "
+                "fit-intercept: libsvm's SVM always has a bias, without one it is another "
                 "problem; add --fit-intercept (in files and Python: fit_intercept = true)"
             )
 

@@ -1,4 +1,4 @@
-"""Machines that scikit-learn trains: SVC, which is LIBSVM, and LinearSVC, which is LIBLINEAR.
+"""SVMs that scikit-learn trains: SVC, which is LIBSVM, and LinearSVC, which is LIBLINEAR.
 
 The classes come from where scikit-learn defines them: scikit-learn-intelex puts its own into
 ``sklearn.svm`` when it patches a process.
@@ -120,14 +120,14 @@ def solve_liblinear(
 
 
 def machine(w: Vector, bias: float, *, is_sparse_too: bool) -> Model:
-    """Return a linear machine: its weights are the only support vector."""
+    """Return a linear SVM: its weights are the only support vector."""
     row: Rows = np.ascontiguousarray(w[None, :], dtype=np.float32)
     row = sparse.csr_array(row) if is_sparse_too else row
     return Model.of_sum(Kernel("linear"), row, np.ones(1), bias)
 
 
 def _fit(svc: Any, problem: Problem) -> float:
-    """Fit a machine to the rows, each of its weight; return the seconds that this took."""
+    """Fit an SVM to the rows, each of its weight; return the seconds that this took."""
     X = problem.X.read(0, problem.n)
     if is_sparse(X) and X.nnz <= _INDEX_MAX:  # neither library takes longer indices
         short = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)

@@ -43,7 +43,7 @@ def score_blocks(
     tol: float,
     budget: int,
 ) -> Record:
-    """Score some C of one kernel by the machines of some blocks (early prediction).
+    """Score some C of one kernel by the SVMs of some blocks (early prediction).
 
     The kernel matrix of a block is computed once, its folds are parts of it, C goes up. Where the
     kernel is smooth, some rows of other blocks stand in it for all of them; see `weighted_sample`.
@@ -58,7 +58,7 @@ def score_blocks(
     alone : bool
         Whether no other task runs beside this one.
     budget : int
-        Most steps of a machine for each row that it trains on.
+        Most steps of an SVM for each row that it trains on.
     """
     split, made = read_split(run), Kernel(**kernel)
     order = generator(split.problem.settings.seed, SEARCH_BLOCKS)

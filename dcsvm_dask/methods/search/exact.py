@@ -33,7 +33,7 @@ def solve_candidate(
     tol: float,
     budget: int,
 ) -> Record:
-    """Solve the machines of all rows but a fold, and decide that.
+    """Solve the SVMs of all rows but a fold, and decide that.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def solve_candidate(
     alone : bool
         Whether no other task runs beside this one.
 
-    Writes ``beta`` and ``gradient`` of each machine's rows, one after the other.
+    Writes ``beta`` and ``gradient`` of each SVM's rows, one after the other.
     """
     split, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
     everything = np.arange(split.problem.n)
@@ -100,7 +100,7 @@ def solve_candidate(
 
 
 def _no_point(codes: NDArray[np.int32], machines: list[Machine]) -> Point:
-    """Return machines that nobody could solve."""
+    """Return SVMs that nobody could solve."""
     labels = [one.rows(codes)[1] for one in machines]
     return Point([unsolved(CLASSES.dual(y, 1.0), 0.0, converged=False) for y in labels], 0)
 
@@ -119,7 +119,7 @@ def _solutions(
 
 
 def values_of_row(machines: int) -> int:
-    """Return how many float64 values a held-out row takes while machines decide it."""
+    """Return how many float64 values a held-out row takes while SVMs decide it."""
     return 3 * machines
 
 

@@ -364,7 +364,7 @@ def _of_whole(sizes: Forecast) -> Need:
     """Return the need of solving a candidate as a whole."""
     n, height = sizes.n, _coefficients(sizes)
     width = search_exact.values_of_row(len(machines_of(_classes(sizes), sizes.settings.multiclass)))
-    # Alpha and gradient of each machine, where it starts and as they are written; coefficients.
+    # Alpha and gradient of each SVM, where it starts and as they are written; coefficients.
     beside = 8 * (height - 1) * (5 * n + sizes.support)
     beside += part_rows(width) * (8 * width + sizes.row)
     return sizes.fixed(sizes.working_set().most + 2 * sizes.shape.n_bytes + beside)

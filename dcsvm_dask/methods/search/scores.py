@@ -14,7 +14,7 @@ Scores = dict[str, NDArray[Any]]
 
 SCORES = ("right", "rows", "seconds", "solved")
 """What a score consists of: rows decided rightly and all of them, by candidate and fold; seconds
-and whether all machines are within the tolerance, by candidate."""
+and whether all SVMs are within the tolerance, by candidate."""
 
 
 def accuracies(found: Scores) -> Vector:

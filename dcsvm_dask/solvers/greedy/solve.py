@@ -1,4 +1,4 @@
-"""Greedy selection of basis vectors: kernel machines as small as one wants them."""
+"""Greedy selection of basis vectors: kernel SVMs as small as one wants them."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Chunks(Protocol):
 
 
 class LinearDescent:
-    """A linear machine's problem with its rows in chunks, and the point that has been reached."""
+    """A linear SVM's problem with its rows in chunks, and the point that has been reached."""
 
     def __init__(self, chunks: Chunks, problem: LinearProblem, seed: int, inner: int) -> None:
         if len(chunks) == 0:

@@ -1,4 +1,4 @@
-"""Compiled passes of dual coordinate descent for linear machines.
+"""Compiled passes of dual coordinate descent for linear SVMs.
 
 Rows as in `linear_rows`. w has one value more than there are features: that of the constant that
 is appended to every row.

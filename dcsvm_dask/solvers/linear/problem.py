@@ -1,4 +1,4 @@
-"""The dual problem of a linear machine, as its solvers take it, and what they hand back."""
+"""The dual problem of a linear SVM, as its solvers take it, and what they hand back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class LinearSolution:
-    """A linear machine and how far it is from the best one."""
+    """A linear SVM and how far it is from the best one."""
 
     alpha: Vector
     """The dual variables, shape (n,)."""

@@ -1,4 +1,4 @@
-"""Linear machines by dual coordinate descent, with all rows in memory or in chunks."""
+"""Linear SVMs by dual coordinate descent, with all rows in memory or in chunks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def solve_linear(
     seed: int = 0,
     callback: Callable[[int, float], object] | None = None,
 ) -> LinearSolution:
-    """Train a linear machine by dual coordinate descent.
+    """Train a linear SVM by dual coordinate descent.
 
     Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008: Algorithm 3 with the random order of
     section 3.1. Solves the dual (4) of::
@@ -112,7 +112,7 @@ def solve_linear_chunks(
     seed: int = 0,
     callback: Callable[[int, float], object] | None = None,
 ) -> LinearSolution:
-    """Train a linear machine on rows that come in chunks, one in memory at a time.
+    """Train a linear SVM on rows that come in chunks, one in memory at a time.
 
     The problem, the tolerance and the answer are those of `solve_linear`; with one chunk this is
     `solve_linear`. With more it is block minimisation: Yu, Hsieh, Chang, Lin, KDD 2010,

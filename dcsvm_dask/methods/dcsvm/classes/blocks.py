@@ -44,7 +44,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Start:
-    """The coefficients of all machines.
+    """The coefficients of all SVMs.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Start:
     coef: NDArray[np.float64]
 
     def beta(self, machine: Machine, index: Index, codes: NDArray[np.integer]) -> Vector:
-        """Return a machine's variables.
+        """Return an SVM's variables.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ def _read_start(run_url: str, level: str, attempt: str) -> Start:
 
 
 class Solved(NamedTuple):
-    """The machines of a block."""
+    """The SVMs of a block."""
 
     support: Index
     """Variables that are support vectors of any of them, class after class."""
@@ -160,9 +160,9 @@ def solve_svms_of(
 
 
 class _Block:
-    """The rows of a block and, up to the cap, their kernel matrix, which serves all machines.
+    """The rows of a block and, up to the cap, their kernel matrix, which serves all SVMs.
 
-    Above the cap each machine computes its own kernel values.
+    Above the cap each SVM computes its own kernel values.
     """
 
     def __init__(self, settings: Settings, X: Rows) -> None:
@@ -174,7 +174,7 @@ class _Block:
             )
 
     def solve(self, rows: Index, dual: Dual, **how: Any) -> Solution:
-        """Solve the machine of some of the rows, as `solve_smo` does."""
+        """Solve the SVM of some of the rows, as `solve_smo` does."""
         everything = len(rows) == self._X.shape[0]
         if self._K is not None:
             return solve_smo(self._K if everything else self._K[np.ix_(rows, rows)], dual, **how)

@@ -1,4 +1,4 @@
-"""Many classes: one tree of levels for all of them, then each machine on all of its rows."""
+"""Many classes: one tree of levels for all of them, then each SVM on all of its rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dcsvm_dask.methods.stages import merge_stage, probe_stage, scored
 from dcsvm_dask.solvers import Machine, coefficient_rows, machines_of
 from dcsvm_dask.storage.stage_id import MODEL, StageId
 
-# Kernel values of a machine, for its rows times its support vectors.
+# Kernel values of an SVM, for its rows times its support vectors.
 WORK = 2.0
 
 
@@ -60,7 +60,7 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
             source = StageId.level(upper[-1])
         if goals.stop_at:
             return Outcome(source, converged=False)
-        # Machines of clusters that contradict each other are a worse start than none.
+        # SVMs of clusters that contradict each other are a worse start than none.
         source = source if pays else None
     elif (yield [merge_stage()])[ARRANGE]["parts"]:
         # A run that was to stop at a level has rows in block order already.
@@ -107,7 +107,7 @@ def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str |
 
 
 def rows_of(machine: Machine, shape: Shape) -> int:
-    """Return how many rows a machine has, repeated ones counted."""
+    """Return how many rows an SVM has, repeated ones counted."""
     if machine.negative is None:
         return shape.n_rows
     return shape.class_rows[machine.positive] + shape.class_rows[machine.negative]
@@ -148,12 +148,12 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 
 
 def _committing(sizes: Forecast, height: int) -> float:
-    """Return the bytes of all machines' coefficients: of variables, of rows, of the model."""
+    """Return the bytes of all SVMs' coefficients: of variables, of rows, of the model."""
     return 8.0 * height * (sizes.n + 2 * sizes.shape.n_rows + sizes.support)
 
 
 def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:
-    """Return what a level's stage takes with all of its machines' coefficients."""
+    """Return what a level's stage takes with all of its SVMs' coefficients."""
     if not StageId(plan.stage.name).is_level:
         return plan
     settings, shape = sizes.settings, sizes.shape
@@ -161,6 +161,6 @@ def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:
     coefficients = int(8 * height * sizes.support)
     beside = 2 * coefficients + int(sizes.support * sizes.row)
     block = min(sizes.n, settings.block_cap)
-    # A machine's part of its block's matrix is a copy.
+    # An SVM's part of its block's matrix is a copy.
     need = Need(plan.need.n_bytes + beside, plan.need.most + beside + 4 * block**2)
     return replace(plan, need=need, written_bytes=plan.written_bytes + 2.0 * coefficients)

@@ -1,4 +1,4 @@
-"""Many classes: their machines on all rows, each solved whole; they share support vectors."""
+"""Many classes: their SVMs on all rows, each solved whole; they share support vectors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOLVE = "solve"
 OF_MACHINES = ("objective", "violation", "iterations")
 """What the commit says of each machine."""
 NAMES = {"ovo": "pairs", "ovr": "rest"}
-"""What a run's machines are called in its stages."""
+"""What a run's SVMs are called in its stages."""
 
 
 def node_of(machine: Machine) -> str:
