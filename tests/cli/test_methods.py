@@ -176,4 +176,4 @@ data = "{tmp_path}/d.zarr"
     file.write_text(text)
     refused = invoke("run", file)
     assert refused.exit_code == 2
-    assert "[method] fit-intercept: libsvm's machine always has a bias" in refused.output
+    assert "[method] fit-intercept: libsvm's SVM always has a bias" in refused.output

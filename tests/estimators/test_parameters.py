@@ -141,8 +141,8 @@ def test_what_is_not_fitted_says_so(kind: Any, noise: Any) -> None:
 
 
 @pytest.mark.parametrize("estimator", [DCSVC(C=100.0, max_iter=3), LinearDCSVC(max_iter=1)])
-def test_machines_that_reach_the_limit_are_told_of(estimator: Any, noise: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match=r"3 of 3 machines .* raise max_iter") as told:
+def test_svms_that_reach_the_limit_are_named(estimator: Any, noise: Any) -> None:
+    with pytest.warns(ConvergenceWarning, match=r"3 of 3 SVMs .* raise max_iter") as told:
         estimator.fit(*noise)
     assert told[0].filename == __file__
     assert np.max(estimator.n_iter_) <= 3
@@ -157,7 +157,7 @@ def test_machines_that_reach_the_limit_are_told_of(estimator: Any, noise: Any) -
 def test_the_limit_is_one_of_steps_above_two_thousand_rows_too() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((2500, 4)), rng.integers(0, 2, 2500)
-    with pytest.warns(ConvergenceWarning, match="1 of 1 machines"):
+    with pytest.warns(ConvergenceWarning, match="1 of 1 SVMs"):
         few = DCSVC(max_iter=20).fit(X, y)
     assert few.n_iter_[0] <= 20
 

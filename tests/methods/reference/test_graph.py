@@ -248,7 +248,7 @@ def test_ctrl_c_is_heard_while_compiled_code_runs(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"method": "libsvm"}, "libsvm's machine always has a bias.*--fit-intercept"),
+        ({"method": "libsvm"}, "libsvm's SVM always has a bias.*--fit-intercept"),
         ({**BIAS, "kernel": "laplacian"}, "kernel must be .*, got 'laplacian'"),
         ({**BIAS, "cache": 0}, "cache must be .*, got 0"),
         ({**BIAS, "shrinking": 1}, "shrinking must be .*, got 1"),
