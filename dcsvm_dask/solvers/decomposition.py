@@ -240,10 +240,11 @@ class _Decomposition:
 
         F is their gradient, centred.
         """
-        beta = self.beta[rows]
+        beta, dual = self.beta[rows], self.problem.dual[rows]
+        rising, falling = dual.slopes(F, beta)
         return (
-            np.where(beta < self.problem.dual.upper[rows], -F, -np.inf),
-            np.where(beta > self.problem.dual.lower[rows], F, -np.inf),
+            np.where(beta < dual.upper, -rising, -np.inf),
+            np.where(beta > dual.lower, falling, -np.inf),
         )
 
     def _product(self, weights: Vector, rows: NDArray[np.int64]) -> Vector:

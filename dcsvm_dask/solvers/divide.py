@@ -84,5 +84,5 @@ def solve_blocks(
     f, computed = kernel_product(kernel, X[some], X[support], beta[support], threads=threads)
     # beta'K beta by some of its rows.
     curvature = len(support) / len(some) * float(beta[some] @ f)
-    kept = (0.5 * curvature + float((dual.p * beta).sum())) / float(own.sum())
+    kept = (0.5 * curvature + dual.linear(beta)) / float(own.sum())
     return (beta if kept >= LEAST_KEPT else None), steps, values + computed

@@ -1,7 +1,7 @@
 """How far a point of the dual problem is from optimal, all in float64.
 
-The problem is min 0.5 b'Kb + p'b over lower <= b <= upper, with or without sum(b) held constant;
-F = Kb + p is its gradient. See `dcsvm_dask.tasks.Dual`.
+The problem is min 0.5 b'Kb + p'b + epsilon'|b| over lower <= b <= upper, with or without sum(b)
+kept constant; F = Kb + p is the gradient of its smooth part. See `dcsvm_dask.tasks.Dual`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ def violation_box(gradient: Vector, beta: Vector, dual: Dual) -> float:
     float
         0 at the answer (and for n = 0).
     """
-    rising = np.max(-gradient, where=beta < dual.upper, initial=0.0)
-    falling = np.max(gradient, where=beta > dual.lower, initial=0.0)
+    up, down = dual.slopes(gradient, beta)
+    rising = np.max(-up, where=beta < dual.upper, initial=0.0)
+    falling = np.max(down, where=beta > dual.lower, initial=0.0)
     return float(max(rising, falling))
 
 
@@ -36,16 +37,18 @@ def multiplier_interval(gradient: Vector, beta: Vector, dual: Dual) -> tuple[flo
     """Return m(beta) and M(beta) of LIBSVM: the biases b that are optimal are m <= b <= M.
 
     m is the largest -F_i over the variables that can rise, M the smallest over those that can
-    fall (Fan, Chen, Lin, JMLR 6, 2005, section 2). Without such variables they are -inf and +inf.
+    fall (Fan, Chen, Lin, JMLR 6, 2005, section 2), with the slope of that side where there is a
+    kink. Without such variables they are -inf and +inf.
 
     Parameters
     ----------
     gradient, beta : ndarray, shape (n,), float64
     dual : Dual
     """
+    up, down = dual.slopes(gradient, beta)
     return (
-        float(np.max(-gradient, where=beta < dual.upper, initial=-np.inf)),
-        float(np.min(-gradient, where=beta > dual.lower, initial=np.inf)),
+        float(np.max(-up, where=beta < dual.upper, initial=-np.inf)),
+        float(np.min(-down, where=beta > dual.lower, initial=np.inf)),
     )
 
 
@@ -76,8 +79,9 @@ def violation(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool) -> 
 def bias(gradient: Vector, beta: Vector, dual: Dual) -> float:
     """Return the bias b of the decision value f + b (the negative of LIBSVM's rho).
 
-    The mean of -F_i over the free variables; without these the middle of the interval [m, M] of
-    optimal biases, or its finite end where all variables can move to one side only.
+    The mean of minus the slopes of the free variables (-F_i without kinks); without free variables
+    the middle of the interval [m, M] of optimal biases, or its finite end where all variables can
+    move to one side only.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def bias(gradient: Vector, beta: Vector, dual: Dual) -> float:
     """
     free = dual.is_free(beta)
     if free.any():
-        return float(np.mean(-gradient[free]))
+        return float(np.mean(-dual.slopes(gradient, beta)[0][free]))
     m, M = multiplier_interval(gradient, beta, dual)
     if np.isinf(m) and np.isinf(M):
         return 0.0
@@ -126,23 +130,26 @@ def total(beta: Vector) -> float:
     return float(np.ones_like(beta) @ beta)
 
 
-def objective(beta: Vector, gradient: Vector, p: Vector) -> float:
-    """Return 0.5 b'Kb + p'b from the gradient Kb + p.
+def objective(beta: Vector, gradient: Vector, dual: Dual) -> float:
+    """Return the dual objective from the gradient Kb + p.
 
     Parameters
     ----------
-    beta, gradient, p : ndarray, shape (n,), float64
+    beta, gradient : ndarray, shape (n,), float64
+    dual : Dual
     """
-    return float(0.5 * np.dot(beta, gradient + p))
+    smooth = float(0.5 * np.dot(beta, gradient + dual.p))
+    return smooth if dual.epsilon is None else smooth + float(np.dot(dual.epsilon, np.abs(beta)))
 
 
 def duality_gap(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool = False) -> float:
     """Return the primal minus the dual value: a bound on what the objective can still fall by.
 
-    Without an equality it is sum_i b_i F_i + loss_i(F_i), where loss_i is `Dual.losses`. With one
-    it is sum_i b_i F_i + loss_i(F_i + c) + c sum(b) at the bias c that minimises it: a convex,
-    piecewise linear function whose slope changes by upper_i - lower_i at c = -F_i. K must be
-    positive semi-definite.
+    Without an equality it is sum_i b_i F_i + epsilon_i |b_i| + loss_i(F_i), where loss_i is
+    `Dual.losses`. With one it is sum_i b_i F_i + epsilon_i |b_i| + loss_i(F_i + c) + c sum(b) at
+    the bias c that minimises it: a convex, piecewise linear function whose slope changes by upper_i
+    at c = -F_i - epsilon_i and by -lower_i at c = -F_i + epsilon_i. K must be positive
+    semi-definite.
 
     Parameters
     ----------
@@ -151,19 +158,27 @@ def duality_gap(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool = 
     equality : bool, default False
         Whether sum(b) is held constant.
     """
+    value = float(np.dot(beta, gradient))
+    if dual.epsilon is not None:
+        value += float(np.dot(dual.epsilon, np.abs(beta)))
     if not equality:
-        return float(np.dot(beta, gradient) + _total_loss(gradient, dual))
+        return float(value + _total_loss(gradient, dual))
     if beta.size == 0:
         return 0.0
     excess = total(beta)
-    kinks = -gradient
+    kinks, width = -gradient, dual.upper - dual.lower
+    if dual.epsilon is not None:
+        kinks = np.concatenate([kinks - dual.epsilon, kinks + dual.epsilon])
+        width = np.concatenate([dual.upper, -dual.lower])
     order = np.argsort(kinks, kind="stable")
-    width = dual.upper - dual.lower
     slope = excess - dual.upper[dual.upper > 0.0].sum() + np.cumsum(width[order])
-    at = min(int(np.searchsorted(slope, 0.0)), beta.size - 1)
+    at = min(int(np.searchsorted(slope, 0.0)), kinks.size - 1)
     c = float(kinks[order[at]])
-    return float(np.dot(beta, gradient) + _total_loss(gradient + c, dual) + c * excess)
+    return float(value + _total_loss(gradient + c, dual) + c * excess)
 
 
 def _total_loss(gradient: Vector, dual: Dual) -> float:
-    return float(np.dot(np.where(gradient < 0.0, dual.upper, -dual.lower), np.abs(gradient)))
+    size = np.abs(gradient)
+    if dual.epsilon is not None:
+        size = np.maximum(0.0, size - dual.epsilon)
+    return float(np.dot(np.where(gradient < 0.0, dual.upper, -dual.lower), size))

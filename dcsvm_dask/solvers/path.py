@@ -40,7 +40,7 @@ def stretch(beta: Vector, gradient: Vector, dual: Dual) -> float:
     towards = np.where(beta > 0.0, dual.upper, dual.lower)
     room = float(np.min(towards[support] / beta[support]))
     curvature = float(beta @ (gradient - dual.p))
-    best = -float((dual.p * beta).sum()) / curvature if curvature > 0.0 else np.inf
+    best = -dual.linear(beta) / curvature if curvature > 0.0 else np.inf
     return max(1.0, min(room, best))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,12 +21,12 @@ _ALL = slice(None)
 
 @dataclass(slots=True)
 class QuadraticProgram:
-    """min 0.5 b'Kb + p'b over lower <= b <= upper, optionally with sum(b) constant.
+    """min 0.5 b'Kb + p'b + epsilon'|b| over lower <= b <= upper, optionally with sum(b) constant.
 
     Attributes
     ----------
     dual : Dual
-        Linear term and bounds; the linear term is used where `gradient` is None.
+        The linear term is used where `gradient` is None.
     start : ndarray, shape (n,), float64
         The beta to start from.
     gradient : ndarray, shape (n,), float64, or None
@@ -66,6 +66,9 @@ class QuadraticProgram:
             For shapes, bounds or values that do not fit.
         """
         p, lower, upper = (vector(getattr(dual, name), name, n) for name in ("p", "lower", "upper"))
+        epsilon = None if dual.epsilon is None else vector(dual.epsilon, "epsilon", n)
+        if epsilon is not None and (epsilon < 0.0).any():
+            raise InputError("epsilon holds a negative value: give 0 or more.")
         if (lower > 0.0).any() or (upper < 0.0).any():
             raise InputError("bounds exclude 0: give lower <= 0 <= upper (C must not be negative).")
         start = np.zeros(n) if beta is None else vector(beta, "beta", n)
@@ -73,7 +76,7 @@ class QuadraticProgram:
         if ((start < lower - slack) | (start > upper + slack)).any():
             raise InputError("beta lies outside of its bounds: give a start within them.")
         return cls(
-            dual=Dual(p, lower, upper),
+            dual=Dual(p, lower, upper, epsilon),
             start=np.clip(start, lower, upper),
             gradient=None if gradient is None else vector(gradient, "gradient", n),
             equality=equality,
@@ -96,10 +99,10 @@ class QuadraticProgram:
         shift : float
             (m + M) / 2 with the equality: the multiplier between its bounds.
         """
-        F, beta = F[rows], beta[rows]
-        falls, rises = beta > self.dual.lower[rows], beta < self.dual.upper[rows]
-        down = float(np.max(F, where=falls, initial=-np.inf))
-        up = float(np.max(-F, where=rises, initial=-np.inf))
+        beta, dual = beta[rows], self.dual[rows]
+        rising, falling = dual.slopes(F[rows], beta)
+        down = float(np.max(falling, where=beta > dual.lower, initial=-np.inf))
+        up = float(np.max(-rising, where=beta < dual.upper, initial=-np.inf))
         if not self.equality:
             return max(0.0, up, down), 0.0
         return max(0.0, up + down), 0.5 * (up - down) if up + down > -np.inf else 0.0
@@ -122,7 +125,7 @@ class QuadraticProgram:
         return Solution(
             beta=beta,
             gradient=F,
-            objective=float(0.5 * np.dot(beta, F + linear)),
+            objective=optimality.objective(beta, F, replace(self.dual, p=linear)),
             violation=violation,
             n_iter=n_iter,
             converged=violation <= tol,

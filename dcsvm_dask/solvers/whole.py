@@ -188,7 +188,7 @@ class _Whole:
         )
         self._count(0, values)
         gradient = f + self.dual.p
-        if objective(beta, gradient, self.dual.p) >= 0.0:
+        if objective(beta, gradient, self.dual) >= 0.0:
             return None
         tol = self._inner_tol(beta, gradient) if verified else self.tol
         return self._decompose(beta, gradient, tol, verify=False)

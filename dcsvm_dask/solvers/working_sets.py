@@ -108,7 +108,7 @@ def solve_working_sets(
         if sets and solved is not None:
             about = {"rows": len(chosen), "violation": violation, "start": start, "tol": tol}
             support = int(np.count_nonzero(beta))
-            about |= {"objective": objective(beta, gradient, dual.p), "support": support}
+            about |= {"objective": objective(beta, gradient, dual), "support": support}
             going = not solved(sets, about) and going
         left = None if max_iter is None else max(0, max_iter - steps)
         if violation <= tol or sets >= MOST_SETS or left == 0 or not going:
@@ -200,7 +200,10 @@ def select_set(
     if count <= room:
         wanted = np.where(needed, np.inf, far)
         return _worst(wanted, np.flatnonzero(wanted >= -NEAR), room)
-    side = np.where(gradient < 0.0, 1.0, -1.0) if equality else np.ones(len(beta))
+    side = np.ones(len(beta))
+    if equality:
+        rising, falling = dual.slopes(gradient, beta)
+        side = np.where(rising + falling < 0.0, 1.0, -1.0)
     worst = _in_turn(far, np.flatnonzero(violates), side)[: (room + 1) // 2]
     rest = np.setdiff1d(np.flatnonzero(needed), worst, assume_unique=True)
     rest = _worst(np.where(free, 1.0 + far, far), rest, room - len(worst))
@@ -222,8 +225,9 @@ def reach(gradient: Vector, beta: Vector, dual: Dual) -> Vector:
     ndarray, shape (n,), float64
         -inf where a variable cannot move.
     """
-    up = np.where(beta < dual.upper, -gradient, -np.inf)
-    down = np.where(beta > dual.lower, gradient, -np.inf)
+    rising, falling = dual.slopes(gradient, beta)
+    up = np.where(beta < dual.upper, -rising, -np.inf)
+    down = np.where(beta > dual.lower, falling, -np.inf)
     return np.maximum(up, down)
 
 

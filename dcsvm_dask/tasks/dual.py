@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Dual:
-    """Linear term and bounds of min 0.5 b'Kb + p'b over lower <= b <= upper.
+    """The dual problem min 0.5 b'Kb + p'b + sum_i epsilon_i |b_i| over lower <= b <= upper.
 
     The variables b (beta) are the coefficients of the decision function, signs included:
-    f_i = sum_j K_ij b_j. The gradient is F = f + p; with a bias c it is F + c.
+    f_i = sum_j K_ij b_j. The gradient F = f + p is that of the smooth part; with a bias c it is
+    F + c. Where epsilon_i > 0 the objective has a kink at b_i = 0, with a slope for each side.
 
     Parameters
     ----------
@@ -24,11 +25,15 @@ class Dual:
         Linear term.
     lower, upper : ndarray, shape (n,), float64
         Bounds, lower <= 0 <= upper.
+    epsilon : ndarray, shape (n,), float64, or None
+        Weights of abs(b_i), 0 or more: half the width of the insensitive tube of epsilon-SVR.
+        None: all are zero.
     """
 
     p: Vector
     lower: Vector
     upper: Vector
+    epsilon: Vector | None = None
 
     def __len__(self) -> int:
         """Return the number of variables."""
@@ -36,23 +41,25 @@ class Dual:
 
     def __getitem__(self, rows: Index | NDArray[np.bool_] | slice) -> Dual:
         """Return the problem of some variables, the others at zero."""
-        return Dual(self.p[rows], self.lower[rows], self.upper[rows])
+        epsilon = None if self.epsilon is None else self.epsilon[rows]
+        return Dual(self.p[rows], self.lower[rows], self.upper[rows], epsilon)
 
     def with_bias(self, bias: float) -> Dual:
         """Return the problem whose bias is given: every decision value is that much higher."""
-        return Dual(self.p + bias, self.lower, self.upper)
+        return replace(self, p=self.p + bias)
 
     def scaled(self, factor: float) -> Dual:
         """Return the problem with all bounds multiplied."""
-        return Dual(self.p, self.lower * factor, self.upper * factor)
+        return replace(self, lower=self.lower * factor, upper=self.upper * factor)
 
     def clip(self, beta: Vector) -> Vector:
         """Return variables brought within their bounds."""
         return np.clip(beta, self.lower, self.upper)
 
     def is_free(self, beta: Vector) -> NDArray[np.bool_]:
-        """Return which variables lie strictly between their bounds."""
-        return (beta > self.lower) & (beta < self.upper)
+        """Return which variables lie strictly between their bounds, and at no kink."""
+        free = (beta > self.lower) & (beta < self.upper)
+        return free if self.epsilon is None else free & ((beta != 0.0) | (self.epsilon == 0.0))
 
     def is_bounded(self, beta: Vector) -> NDArray[np.bool_]:
         """Return which support vectors lie at a bound."""
@@ -66,7 +73,31 @@ class Dual:
     def losses(self, gradient: Vector) -> Vector:
         """Return the primal loss of each row at a gradient F, with the bias where there is one.
 
-        It is the largest -b F within the bounds, the conjugate of the dual: the hinge loss times C
-        for classes, the pinball loss for a quantile.
+        It is the largest -b F - epsilon |b| within the bounds, the conjugate of the dual: the hinge
+        loss times C for classes, the epsilon-insensitive loss times C for regression, the pinball
+        loss for a quantile.
         """
-        return np.where(gradient < 0.0, self.upper, -self.lower) * np.abs(gradient)
+        size = np.abs(gradient)
+        if self.epsilon is not None:
+            size = np.maximum(0.0, size - self.epsilon)
+        return np.where(gradient < 0.0, self.upper, -self.lower) * size
+
+    def linear(self, beta: Vector) -> float:
+        """Return p'b + sum_i epsilon_i |b_i|, the part of the objective without the kernel."""
+        value = float((self.p * beta).sum())
+        return value if self.epsilon is None else value + float((self.epsilon * np.abs(beta)).sum())
+
+    def slopes(self, gradient: Vector, beta: Vector) -> tuple[Vector, Vector]:
+        """Return the derivatives of the objective for rising and for falling variables.
+
+        They are F + epsilon where the variable is or becomes positive, F - epsilon where it is or
+        becomes negative; the same array twice where there is no kink.
+
+        Parameters
+        ----------
+        gradient, beta : ndarray, shape (n,), float64
+        """
+        if self.epsilon is None:
+            return gradient, gradient
+        above, below = gradient + self.epsilon, gradient - self.epsilon
+        return np.where(beta >= 0.0, above, below), np.where(beta > 0.0, above, below)

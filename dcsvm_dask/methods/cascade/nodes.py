@@ -147,7 +147,7 @@ def check_pass(
     gradient = f + dual.p
     return {
         "pass": number,
-        "objective": objective(beta, gradient, dual.p),
+        "objective": objective(beta, gradient, dual),
         "gap": duality_gap(gradient, beta, dual, equality=equality),
         "violation": violation(gradient, beta, dual, equality=equality),
         "bias": bias(gradient, beta, dual) if equality else 0.0,

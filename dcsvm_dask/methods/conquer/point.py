@@ -190,7 +190,7 @@ def commit_point(
     attempt.write("block_f", point.f[chosen])
     attempt.write("block_offsets", np.cumsum([0, *map(len, blocks)]).astype(np.int64))
     return {
-        "objective": objective(b, gradient, dual.p),
+        "objective": objective(b, gradient, dual),
         "gap": duality_gap(gradient, b, dual, equality=equality),
         "violation": violation,
         "bias": offset,

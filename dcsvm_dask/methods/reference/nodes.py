@@ -158,7 +158,7 @@ def _apart(work: Callable[[], Any]) -> None:
 def _objective(problem: Problem, beta: Vector) -> tuple[float, int]:
     """Return the dual objective, and the kernel values computed for it."""
     support = np.flatnonzero(beta)
-    rows, b, p = problem.take(support), beta[support], problem.dual.p[support]
+    rows, b, dual = problem.take(support), beta[support], problem.dual_of(support)
     how: Any = {"dtype": np.float64, "threads": threads()}
     f, computed = kernel_product(problem.settings.kernel, rows, rows, b, **how)
-    return objective(b, f + p, p), computed
+    return objective(b, f + dual.p, dual), computed

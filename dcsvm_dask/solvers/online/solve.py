@@ -182,7 +182,7 @@ def solve_online(
     return Learned(
         beta=result,
         bias=optimality.bias(gradient, kept, mine) if equality else 0.0,
-        objective=optimality.objective(kept, gradient, mine.p),
+        objective=optimality.objective(kept, gradient, mine),
         violation=float(violation),
         converged=settled,
         expansion=len(live),

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.columns import take
-from dcsvm_dask.solvers.smo.loops import FAR, box_partner, box_update, pair_partner, pair_update
+from dcsvm_dask.solvers.smo.loops import (
+    FAR,
+    box_partner,
+    box_update,
+    falling,
+    pair_partner,
+    pair_update,
+    projected,
+)
 
 TAU = 1e-12
 
@@ -30,10 +38,12 @@ def pair_steps(
     upper: Any,
     lo: Any,
     hi: Any,
+    epsilon: Any,
+    zone: Any,
     tol: Any,
     max_steps: Any,
 ) -> tuple[int, float, float]:
-    """Minimise 0.5 b'Kb + q'b over lower <= b <= upper with sum(b) constant, pair by pair.
+    """Minimise 0.5 b'Kb + q'b + epsilon'|b| over lower <= b <= upper with sum(b) constant.
 
     The pair is LIBSVM's: i is the row whose gradient pulls up most, j the one that gains most
     with it by the second-order model (Fan, Chen, Lin, JMLR 6, 2005, WSS 2); b_i rises by what
@@ -47,24 +57,67 @@ def pair_steps(
     step = 0.0
     steps = 0
     while True:
-        i, fall = pair_update(G, K[i], K[j], lo, hi, np.float32(step), np.float32(-step))
+        i, fall = pair_update(G, K[i], K[j], lo, hi, zone, np.float32(step), np.float32(-step))
         rise = -G[i] if lo[i] < 0.0 else -FAR
         violation = np.float64(rise) + np.float64(fall)
         if not violation > tol or steps >= max_steps:
             return steps, max(0.0, violation), 0.5 * (np.float64(rise) - np.float64(fall))
-        j = pair_partner(G, hi, diagonal, K[i], G[i], diagonal[i])
+        j = pair_partner(G, hi, zone, diagonal, K[i], G[i], diagonal[i])
         both = np.float64(diagonal[i]) + np.float64(diagonal[j])
         a = max(both - 2.0 * np.float64(K[i, j]), TAU * both)
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
-        step = min((np.float64(G[j]) - np.float64(G[i])) / a, room_i, room_j)
+        slope = np.float64(G[i]) - np.float64(falling(G[j], zone, j))
+        step = min(_along(slope, a, beta[i], beta[j], epsilon, i, j), room_i, room_j)
+        before_i = beta[i]
+        before_j = beta[j]
         beta[i] = upper[i] if step == room_i else beta[i] + step
         beta[j] = lower[j] if step == room_j else beta[j] - step
         lo[i] = -FAR if beta[i] < upper[i] else np.float32(0.0)
         hi[i] = FAR
         lo[j] = -FAR
         hi[j] = FAR if beta[j] > lower[j] else np.float32(0.0)
+        if zone is not None:
+            _pass_kink(G, zone, epsilon, i, before_i, beta[i])
+            _pass_kink(G, zone, epsilon, j, before_j, beta[j])
         steps += 1
+
+
+@njit(cache=True, nogil=True)
+def _along(slope: Any, a: Any, b_i: Any, b_j: Any, epsilon: Any, i: Any, j: Any) -> float:
+    """Return the step that minimises the objective along a pair: b_i rises, b_j falls.
+
+    Without kinks that is -slope / a. At b_i = 0 or b_j = 0 the slope rises by twice epsilon: the
+    step ends there, exactly, or goes on with the smaller slope.
+    """
+    if epsilon is None:
+        return -slope / a
+    first = -b_i if b_i < 0.0 else np.inf
+    second = b_j if b_j > 0.0 else np.inf
+    rise = 2.0 * epsilon[i]
+    other = 2.0 * epsilon[j]
+    if second < first:
+        first, second = second, first
+        rise, other = other, rise
+    if -slope <= a * first:
+        return -slope / a
+    slope += rise
+    if -slope <= a * first:
+        return first
+    if -slope <= a * second:
+        return -slope / a
+    slope += other
+    return second if -slope <= a * second else -slope / a
+
+
+@njit(cache=True, nogil=True)
+def _pass_kink(G: Any, zone: Any, epsilon: Any, k: Any, before: Any, now: Any) -> None:
+    """Set the slopes of a variable that has moved: its part of epsilon follows its sign."""
+    if before < 0.0 and now >= 0.0:
+        G[k] += np.float32(2.0 * epsilon[k])
+    elif before >= 0.0 and now < 0.0:
+        G[k] -= np.float32(2.0 * epsilon[k])
+    zone[k] = np.float32(2.0 * epsilon[k]) if now == 0.0 else np.float32(0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -103,6 +156,62 @@ def _rectangle(
 
 
 @njit(cache=True, nogil=True)
+def _kinked_rectangle(
+    a: Any,
+    b: Any,
+    c: Any,
+    g: Any,
+    h: Any,
+    lower: Any,
+    upper: Any,
+    beta: Any,
+    epsilon: Any,
+    i: Any,
+    j: Any,
+) -> tuple[float, float]:
+    """Minimise as `_rectangle` with epsilon_i |b_i + s| + epsilon_j |b_j + t|; g and h without.
+
+    The rectangle is cut where b_i + s or b_j + t is zero; in each part the problem is smooth.
+    """
+    best = np.inf
+    best_s = 0.0
+    best_t = 0.0
+    for side_i in (-1.0, 1.0):
+        low_i = max(lower[i], 0.0) if side_i > 0.0 else lower[i]
+        high_i = upper[i] if side_i > 0.0 else min(upper[i], 0.0)
+        for side_j in (-1.0, 1.0):
+            low_j = max(lower[j], 0.0) if side_j > 0.0 else lower[j]
+            high_j = upper[j] if side_j > 0.0 else min(upper[j], 0.0)
+            u = g + side_i * epsilon[i]
+            v = h + side_j * epsilon[j]
+            s, t = _rectangle(
+                a, b, c, u, v, low_i - beta[i], high_i - beta[i], low_j - beta[j], high_j - beta[j]
+            )
+            value = 0.5 * (a * s * s + 2.0 * b * s * t + c * t * t) + u * s + v * t
+            value += side_i * epsilon[i] * beta[i] + side_j * epsilon[j] * beta[j]
+            if value < best:
+                best = value
+                best_s = s
+                best_t = t
+    return best_s, best_t
+
+
+@njit(cache=True, nogil=True)
+def _kinked_edge(a: Any, g: Any, lower: Any, upper: Any, beta: Any, epsilon: Any) -> float:
+    """Return the minimiser of 0.5 a d^2 + g d + epsilon |beta + d| over [lower, upper] - beta."""
+    end = beta - (g + epsilon) / a
+    if end < 0.0:
+        end = min(0.0, beta - (g - epsilon) / a)
+    return min(max(end, lower), upper) - beta
+
+
+@njit(cache=True, nogil=True)
+def _smooth(G: Any, epsilon: Any, beta: Any, k: Any) -> float:
+    """Return the gradient of the smooth part, given the slopes for rising variables."""
+    return np.float64(G[k]) - (epsilon[k] if beta[k] >= 0.0 else -epsilon[k])
+
+
+@njit(cache=True, nogil=True)
 def _move(
     beta: Any,
     lower: Any,
@@ -135,19 +244,22 @@ def box_steps(
     upper: Any,
     lo: Any,
     hi: Any,
+    epsilon: Any,
+    zone: Any,
     tol: Any,
     max_steps: Any,
 ) -> tuple[int, float]:
-    """Minimise 0.5 b'Kb + q'b over lower <= b <= upper, two variables at a time.
+    """Minimise 0.5 b'Kb + q'b + epsilon'|b| over lower <= b <= upper, two variables at a time.
 
     The first variable has the largest projected gradient, the second gains most by the
     second-order model after the Newton step of the first (Steinwart, Hush, Scovel, JMLR 12,
     2011, section 3, with the gain of Fan, Chen, Lin, JMLR 6, 2005); then the two-variable
     problem is solved exactly within its rectangle.
 
-    Given: K (m, m); G = Kb + q in float32; the diagonal of K; b and its bounds in float64; where
-    each variable may go (`smo_loops`). G, b, lo, hi are updated. Returns the number of steps and
-    the largest projected gradient, at most `tol` unless `max_steps` were taken.
+    Given: K (m, m); the slopes G for rising variables in float32; the diagonal of K; b and its
+    bounds in float64; where each variable may go, and its kink (see `loops`). G, b, lo, hi, zone
+    are updated. Returns the number of steps and the largest projected gradient, at most `tol`
+    unless `max_steps` were taken.
     """
     i = 0
     j = 0
@@ -155,27 +267,39 @@ def box_steps(
     t = 0.0
     steps = 0
     while True:
-        i = box_update(G, K[i], K[j], lo, hi, np.float32(s), np.float32(t))
-        worst = abs(min(max(G[i], lo[i]), hi[i]))
+        i = box_update(G, K[i], K[j], lo, hi, zone, np.float32(s), np.float32(t))
+        worst = abs(projected(G[i], lo, hi, zone, i))
         if not worst > tol or steps >= max_steps:
             return steps, worst
         a = np.float64(diagonal[i])
-        g = np.float64(G[i])
+        g = np.float64(projected(G[i], lo, hi, zone, i))
         down_i = lower[i] - beta[i]
         up_i = upper[i] - beta[i]
         lo_i = lo[i]
         hi_i = hi[i]
         lo[i] = 0.0
         hi[i] = 0.0
-        j = box_partner(G, lo, hi, diagonal, K[i], np.float32(g / a), np.float32(1.0 / a))
+        j = box_partner(G, lo, hi, zone, diagonal, K[i], np.float32(g / a), np.float32(1.0 / a))
         lo[i] = lo_i
         hi[i] = hi_i
-        if j == i:
+        before_i = beta[i]
+        before_j = beta[j]
+        down_j = lower[j] - beta[j]
+        up_j = upper[j] - beta[j]
+        if epsilon is not None:
+            g = _smooth(G, epsilon, beta, i)
+            if j == i:
+                s = _kinked_edge(a, g, lower[i], upper[i], beta[i], epsilon[i])
+                t = 0.0
+            else:
+                b = np.float64(K[i, j])
+                c = np.float64(diagonal[j])
+                h = _smooth(G, epsilon, beta, j)
+                s, t = _kinked_rectangle(a, b, c, g, h, lower, upper, beta, epsilon, i, j)
+        elif j == i:
             s = _edge(a, g, down_i, up_i)
             t = 0.0
         else:
-            down_j = lower[j] - beta[j]
-            up_j = upper[j] - beta[j]
             s, t = _rectangle(
                 a,
                 np.float64(K[i, j]),
@@ -187,8 +311,13 @@ def box_steps(
                 down_j,
                 up_j,
             )
+        if j != i:
             _move(beta, lower, upper, lo, hi, j, t, down_j, up_j)
         _move(beta, lower, upper, lo, hi, i, s, down_i, up_i)
+        if epsilon is not None:
+            _pass_kink(G, zone, epsilon, i, before_i, beta[i])
+            if j != i:
+                _pass_kink(G, zone, epsilon, j, before_j, beta[j])
         steps += 1
 
 
@@ -197,14 +326,14 @@ Rows = NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
-def likely_free(G: Any, shift: Any, lo: Any, hi: Any, margin: Any) -> Any:
+def likely_free(G: Any, shift: Any, lo: Any, hi: Any, zone: Any, margin: Any) -> Any:
     """Return the rows that are free, violate, or are within `margin` of violating."""
     n = G.shape[0]
     rows = np.empty(n, np.int64)
     m = 0
     for k in range(n):
         g = G[k] + shift
-        if (lo[k] < 0.0 and g <= margin) or (hi[k] > 0.0 and g >= -margin):
+        if (lo[k] < 0.0 and g <= margin) or (hi[k] > 0.0 and falling(g, zone, k) >= -margin):
             rows[m] = k
             m += 1
     return rows[:m].copy()
@@ -240,23 +369,31 @@ class ActiveSet:
         dual = self._problem.dual
         lo = np.where(beta < dual.upper, -FAR, np.float32(0.0))
         hi = np.where(beta > dual.lower, FAR, np.float32(0.0))
-        n = beta.shape[0]
-        rows = likely_free(F, shift, lo, hi, margin)
+        n, slopes, zone = beta.shape[0], F, None
+        if dual.epsilon is not None:
+            slopes = dual.slopes(F, beta)[0]
+            zone = np.where(beta == 0.0, 2.0 * dual.epsilon, 0.0).astype(np.float32)
+        rows = likely_free(slopes, shift, lo, hi, zone, margin)
         self.rows: Rows = rows
         if pays(rows.size, n, steps):
             self._copy(self._whole, rows)
         else:
             self.rows = rows = np.arange(n)
             self.K = self._whole
-        self.G = (F[rows] + shift).astype(np.float32)
+        self.G = (slopes[rows] + shift).astype(np.float32)
         self.diagonal = self._whole_diagonal[rows]
         self.beta, self.lower, self.upper = beta[rows], dual.lower[rows], dual.upper[rows]
         self.lo, self.hi = lo[rows], hi[rows]
+        self.epsilon = None if dual.epsilon is None else dual.epsilon[rows]
+        self.zone = None if zone is None else zone[rows]
         self.shift = 0.0
 
     def advance(self, tol: float, max_steps: int) -> tuple[int, float]:
         """Take up to `max_steps` steps; returns their number and the violation."""
-        state = (self.K, self.G, self.diagonal, self.beta, self.lower, self.upper, self.lo, self.hi)
+        state = (
+            *(self.K, self.G, self.diagonal, self.beta, self.lower, self.upper),
+            *(self.lo, self.hi, self.epsilon, self.zone),
+        )
         if self._problem.equality:
             steps, violation, self.shift = pair_steps(*state, tol, max_steps)
         else:
@@ -266,7 +403,7 @@ class ActiveSet:
     def narrow(self, beta: Vector, margin: float, steps: int) -> None:
         """Let go of rows that are clearly at their bounds; their values are stored in beta."""
         m = self.rows.size
-        kept = likely_free(self.G, self.shift, self.lo, self.hi, margin)
+        kept = likely_free(self.G, self.shift, self.lo, self.hi, self.zone, margin)
         if not pays(kept.size, m, steps):
             return
         self.store(beta)
@@ -275,6 +412,8 @@ class ActiveSet:
         self.G, self.diagonal = self.G[kept], self.diagonal[kept]
         self.beta, self.lower, self.upper = self.beta[kept], self.lower[kept], self.upper[kept]
         self.lo, self.hi = self.lo[kept], self.hi[kept]
+        if self.epsilon is not None and self.zone is not None:
+            self.epsilon, self.zone = self.epsilon[kept], self.zone[kept]
 
     def _copy(self, K: NDArray[np.floating], rows: Rows) -> None:
         # What is copied within the buffer always fits: only from the whole matrix it may not.

@@ -5,6 +5,10 @@ the gradient is G = K beta + q. `lo` and `hi` say where a variable may still go:
 beta_i can rise (a negative G_i is a violation), else 0; hi_i = FAR when it can fall, else 0. So
 min(max(G_i, lo_i), hi_i) is the projected gradient.
 
+With a kink, epsilon_i |beta_i| in the objective, G_i is the slope for a variable that rises, and
+`zone` says how much less the slope is for one that falls: 2 epsilon_i at beta_i = 0, else 0.
+Without kinks `zone` is None, for which the loops are compiled by themselves.
+
 LLVM does not vectorise an argmax. The loops take the maximum of chunks of CHUNK rows as integers
 (the bits of non-negative floats are ordered as the floats are) and afterwards look at the best
 chunk alone, with the position within the chunk in place of the lowest bits: a choice that is
@@ -49,22 +53,43 @@ def _tagged(of: Any, k: Any) -> Any:
 
 
 @njit(**_OPTIONS)
-def _box_gain(g: Any, lo: Any, hi: Any, k_ij: Any, diagonal: Any, ratio: Any, inverse: Any) -> Any:
-    """Return twice the gain of the second variable after the first took its Newton step."""
-    left = min(max(g - ratio * k_ij, lo), hi)
+def falling(g: Any, zone: Any, k: Any) -> Any:
+    """Return the slope of variable k for a step down, given that for a step up."""
+    if zone is None:
+        return g
+    return g - zone[k]
+
+
+@njit(**_OPTIONS)
+def projected(g: Any, lo: Any, hi: Any, zone: Any, k: Any) -> Any:
+    """Return the projected gradient of variable k, given its slope g for a step up."""
+    if zone is None:
+        return min(max(g, lo[k]), hi[k])
+    return max(min(g, _f4(0)), lo[k]) + min(max(g - zone[k], _f4(0)), hi[k])
+
+
+@njit(**_OPTIONS)
+def _box_gain(
+    g: Any, lo: Any, hi: Any, zone: Any, k: Any, k_ij: Any, diagonal: Any, ratio: Any, inverse: Any
+) -> Any:
+    """Return twice the gain of variable k after the first took its Newton step."""
+    left = projected(g - ratio * k_ij, lo, hi, zone, k)
     return left * left / max(diagonal - k_ij * (k_ij * inverse), _FLAT * diagonal)
 
 
 @njit(**_OPTIONS)
 def _pair_gain(g: Any, hi: Any, k_ij: Any, diagonal: Any, g_i: Any, diagonal_i: Any) -> Any:
-    """Return twice the gain of moving a pair along the equality (Fan, Chen, Lin, (8))."""
+    """Return twice the gain of moving a pair along the equality (Fan, Chen, Lin, (8)).
+
+    `g` is the slope of the variable that falls.
+    """
     slope = min(max(g - g_i, _f4(0)), hi)
     both = diagonal + diagonal_i
     return slope * slope / max(both - _f4(2) * k_ij, _FLAT * both)
 
 
 @njit(**_OPTIONS)
-def box_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, s: Any, t: Any) -> Any:
+def box_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, zone: Any, s: Any, t: Any) -> Any:
     """Add s K_i + t K_j to G and return the row with the largest projected gradient."""
     n = G.shape[0]
     best = _i4(-1)
@@ -74,18 +99,20 @@ def box_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, s: Any, t: Any) -> An
         for k in range(_u(c), _u(min(c + CHUNK, n))):
             g = G[k] + (s * _f4(Ki[k]) + t * _f4(Kj[k]))
             G[k] = g
-            m = max(m, bits(abs(min(max(g, lo[k]), hi[k]))))
+            m = max(m, bits(abs(projected(g, lo, hi, zone, k))))
         if m > best:
             best = m
             at = c
     m = _i4(0)
     for k in range(_u(at), _u(min(at + CHUNK, n))):
-        m = max(m, _tagged(bits(abs(min(max(G[k], lo[k]), hi[k]))), k))
+        m = max(m, _tagged(bits(abs(projected(G[k], lo, hi, zone, k))), k))
     return at + (m & (CHUNK - 1))
 
 
 @njit(**_OPTIONS)
-def box_partner(G: Any, lo: Any, hi: Any, diagonal: Any, Ki: Any, ratio: Any, inverse: Any) -> Any:
+def box_partner(
+    G: Any, lo: Any, hi: Any, zone: Any, diagonal: Any, Ki: Any, ratio: Any, inverse: Any
+) -> Any:
     """Return the row that gains most together with row i; ratio = G_i / K_ii, inverse = 1 / K_ii.
 
     Row i itself is kept out by the caller (lo_i = hi_i = 0).
@@ -96,20 +123,20 @@ def box_partner(G: Any, lo: Any, hi: Any, diagonal: Any, Ki: Any, ratio: Any, in
     for c in range(0, n, CHUNK):
         m = _i4(0)
         for k in range(_u(c), _u(min(c + CHUNK, n))):
-            gain = _box_gain(G[k], lo[k], hi[k], _f4(Ki[k]), diagonal[k], ratio, inverse)
+            gain = _box_gain(G[k], lo, hi, zone, k, _f4(Ki[k]), diagonal[k], ratio, inverse)
             m = max(m, bits(gain))
         if m > best:
             best = m
             at = c
     m = _i4(0)
     for k in range(_u(at), _u(min(at + CHUNK, n))):
-        gain = _box_gain(G[k], lo[k], hi[k], _f4(Ki[k]), diagonal[k], ratio, inverse)
+        gain = _box_gain(G[k], lo, hi, zone, k, _f4(Ki[k]), diagonal[k], ratio, inverse)
         m = max(m, _tagged(bits(gain), k))
     return at + (m & (CHUNK - 1))
 
 
 @njit(**_OPTIONS)
-def pair_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, s: Any, t: Any) -> Any:
+def pair_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, zone: Any, s: Any, t: Any) -> Any:
     """Add s K_i + t K_j to G; return the row of the largest -G that can rise, and -M.
 
     -M is the largest G over the rows that can fall; both are hugely negative without such rows.
@@ -125,7 +152,7 @@ def pair_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, s: Any, t: Any) -> A
             g = G[k] + (s * _f4(Ki[k]) + t * _f4(Kj[k]))
             G[k] = g
             m = max(m, ordered_bits(-g if lo[k] < _f4(0) else -FAR))
-            w = max(w, ordered_bits(g if hi[k] > _f4(0) else -FAR))
+            w = max(w, ordered_bits(falling(g, zone, k) if hi[k] > _f4(0) else -FAR))
         if m > best:
             best = m
             at = c
@@ -137,7 +164,9 @@ def pair_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, s: Any, t: Any) -> A
 
 
 @njit(**_OPTIONS)
-def pair_partner(G: Any, hi: Any, diagonal: Any, Ki: Any, g_i: Any, diagonal_i: Any) -> Any:
+def pair_partner(
+    G: Any, hi: Any, zone: Any, diagonal: Any, Ki: Any, g_i: Any, diagonal_i: Any
+) -> Any:
     """Return the row that can fall and gains most against row i, which rises."""
     n = G.shape[0]
     best = _i4(-1)
@@ -145,12 +174,14 @@ def pair_partner(G: Any, hi: Any, diagonal: Any, Ki: Any, g_i: Any, diagonal_i: 
     for c in range(0, n, CHUNK):
         m = _i4(0)
         for k in range(_u(c), _u(min(c + CHUNK, n))):
-            m = max(m, bits(_pair_gain(G[k], hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)))
+            g = falling(G[k], zone, k)
+            m = max(m, bits(_pair_gain(g, hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)))
         if m > best:
             best = m
             at = c
     m = _i4(0)
     for k in range(_u(at), _u(min(at + CHUNK, n))):
-        gain = _pair_gain(G[k], hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)
+        g = falling(G[k], zone, k)
+        gain = _pair_gain(g, hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)
         m = max(m, _tagged(bits(gain), k))
     return at + (m & (CHUNK - 1))
