@@ -126,7 +126,8 @@ def balanced(alpha: Any, y: Any, C: Any) -> Any:
 
 def objective(alpha: Any, gradient: Any, p: Any = -1.0) -> float:
     """Return `dcsvm_dask.solvers.objective`."""
-    return optimality.objective(alpha, gradient, np.broadcast_to(p, np.shape(alpha)))
+    linear, nothing = np.broadcast_to(p, np.shape(alpha)), np.zeros(np.shape(alpha))
+    return optimality.objective(alpha, gradient, Dual(linear, nothing, nothing))
 
 
 def duality_gap(gradient: Any, alpha: Any, C: Any, y: Any = None) -> float:
