@@ -16,11 +16,14 @@ from dcsvm_dask.estimators.methods import (
 from dcsvm_dask.estimators.onnx import to_onnx
 from dcsvm_dask.estimators.search import DCSVMSearchCV
 from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.estimators.svr import DCSVR, DCQuantileSVR
 
 __all__ = [
     "DCSVC",
+    "DCSVR",
     "BaggingSVC",
     "CascadeSVC",
+    "DCQuantileSVR",
     "DCSVMSearchCV",
     "FourierSVC",
     "GreedySVC",

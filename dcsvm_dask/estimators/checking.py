@@ -26,6 +26,7 @@ from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.runtime.clients import check_client, default_client
 from dcsvm_dask.runtime.collections import is_collection
 from dcsvm_dask.storage.rounding import RoundingLoss
+from dcsvm_dask.tasks.units import MOST_TARGET
 
 FEW_VALUES = 1 << 24
 """Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""
@@ -73,6 +74,41 @@ def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int3
     return as_rows(X), codes.astype(np.int32)
 
 
+def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.float64]]:
+    """Return checked rows and their real targets.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse, shape (n, n_features)
+    y : array-like, shape (n,)
+
+    Returns
+    -------
+    X : ndarray or CSR, shape (n, n_features), float32
+    y : ndarray, shape (n,), float64
+        Zeros have no sign.
+
+    Raises
+    ------
+    ValueError
+        If X or y cannot be used.
+    """
+    given = X
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", y_numeric=True
+    )
+    targets = column_or_1d(y, warn=True).astype(np.float64) + 0.0
+    largest = float(np.abs(targets).max(initial=0.0))
+    if largest > MOST_TARGET:
+        raise InputError(
+            f"y holds a target of {largest:.3g}: {MOST_TARGET:g} is the largest possible; scale "
+            "the targets."
+        )
+    _warn_rounded(given, X, names_of(estimator))
+    return as_rows(X), targets
+
+
 def names_of(estimator: Any) -> list[str] | None:
     """Return the names of the features that an estimator was given, None if they have none."""
     names = getattr(estimator, "feature_names_in_", None)
@@ -110,6 +146,13 @@ def rows_to_decide(estimator: Any, X: Any, like: Rows) -> Rows:
     if not sparse.issparse(like) and sparse.issparse(found):
         return np.ascontiguousarray(found.toarray())
     return found
+
+
+def equal_rows(one: Rows, other: Rows) -> bool:
+    """Return whether rows of the same storage are equal."""
+    if sparse.issparse(one):
+        return bool(one.shape == other.shape and (one != other).nnz == 0)
+    return np.array_equal(one, other)
 
 
 def as_rows(X: Any) -> Rows:

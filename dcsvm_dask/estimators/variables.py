@@ -40,15 +40,15 @@ class Variables:
 
 
 def variables_of(
-    X: Rows, codes: NDArray[np.int32], C: Vector, kernel: Kernel | None = None
+    X: Rows, codes: NDArray[np.integer], C: Vector, kernel: Kernel | None = None
 ) -> Variables:
     """Return the variables of a problem.
 
     Parameters
     ----------
     X : ndarray or CSR, shape (n, d), float32
-    codes : ndarray, shape (n,), int32
-        The class of each row.
+    codes : ndarray, shape (n,), int32 or int64
+        The class of each row, or the bits of its target.
     C : ndarray, shape (n,)
         Upper bound of each row, 0 or more.
     kernel : Kernel, optional

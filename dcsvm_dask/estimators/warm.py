@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dcsvm_dask.estimators.checking import equal_rows
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers import coefficient_rows
@@ -65,7 +66,7 @@ class LastFit:
             and np.array_equal(classes, self.classes)
             and self.dual_coef.shape[0] == coefficient_rows(len(classes), scheme)
             and np.array_equal(codes[self.support], own)
-            and _equal(X[self.support], self.support_vectors)
+            and equal_rows(X[self.support], self.support_vectors)
         )
         if not same:
             return None
@@ -80,9 +81,3 @@ def gathered(alpha: Vector, variables: Variables) -> Vector:
     kept, n = variables.of_row >= 0, len(variables.rows)
     place = variables.of_row[kept]
     return np.array([np.bincount(place, weights=one[kept], minlength=n) for one in alpha])
-
-
-def _equal(one: Rows, other: Rows) -> bool:
-    if sparse.issparse(one):
-        return bool(one.shape == other.shape and (one != other).nnz == 0)
-    return np.array_equal(one, other)

@@ -27,13 +27,14 @@ _S33 = np.uint64(33)
 _S32 = np.uint64(32)
 
 
-def row_hashes(rows: Rows, codes: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Return the 128-bit hashes of rows with their class codes.
+def row_hashes(rows: Rows, codes: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Return the 128-bit hashes of rows with their class codes or targets.
 
     Parameters
     ----------
     rows : float32 ndarray or csr_array, shape (n, d)
-    codes : int32 array, shape (n,)
+    codes : int32 or int64 array, shape (n,)
+        Class codes, or the bits of float64 targets.
 
     Returns
     -------

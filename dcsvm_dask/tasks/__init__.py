@@ -10,6 +10,16 @@ from dcsvm_dask.tasks.classification import (
 )
 from dcsvm_dask.tasks.dual import Dual
 from dcsvm_dask.tasks.registry import TASKS
+from dcsvm_dask.tasks.regression import Quantile, Regression
 from dcsvm_dask.tasks.task import Task
 
-__all__ = ["TASKS", "Classification", "Dual", "Task", "checked_labels", "svc_dual"]
+__all__ = [
+    "TASKS",
+    "Classification",
+    "Dual",
+    "Quantile",
+    "Regression",
+    "Task",
+    "checked_labels",
+    "svc_dual",
+]

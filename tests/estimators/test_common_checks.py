@@ -10,8 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dcsvm_dask.estimators import (
     DCSVC,
+    DCSVR,
     BaggingSVC,
     CascadeSVC,
+    DCQuantileSVR,
     DCSVMSearchCV,
     FourierSVC,
     GreedySVC,
@@ -29,6 +31,10 @@ ESTIMATORS = [
     DCSVC(multiclass="ovr"),
     LinearDCSVC(),
     LinearDCSVC(loss="hinge"),
+    DCSVR(),
+    DCSVR(gamma=0.5),
+    DCSVR(kernel="linear", fit_intercept=False),
+    DCQuantileSVR(quantile=0.3),
     DCSVMSearchCV(DCSVC(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),
 ]
 METHODS = [
@@ -43,7 +49,8 @@ METHODS = [
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
-    if not isinstance(estimator, DCSVC) or estimator.kernel != "rbf" or estimator.gamma != "scale":
+    known = isinstance(estimator, DCSVC | DCSVR | DCQuantileSVR)
+    if not known or estimator.kernel != "rbf" or estimator.gamma != "scale":
         return {}
     reason = 'gamma="scale" is that of SVC: by the variance of X, whatever the weights of rows'
     check = "check_sample_weight_equivalence_on_{}_data"

@@ -1,0 +1,173 @@
+"""Epsilon-SVR and quantile regression as scikit-learn regressors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dcsvm_dask.estimators.regressors import KernelRegressor
+from dcsvm_dask.tasks import Quantile, Regression
+
+
+class DCSVR(KernelRegressor):
+    """Epsilon-support vector regression, exact to a tolerance.
+
+    `sklearn.svm.SVR`'s problem, parameters and attributes. Rows have one dual variable, not two;
+    they are solved by working sets of thousands of rows that begin with predicted support vectors.
+    Rows that are equal in x and target are one variable, so that neither the order of rows nor
+    repeats change the solution. Targets are centred and scaled inside, with C, `epsilon` and `tol`,
+    so that their unit does not matter. Rows are held in float32, targets in float64.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Penalty of errors, above 0.
+    epsilon : float, default 0.1
+        Half the width of the tube in which errors cost nothing, 0 or more, in units of y.
+    kernel : str, default "rbf"
+        Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
+    degree : int, default 3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default "scale"
+        "scale": 1 / (n_features X.var()); "auto": 1 / n_features.
+    coef0 : float, default 0.0
+        Of the kernels that have it, as "poly".
+    fit_intercept : bool, default True
+        Whether predictions have an offset.
+    tol : float, default 1e-3
+        Violation of the optimality conditions to stop at, as LIBSVM's ``-e``, in units of y.
+    max_iter : int, default -1
+        Most steps of two variables; -1: no limit.
+    cache_size : float, default 1000.0
+        MB for the kernel matrices of working sets. Their size shapes the solution, within `tol`.
+    warm_start : bool, default False
+        Whether `fit` begins at the last solution where it is given the same rows, as after C was
+        raised; with other rows it begins anew.
+    random_state : int, RandomState or None, default None
+        Of random subsets, which shape the way to the solution only. None is 0.
+    n_jobs : int or None, default -1
+        Threads; -1: as many as BLAS may use, one for each core unless the environment says
+        otherwise. None is 1.
+
+    Attributes
+    ----------
+    support_ : ndarray, shape (n_SV,), int32
+        Rows that are support vectors, ascending.
+    support_vectors_ : ndarray or CSR, shape (n_SV, n_features), float32
+    n_support_ : ndarray, shape (1,), int32
+        Number of support vectors.
+    dual_coef_ : ndarray or CSR, shape (1, n_SV)
+        beta = alpha - alpha*.
+    intercept_ : ndarray, shape (1,)
+        Offset of predictions.
+    coef_ : ndarray or CSR, shape (1, n_features)
+        Weights of features; for the linear kernel only.
+    n_iter_ : int
+        Steps of two variables.
+    objective_ : float
+        Dual objective 0.5 b'Kb - y'b + epsilon sum |b|.
+    violation_ : float
+        How far the solution is from optimal, by a gradient summed from scratch, in units of y.
+    fit_status_ : int
+        0 if it is solved to `tol`, else 1.
+    shape_fit_ : tuple of two ints
+        Shape of X.
+    n_features_in_ : int
+    feature_names_in_ : ndarray, shape (n_features_in_,)
+        Where X has names that are strings.
+
+    References
+    ----------
+    A. Smola, B. Schoelkopf. A tutorial on support vector regression. Statistics and Computing 14,
+    2004.
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 1000.0,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _task(self) -> Regression:
+        return Regression(self.epsilon)
+
+
+class DCQuantileSVR(KernelRegressor):
+    """Kernel quantile regression, exact to a tolerance.
+
+    Minimises 0.5 ||f||^2 + C sum_i pinball(y_i - f(x_i)), where pinball(r) is ``quantile`` r for
+    r > 0 and (1 - ``quantile``) |r| else: about that share of the targets lies below predictions.
+    Otherwise as `DCSVR`, whose other parameters and attributes it has.
+
+    Parameters
+    ----------
+    quantile : float, default 0.5
+        Which quantile is predicted, in (0, 1).
+    C : float, default 1.0
+        Weight of the loss, above 0.
+    kernel, degree, gamma, coef0, fit_intercept, tol, max_iter, cache_size, warm_start, \
+random_state, n_jobs
+        As `DCSVR` has them.
+
+    References
+    ----------
+    I. Takeuchi, Q. Le, T. Sears, A. Smola. Nonparametric quantile estimation. JMLR 7, 2006.
+    """
+
+    def __init__(
+        self,
+        *,
+        quantile: float = 0.5,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 1000.0,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.quantile = quantile
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _task(self) -> Quantile:
+        return Quantile(self.quantile)
