@@ -173,11 +173,16 @@ class _Decomposition:
             exact = False
 
     def _round(
-        self, active: NDArray[np.int64], shift: float, violation: float, target: float, limit: int
+        self,
+        active: NDArray[np.int64],
+        shift: float | Vector,
+        violation: float,
+        target: float,
+        limit: int,
     ) -> int:
         """Solve one working set and bring the gradient of the active rows up to date."""
         problem, beta = self.problem, self.beta
-        rows = self._choose(active, shift, target)
+        rows = self._choose(active, self.F[active] + shift_of(shift, active), target)
         K, values = counted_kernel_matrix(
             self.kernel,
             self.X[rows],
@@ -201,14 +206,16 @@ class _Decomposition:
         self.F[active] += self._product(step, active)
         return inner.n_iter
 
-    def _choose(self, active: NDArray[np.int64], shift: float, target: float) -> NDArray[np.int64]:
+    def _choose(self, active: NDArray[np.int64], F: Vector, target: float) -> NDArray[np.int64]:
         """Return the working set, ascending: violators, then free rows, then the nearest to both.
+
+        F is the gradient of the active rows, centred.
 
         A violator alone can only take a short step: the free rows that answer to it must move
         with it. Where not all of them fit, those come first that see most of the violation. Few
         violators make a small set: its matrix would cost more than their steps.
         """
-        up, down = self._reach(self.F[active] + shift, active)
+        up, down = self._reach(F, active)
         reach = np.maximum(up, down)
         if self.problem.equality:
             # Pairs need rows of both sides: the worst of I_up and of I_low in turn.
@@ -266,3 +273,8 @@ class _Decomposition:
         )
         self.values += values
         return np.asarray(sums)
+
+
+def shift_of(shift: float | Vector, rows: NDArray[np.int64]) -> float | Vector:
+    """Return the shift that centres the gradient of some rows."""
+    return shift[rows] if isinstance(shift, np.ndarray) else shift

@@ -55,13 +55,15 @@ def multiplier_interval(gradient: Vector, beta: Vector, dual: Dual) -> tuple[flo
 def violation_pair(gradient: Vector, beta: Vector, dual: Dual) -> float:
     """Return m(beta) - M(beta), the violation that LIBSVM's tolerance bounds, at least 0.
 
+    Of several groups it is the largest.
+
     Parameters
     ----------
     gradient, beta : ndarray, shape (n,), float64
     dual : Dual
     """
-    m, M = multiplier_interval(gradient, beta, dual)
-    return max(0.0, m - M)
+    pairs = (multiplier_interval(gradient[mine], beta[mine], dual[mine]) for mine in dual.groups)
+    return max(0.0, *(m - M for m, M in pairs))
 
 
 def violation(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool) -> float:
@@ -97,6 +99,17 @@ def bias(gradient: Vector, beta: Vector, dual: Dual) -> float:
     if np.isinf(m):
         return M
     return m if np.isinf(M) else 0.5 * (m + M)
+
+
+def multipliers(gradient: Vector, beta: Vector, dual: Dual) -> list[float]:
+    """Return the bias of each group of a problem with several sums; see `bias`.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    return [bias(gradient[mine], beta[mine], dual[mine]) for mine in dual.groups]
 
 
 def balanced(beta: Vector, dual: Dual) -> Vector:

@@ -76,7 +76,7 @@ class QuadraticProgram:
         if ((start < lower - slack) | (start > upper + slack)).any():
             raise InputError("beta lies outside of its bounds: give a start within them.")
         return cls(
-            dual=Dual(p, lower, upper, epsilon),
+            dual=replace(dual, p=p, lower=lower, upper=upper, epsilon=epsilon),
             start=np.clip(start, lower, upper),
             gradient=None if gradient is None else vector(gradient, "gradient", n),
             equality=equality,
@@ -84,7 +84,7 @@ class QuadraticProgram:
 
     def violation(
         self, beta: Vector, F: Vector, rows: NDArray[np.int64] | slice = _ALL
-    ) -> tuple[float, float]:
+    ) -> tuple[float, float | Vector]:
         """Return the violation at beta, whose gradient is F, and the shift that centres F.
 
         Parameters
@@ -96,9 +96,12 @@ class QuadraticProgram:
         Returns
         -------
         violation : float
-        shift : float
-            (m + M) / 2 with the equality: the multiplier between its bounds.
+        shift : float or ndarray, shape (n,)
+            (m + M) / 2 with the equality: the multiplier between its bounds; where there are
+            several groups that of each variable's.
         """
+        if self.equality and self.dual.group is not None:
+            return self._of_groups(beta, F, rows)
         beta, dual = beta[rows], self.dual[rows]
         rising, falling = dual.slopes(F[rows], beta)
         down = float(np.max(falling, where=beta > dual.lower, initial=-np.inf))
@@ -106,6 +109,20 @@ class QuadraticProgram:
         if not self.equality:
             return max(0.0, up, down), 0.0
         return max(0.0, up + down), 0.5 * (up - down) if up + down > -np.inf else 0.0
+
+    def _of_groups(
+        self, beta: Vector, F: Vector, rows: NDArray[np.int64] | slice
+    ) -> tuple[float, Vector]:
+        """Return the largest violation of a group, and the shift of each variable."""
+        chosen = np.zeros(len(beta), dtype=np.bool_)
+        chosen[rows] = True
+        worst, shift = 0.0, np.zeros(len(beta))
+        for mine in self.dual.groups:
+            some = np.flatnonzero(chosen[mine]) + mine.start
+            program = QuadraticProgram(replace(self.dual, group=None), self.start, None, True)
+            violation, shift[mine] = program.violation(beta, F, some)
+            worst = max(worst, violation)
+        return worst, shift
 
     def solution(
         self, beta: Vector, F: Vector, linear: Vector, n_iter: int, tol: float

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+N_GROUPS = 2
+"""Sums of a problem that has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,17 @@ class Dual:
     epsilon : ndarray, shape (n,), float64, or None
         Weights of abs(b_i), 0 or more: half the width of the insensitive tube of epsilon-SVR.
         None: all are zero.
+    group : ndarray, shape (n,), int8, or None
+        With a bias: which sum each variable is part of, 0 or 1, ascending. The sum of the variables
+        of each group is kept, and each has a bias of its own, as nu-SVC and nu-SVR have it. None:
+        there is one sum.
     """
 
     p: Vector
     lower: Vector
     upper: Vector
     epsilon: Vector | None = None
+    group: NDArray[np.int8] | None = None
 
     def __len__(self) -> int:
         """Return the number of variables."""
@@ -42,7 +51,8 @@ class Dual:
     def __getitem__(self, rows: Index | NDArray[np.bool_] | slice) -> Dual:
         """Return the problem of some variables, the others at zero."""
         epsilon = None if self.epsilon is None else self.epsilon[rows]
-        return Dual(self.p[rows], self.lower[rows], self.upper[rows], epsilon)
+        group = None if self.group is None else self.group[rows]
+        return Dual(self.p[rows], self.lower[rows], self.upper[rows], epsilon, group)
 
     def with_bias(self, bias: float) -> Dual:
         """Return the problem whose bias is given: every decision value is that much higher."""
@@ -86,6 +96,14 @@ class Dual:
         """Return p'b + sum_i epsilon_i |b_i|, the part of the objective without the kernel."""
         value = float((self.p * beta).sum())
         return value if self.epsilon is None else value + float((self.epsilon * np.abs(beta)).sum())
+
+    @property
+    def groups(self) -> list[slice]:
+        """The variables of each sum, where there are several."""
+        if self.group is None:
+            return [slice(0, len(self))]
+        borders = np.searchsorted(self.group, np.arange(N_GROUPS + 1))
+        return [slice(int(a), int(b)) for a, b in pairwise(borders)]
 
     def slopes(self, gradient: Vector, beta: Vector) -> tuple[Vector, Vector]:
         """Return the derivatives of the objective for rising and for falling variables.
