@@ -13,6 +13,7 @@ from dcsvm_dask.estimators.methods import (
     NystromSVC,
     OnlineSVC,
 )
+from dcsvm_dask.estimators.nu import DCNuSVC, DCNuSVR, DCOneClassSVM
 from dcsvm_dask.estimators.onnx import to_onnx
 from dcsvm_dask.estimators.search import DCSVMSearchCV
 from dcsvm_dask.estimators.svc import DCSVC
@@ -23,6 +24,9 @@ __all__ = [
     "DCSVR",
     "BaggingSVC",
     "CascadeSVC",
+    "DCNuSVC",
+    "DCNuSVR",
+    "DCOneClassSVM",
     "DCQuantileSVR",
     "DCSVMSearchCV",
     "FourierSVC",

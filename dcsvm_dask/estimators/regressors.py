@@ -9,20 +9,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
 from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
-from dcsvm_dask.estimators.deciding import decided
-from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
-from dcsvm_dask.estimators.in_memory import working_size
+from dcsvm_dask.estimators.expansion import KernelExpansion, dense, solver_words
+from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables, variables_of
-from dcsvm_dask.kernels import Kernel, Rows, is_linear
-from dcsvm_dask.models.model import Model
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import Solution, solve_whole
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
@@ -30,9 +27,6 @@ from dcsvm_dask.tasks import Quantile, Regression
 from dcsvm_dask.tasks.units import Units
 
 Vector = NDArray[np.float64]
-
-MOST_CACHE = 1e12
-"""MB; more is a mistake."""
 
 
 @dataclass(frozen=True)
@@ -61,40 +55,46 @@ class LastFit:
         return np.asarray(np.bincount(place[place >= 0], self.beta[place >= 0], n), np.float64)
 
 
-def dense(values: Any) -> Vector:
-    """Return a matrix, dense."""
-    return np.asarray(values.toarray() if sparse.issparse(values) else values)
-
-
-class KernelRegressor(TellsCallbacks, RegressorMixin, BaseEstimator, metaclass=ABCMeta):
+class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
     """Base class of regressors that minimise a loss of the targets plus the norm of f.
 
     Attributes are documented in `DCSVR`.
     """
 
     C: float
-    kernel: str
-    degree: int
-    gamma: float | str
-    coef0: float
-    fit_intercept: bool
     tol: float
-    max_iter: int
-    cache_size: float
-    warm_start: bool
-    random_state: Any
-    n_jobs: int | None
-    # Of what was fitted, whatever parameters are set afterwards.
-    _kernel: Kernel
 
     @abstractmethod
-    def _task(self) -> Regression | Quantile:
-        """Return the task, with its parameters checked."""
+    def _check(self) -> None:
+        """Refuse parameters that are not possible."""
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    @abstractmethod
+    def _solve(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        z: Vector,
+        C: Vector,
+        unit: float,
+        start: Vector | None,
+        **how: Any,
+    ) -> Solution:
+        """Return the solution for scaled targets.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        X : Rows, shape (n, n_features)
+        z : ndarray, shape (n,)
+            Targets divided by `unit`.
+        C : ndarray, shape (n,)
+            Weights of the losses of these.
+        unit : float
+        start : ndarray, shape (n,), or None
+            beta of the last fit.
+        **how
+            ``tol`` and the words of `solver_words`.
+        """
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train the SVM.
@@ -128,12 +128,10 @@ class KernelRegressor(TellsCallbacks, RegressorMixin, BaseEstimator, metaclass=A
 
     @sets_up_callbacks
     def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        checking.check_flags(self, "fit_intercept", "warm_start")
+        self._check()
         check_value("C", self.C)
-        if not (checking.is_real(self.cache_size) and 0 < self.cache_size <= MOST_CACHE):
-            raise InputError(f"cache_size is {self.cache_size!r:.80}; give MB, above 0.")
-        limit, tol = checking.most_steps(self.max_iter, -1), checking.tolerance(self.tol)
-        task, last = self._task(), LastFit.of(self)
+        how, tol = solver_words(self), checking.tolerance(self.tol)
+        last = LastFit.of(self) if hasattr(self, "warm_start") else None
         given = X
         X, targets = checking.training_targets(self, X, y)
         kernel = checking.kernel_of(self, X)
@@ -145,57 +143,25 @@ class KernelRegressor(TellsCallbacks, RegressorMixin, BaseEstimator, metaclass=A
         tasks = FitTasks(self, given, y, 1, about)
         variables = variables_of(X, targets.view(np.int64), C, kernel)
         rows, z = X[variables.rows], targets[variables.rows]
-        units = Units.of(z, centred=bool(self.fit_intercept))
-        dual = task.scaled(units.unit).dual(units.inside(z), variables.C / units.unit)
+        units = Units.of(z, centred=self._has_bias)
         start = None if last is None else last.start(X, variables)
-        size, seed = working_size(self.cache_size * 1e6, 1), checking.seed_of(self.random_state)
         with one_thread_each(), tasks.machine(0):
-            solution, _ = solve_whole(
+            solution = self._solve(
                 kernel,
                 rows,
-                dual,
-                beta=None if start is None else dual.clip(start / units.unit),
-                blocks=_blocks(rows, min(size, BLOCK_ROWS), seed) if start is None else None,
-                equality=bool(self.fit_intercept),
+                units.inside(z),
+                variables.C / units.unit,
+                units.unit,
+                None if start is None else start / units.unit,
                 tol=tol / units.unit,
-                working_size=size,
-                max_iter=limit,
-                seed=seed,
-                threads=checking.threads_of(self.n_jobs),
+                **how,
             )
-        self._learn(solution, units, variables, X)
-        self._kernel, self.shape_fit_ = kernel, X.shape
+        self._learn(X, variables, kernel, solution, unit=units.unit, centre=units.centre)
         tasks.done()
 
-    def _learn(self, solution: Solution, units: Units, variables: Variables, X: Rows) -> None:
-        """Set the attributes that are learned, in the units of the targets."""
-        beta = solution.beta * units.unit
-        sign = np.append(np.sign(beta), 0.0)[variables.of_row]
-        of_rows = sign * variables.shared_out(np.abs(beta))
-        self.support_ = np.flatnonzero(of_rows).astype(np.int32)
-        self.support_vectors_ = X[self.support_]
-        dual: Any = of_rows[None, self.support_]
-        self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(X) else dual
-        self.intercept_ = np.array([solution.bias * units.unit + units.centre])
-        self.n_iter_ = int(np.clip(solution.n_iter, 1, checking.MOST_SEED))
-        # Centring takes centre times sum(beta) = 0 off.
-        self.objective_ = solution.objective * units.unit**2
-        self.violation_ = solution.violation * units.unit
-        self.fit_status_ = int(not solution.converged)
-
     @property
-    def coef_(self) -> Any:
-        """Weights of the features, shape (1, n_features); for the linear kernel only."""
-        if not is_linear(self.kernel):
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        check_is_fitted(self)
-        return self.dual_coef_ @ self.support_vectors_
-
-    @property
-    def n_support_(self) -> NDArray[np.int32]:
-        """Number of support vectors, shape (1,)."""
-        check_is_fitted(self)
-        return np.array([len(self.support_)], np.int32)
+    def _has_bias(self) -> bool:
+        return bool(getattr(self, "fit_intercept", True))
 
     def predict(self, X: Any) -> Vector:
         """Return predicted targets.
@@ -208,11 +174,44 @@ class KernelRegressor(TellsCallbacks, RegressorMixin, BaseEstimator, metaclass=A
         -------
         ndarray, shape (n,), float64
         """
-        check_is_fitted(self)
-        rows = checking.rows_to_decide(self, X, self.support_vectors_)
-        coef, bias = dense(self.dual_coef_)[0], float(self.intercept_[0])
-        model = Model.of_sum(self._kernel, self.support_vectors_, coef, bias)
-        return decided(model, rows, "exact", checking.threads_of(self.n_jobs))
+        return self._values(X)
+
+
+class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
+    """Base class of regressors whose problem is that of a task, solved by `solve_whole`."""
+
+    fit_intercept: bool
+    warm_start: bool
+
+    @abstractmethod
+    def _task(self) -> Regression | Quantile:
+        """Return the task, with its parameters checked."""
+
+    def _check(self) -> None:
+        checking.check_flags(self, "fit_intercept", "warm_start")
+        self._task()
+
+    def _solve(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        z: Vector,
+        C: Vector,
+        unit: float,
+        start: Vector | None,
+        **how: Any,
+    ) -> Solution:
+        dual = self._task().scaled(unit).dual(z, C)
+        most = min(how["working_size"], BLOCK_ROWS)
+        return solve_whole(
+            kernel,
+            X,
+            dual,
+            beta=None if start is None else dual.clip(start),
+            blocks=_blocks(X, most, how["seed"]) if start is None else None,
+            equality=self._has_bias,
+            **how,
+        )[0]
 
 
 def _blocks(X: Rows, most: int, seed: int) -> NDArray[np.int32] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.estimators.regressors import KernelRegressor
+from dcsvm_dask.estimators.regressors import TaskRegressor
 from dcsvm_dask.tasks import Quantile, Regression
 
 
-class DCSVR(KernelRegressor):
+class DCSVR(TaskRegressor):
     """Epsilon-support vector regression, exact to a tolerance.
 
     `sklearn.svm.SVR`'s problem, parameters and attributes. Rows have one dual variable, not two;
@@ -116,7 +116,7 @@ class DCSVR(KernelRegressor):
         return Regression(self.epsilon)
 
 
-class DCQuantileSVR(KernelRegressor):
+class DCQuantileSVR(TaskRegressor):
     """Kernel quantile regression, exact to a tolerance.
 
     Minimises 0.5 ||f||^2 + C sum_i pinball(y_i - f(x_i)), where pinball(r) is ``quantile`` r for

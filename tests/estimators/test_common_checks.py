@@ -13,6 +13,9 @@ from dcsvm_dask.estimators import (
     DCSVR,
     BaggingSVC,
     CascadeSVC,
+    DCNuSVC,
+    DCNuSVR,
+    DCOneClassSVM,
     DCQuantileSVR,
     DCSVMSearchCV,
     FourierSVC,
@@ -35,6 +38,9 @@ ESTIMATORS = [
     DCSVR(gamma=0.5),
     DCSVR(kernel="linear", fit_intercept=False),
     DCQuantileSVR(quantile=0.3),
+    DCNuSVC(nu=0.3),
+    DCNuSVR(),
+    DCOneClassSVM(),
     DCSVMSearchCV(DCSVC(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),
 ]
 METHODS = [
@@ -49,7 +55,7 @@ METHODS = [
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
-    known = isinstance(estimator, DCSVC | DCSVR | DCQuantileSVR)
+    known = isinstance(estimator, DCSVC | DCSVR | DCQuantileSVR | DCNuSVC | DCNuSVR | DCOneClassSVM)
     if not known or estimator.kernel != "rbf" or estimator.gamma != "scale":
         return {}
     reason = 'gamma="scale" is that of SVC: by the variance of X, whatever the weights of rows'

@@ -1,0 +1,433 @@
+"""nu-SVC, nu-SVR and the one-class SVM as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import validate_data
+
+from dcsvm_dask.checks import check, is_a, is_finite
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.exact import Exact
+from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
+from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
+from dcsvm_dask.estimators.pools import one_thread_each
+from dcsvm_dask.estimators.regressors import KernelRegressor
+from dcsvm_dask.estimators.variables import Variables, variables_of
+from dcsvm_dask.estimators.voting import Voting
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.solvers import Machine, Solution, coefficient_rows, machines_of
+from dcsvm_dask.solvers.nu import NuSolution, solve_nu_svc, solve_nu_svr, solve_one_class
+
+Vector = NDArray[np.float64]
+
+
+def check_nu(nu: Any) -> float:
+    """Return a checked nu.
+
+    Raises
+    ------
+    InputError
+        If it is not in (0, 1].
+    """
+    number = is_a(nu, Real) and is_finite(nu) and 0 < nu <= 1
+    check(number, "nu", nu, "a number above 0, at most 1")
+    return float(nu)
+
+
+class DCNuSVC(TellsCallbacks, Voting):
+    """nu-support vector classification, exact to a tolerance, for two classes and many.
+
+    `sklearn.svm.NuSVC`'s problem, parameters and attributes, without class weights: `nu` is an
+    upper bound on the share of training errors and a lower bound on that of support vectors. More
+    than two classes have an SVM for each pair, which vote.
+
+    Parameters
+    ----------
+    nu : float, default 0.5
+        In (0, 1]; at most 2 min(W1, W2) / (W1 + W2) for every two classes of weights W1 and W2.
+    kernel, degree, gamma, coef0, max_iter, decision_function_shape, break_ties, cache_size, \
+random_state, n_jobs
+        As `DCSVC` has them.
+    tol : float, default 1e-3
+        Violation to stop at, before the solution is divided by rho.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, \
+fit_status_, shape_fit_, n_features_in_
+        As `DCSVC` has them.
+    rho_ : ndarray, shape (n_machines,)
+        Half the margin before the division.
+    objective_ : ndarray, shape (n_machines,)
+        0.5 b'Kb of the coefficients.
+    violation_ : ndarray, shape (n_machines,)
+
+    References
+    ----------
+    B. Schoelkopf, A. Smola, R. Williamson, P. Bartlett. New support vector algorithms. Neural
+    Computation 12, 2000.
+    """
+
+    multiclass = "ovo"
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        cache_size: float = 1000.0,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the SVMs.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), optional
+            Rows of a weight of 0 or less do not take part.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data cannot be used, as a nu that the classes do not allow.
+        """
+        self._fit(X, y, sample_weight)
+        checking.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+        return self
+
+    @sets_up_callbacks
+    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        shapes = self.decision_function_shape in ("ovr", "ovo")
+        check(shapes, "decision_function_shape", self.decision_function_shape, "ovr or ovo")
+        checking.check_flags(self, "break_ties")
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise InputError('break_ties needs decision_function_shape="ovr".')
+        nu, how, tol = check_nu(self.nu), solver_words(self), checking.tolerance(self.tol)
+        given = X
+        X, codes = checking.training_rows(self, X, y)
+        kernel, n_classes = checking.kernel_of(self, X), len(self.classes_)
+        weights = checking.weights_of(X, sample_weight)
+        weights = np.ones(len(codes)) if weights is None else weights
+        self._check_classes(nu, np.asarray(np.bincount(codes, weights, n_classes), np.float64))
+        variables = variables_of(X, codes, weights, kernel)
+        machines = machines_of(n_classes)
+        about = None if sample_weight is None else {"sample_weight": sample_weight}
+        tasks, found = FitTasks(self, given, y, len(machines), about), []
+        for number, machine in enumerate(machines):
+            with one_thread_each(), tasks.machine(number):
+                found.append(_solve_pair(kernel, X, codes, variables, machine, nu, tol, how))
+        self._scheme = "ovo"
+        self._kernel, self.shape_fit_ = kernel, X.shape
+        self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
+        self.rho_ = np.array([one.multiplier for one, _ in found])
+        tasks.done()
+
+    def _check_classes(self, nu: float, weights: Vector) -> None:
+        """Refuse a nu that two classes do not allow."""
+        for one, other in combinations(zip(self.classes_.tolist(), weights, strict=True), 2):
+            (first, weight), (second, beside) = one, other
+            if not (weight > 0.0 and beside > 0.0):
+                empty = second if weight > 0.0 else first
+                raise InputError(f"The class {empty!r} has no row of a weight above 0.")
+            most = 2.0 * float(min(weight, beside) / (weight + beside))
+            if nu > most * (1.0 + 1e-12):
+                raise InputError(
+                    f"nu must be at most {most:.6g}, which the classes {first!r} and {second!r} "
+                    f"allow, got {nu:g}"
+                )
+
+
+def _solve_pair(
+    kernel: Kernel,
+    X: Rows,
+    codes: NDArray[np.int32],
+    variables: Variables,
+    machine: Machine,
+    nu: float,
+    tol: float,
+    how: dict[str, Any],
+) -> tuple[NuSolution, NDArray[np.int64]]:
+    """Return the solution of two classes, and its variables in their order."""
+    rows, y = machine.rows(codes[variables.rows])
+    order = np.argsort(y, kind="stable")
+    mine, y = rows[order], y[order]
+    Z = X[variables.rows[mine]]
+    return solve_nu_svc(kernel, Z, y, variables.C[mine], nu, tol=tol, **how), mine
+
+
+def _exact(
+    found: list[tuple[NuSolution, NDArray[np.int64]]],
+    machines: list[Machine],
+    variables: Variables,
+    codes: NDArray[np.int32],
+    n_classes: int,
+) -> Exact:
+    """Return the coefficients of all rows, shared out among equal ones before they are scaled."""
+    coef = np.zeros((coefficient_rows(n_classes, "ovo"), len(codes)))
+    for (one, mine), machine in zip(found, machines, strict=True):
+        alpha = np.zeros(len(variables.rows))
+        alpha[mine] = np.abs(one.solution.beta) * one.multiplier
+        rows, y = machine.rows(codes)
+        shares = variables.shared_out(alpha)[rows] / one.multiplier
+        coef[machine.place(codes[rows]), rows] = y * shares
+    solutions = [one.solution for one, _ in found]
+    return Exact(
+        coef,
+        np.array([one.bias for one in solutions]),
+        np.array([one.objective for one in solutions]),
+        np.array([one.violation for one in solutions]),
+        np.array([one.n_iter for one in solutions], dtype=np.int64),
+        [bool(one.converged) for one in solutions],
+    )
+
+
+class DCNuSVR(KernelRegressor):
+    """nu-support vector regression, exact to a tolerance.
+
+    `sklearn.svm.NuSVR`'s problem, parameters and attributes: `nu` is an upper bound on the share of
+    targets outside of the tube and a lower bound on that of support vectors; the tube's half width
+    follows from it (`epsilon_`). Otherwise as `DCSVR`.
+
+    Parameters
+    ----------
+    nu : float, default 0.5
+        In (0, 1].
+    C : float, default 1.0
+        Penalty of errors, above 0.
+    kernel, degree, gamma, coef0, tol, max_iter, cache_size, random_state, n_jobs
+        As `DCSVR` has them.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        Half the width of the tube, in units of y.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, objective_, \
+violation_, fit_status_, shape_fit_, n_features_in_
+        As `DCSVR` has them; the objective is 0.5 b'Kb - y'b.
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 1000.0,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check(self) -> None:
+        check_nu(self.nu)
+
+    def _solve(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        z: Vector,
+        C: Vector,
+        unit: float,
+        start: Vector | None,
+        **how: Any,
+    ) -> Solution:
+        del start
+        found = solve_nu_svr(kernel, X, z, C, check_nu(self.nu), **how)
+        self.epsilon_ = max(0.0, found.multiplier) * unit
+        return found.solution
+
+
+class DCOneClassSVM(OutlierMixin, KernelExpansion):
+    """The one-class SVM for novelty detection, exact to a tolerance.
+
+    `sklearn.svm.OneClassSVM`'s problem, parameters and attributes: `nu` is an upper bound on the
+    share of training rows that are taken for outliers and a lower bound on that of support vectors.
+    Equal rows are one variable.
+
+    Parameters
+    ----------
+    nu : float, default 0.5
+        In (0, 1].
+    kernel, degree, gamma, coef0, tol, max_iter, cache_size, random_state, n_jobs
+        As `DCSVR` has them; `tol` is that of 0.5 a'Ka over 0 <= a <= 1 with sum(a) = nu n.
+
+    Attributes
+    ----------
+    offset_ : float
+        rho: `decision_function` is `score_samples` minus this.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, objective_, \
+violation_, fit_status_, shape_fit_, n_features_in_
+        As `DCSVR` has them; the objective is 0.5 a'Ka.
+
+    References
+    ----------
+    B. Schoelkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson. Estimating the support of a
+    high-dimensional distribution. Neural Computation 13, 2001.
+    """
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 1000.0,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the SVM.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+            Rows.
+        y
+            Not used.
+        sample_weight : array-like, shape (n,), optional
+            Rows of a weight of 0 or less do not take part.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data cannot be used.
+        """
+        del y
+        self._fit(X, sample_weight)
+        checking.warn_unsolved([self.fit_status_ == 0], self.tol)
+        return self
+
+    @sets_up_callbacks
+    def _fit(self, X: Any, sample_weight: ArrayLike | None) -> None:
+        nu, how, tol = check_nu(self.nu), solver_words(self), checking.tolerance(self.tol)
+        given = X
+        X = checking.as_rows(
+            validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C")
+        )
+        kernel, n = checking.kernel_of(self, X), X.shape[0]
+        weights = checking.weights_of(X, sample_weight)
+        weights = np.ones(n) if weights is None else weights
+        if not (weights > 0).any():
+            raise InputError("No row has a weight above 0.")
+        about = None if sample_weight is None else {"sample_weight": sample_weight}
+        tasks = FitTasks(self, given, None, 1, about)
+        variables = variables_of(X, np.zeros(n, np.int32), weights, kernel)
+        with one_thread_each(), tasks.machine(0):
+            found = solve_one_class(kernel, X[variables.rows], variables.C, nu, tol=tol, **how)
+        self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))
+        self.offset_ = float(found.multiplier)
+        tasks.done()
+
+    def decision_function(self, X: Any) -> Vector:
+        """Return f(x) - rho, above 0 for inliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,), float64
+        """
+        return self._values(X)
+
+    def score_samples(self, X: Any) -> Vector:
+        """Return f(x), without rho.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,), float64
+        """
+        return self._values(X) + self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return 1 for inliers and -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,), int64
+        """
+        return np.where(self.decision_function(X) >= 0.0, 1, -1).astype(np.int64)
