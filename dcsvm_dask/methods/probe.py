@@ -131,7 +131,7 @@ def working_set_share(
     f, _ = kernel_product(settings.kernel, X[m:], X[:m], found.beta)
     others = dual[m:]
     far = reach((f + offset) + others.p, np.zeros(len(others)), others)
-    return float(np.mean(far >= -NEAR_MARGIN))
+    return float(np.mean(far >= -NEAR_MARGIN * others.margin))
 
 
 PROBE_CLUSTERS = 16

@@ -58,7 +58,7 @@ class SubsetMachine:
             Most rows of the set.
         """
         gradient = (expected + self.bias) + dual.p
-        return first_set(reach(gradient, np.zeros(len(dual)), dual), cap)
+        return first_set(reach(gradient, np.zeros(len(dual)), dual), cap, dual.margin)
 
     def decide(self, take: Take, rows: Index, threads: int = 1) -> tuple[Vector, int]:
         """Return the decision values of some rows, without bias, and the kernel values computed."""

@@ -22,7 +22,7 @@ Vector = NDArray[np.float64]
 INNER_SHARE = 0.001
 # ... but never further than this share of the tolerance asked for.
 INNER_FLOOR = 0.3
-# Rows expected this near to their margin join the first set.
+# Rows expected this near to their margin join the first set, in units of `Dual.margin`.
 NEAR_MARGIN = 0.1
 # Rows at a bound this near to violating join a later one ...
 NEAR = 0.3
@@ -149,15 +149,19 @@ def inner_tol(violation: float, tol: float, *, whole: bool = False) -> float:
     return INNER_FLOOR * tol if whole else max(INNER_FLOOR * tol, INNER_SHARE * violation)
 
 
-def first_set(reach: Vector, cap: int) -> Index:
+def first_set(reach: Vector, cap: int, margin: float = 1.0) -> Index:
     """Return the first working set, ascending: what is expected to violate, at most the worst.
 
     Parameters
     ----------
     reach : ndarray, shape (n,)
         `reach` at zero, by the gradient that is expected.
+    cap : int
+        Most rows of the set.
+    margin : float, default 1.0
+        See `Dual.margin`.
     """
-    return _worst(reach, np.flatnonzero(reach >= -NEAR_MARGIN), cap)
+    return _worst(reach, np.flatnonzero(reach >= -NEAR_MARGIN * margin), cap)
 
 
 def select_set(
@@ -199,7 +203,7 @@ def select_set(
     room = min(cap, max(SMALL_SET, int(FILL * count)))
     if count <= room:
         wanted = np.where(needed, np.inf, far)
-        return _worst(wanted, np.flatnonzero(wanted >= -NEAR), room)
+        return _worst(wanted, np.flatnonzero(wanted >= -NEAR * dual.margin), room)
     side = np.ones(len(beta))
     if equality:
         rising, falling = dual.slopes(gradient, beta)

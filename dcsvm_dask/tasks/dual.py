@@ -105,6 +105,15 @@ class Dual:
         borders = np.searchsorted(self.group, np.arange(N_GROUPS + 1))
         return [slice(int(a), int(b)) for a, b in pairwise(borders)]
 
+    @property
+    def margin(self) -> float:
+        """The distance in the gradient between zero and non-zero variables that is usual.
+
+        1 for classes; of a narrow tube, where rows without loss lie within epsilon of their
+        targets, twice the largest epsilon.
+        """
+        return 1.0 if self.epsilon is None else min(1.0, 2.0 * float(self.epsilon.max(initial=0.0)))
+
     def slopes(self, gradient: Vector, beta: Vector) -> tuple[Vector, Vector]:
         """Return the derivatives of the objective for rising and for falling variables.
 

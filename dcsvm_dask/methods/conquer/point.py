@@ -245,7 +245,7 @@ def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArr
     expected = point.f if point.expected is None else point.expected
     gradient = (expected + offset) + dual.p
     if not point.beta.any():
-        return first_set(reach(gradient, point.beta, dual), cap)
+        return first_set(reach(gradient, point.beta, dual), cap, dual.margin)
     return select_set(
         point.beta,
         dual,
