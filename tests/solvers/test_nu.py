@@ -1,0 +1,137 @@
+"""Problems with given sums: feasibility, dense references, and large ones against small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel, kernel_matrix
+from dcsvm_dask.solvers import nu as nu_solvers
+from dcsvm_dask.solvers import solve_decomposition, solve_smo
+from dcsvm_dask.solvers.nu import brought_to_sums, solve_nu_svc, solve_nu_svr, solve_one_class
+from dcsvm_dask.solvers.optimality import multipliers, violation
+from dcsvm_dask.tasks import Dual
+from tests.rounding import at_most
+
+
+def grouped(rng: np.random.Generator, n: int) -> tuple[np.ndarray, Dual]:
+    """Return a kernel matrix and a problem of two groups with bounds of their own."""
+    X = rng.standard_normal((n, 2))
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    group = np.sort(rng.integers(0, 2, n)).astype(np.int8)
+    upper, lower = rng.uniform(0.0, 2.0, n), -rng.uniform(0.0, 1.0, n)
+    return K, Dual(rng.standard_normal(n), lower, upper, group=group)
+
+
+@given(seed=st.integers(0, 2**16), n=st.integers(2, 40))
+@settings(max_examples=40, deadline=None)
+def test_both_sums_are_kept_and_the_violation_is_that_of_each_group(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    K, dual = grouped(rng, n)
+    start = dual.clip(rng.uniform(-0.5, 0.5, n))
+    found = solve_smo(K, dual, beta=start, equality=True, tol=1e-8)
+    assert found.converged
+    assert (dual.lower <= found.beta).all()
+    assert (found.beta <= dual.upper).all()
+    for mine in dual.groups:
+        assert found.beta[mine].sum() == pytest.approx(start[mine].sum(), abs=1e-9)
+    F = K @ found.beta + dual.p
+    assert violation(F, found.beta, dual, equality=True) <= 1e-7
+    # Optimal for each group with its own multiplier: no feasible direction falls.
+    for mine, bias in zip(dual.groups, multipliers(F, found.beta, dual), strict=True):
+        slope, beta = F[mine] + bias, found.beta[mine]
+        assert np.where(beta < dual.upper[mine], slope >= -2e-7, slope <= 2e-7).all()
+
+
+@given(seed=st.integers(0, 2**16))
+@settings(max_examples=15, deadline=None)
+def test_the_objective_never_rises(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    K, dual = grouped(rng, 30)
+    beta = dual.clip(rng.uniform(-0.5, 0.5, 30))
+    before = np.inf
+    for _ in range(20):
+        beta = solve_smo(K, dual, beta=beta, equality=True, tol=1e-9, max_iter=1).beta
+        now = 0.5 * beta @ K @ beta + dual.p @ beta
+        assert at_most(now, before + 1e-12)
+        before = now
+
+
+def test_variables_move_to_their_sums_where_it_costs_least() -> None:
+    dual = Dual(
+        np.zeros(6),
+        np.array([-1.0, -1.0, -1.0, 0.0, 0.0, 0.0]),
+        np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0]),
+        group=np.array([0, 0, 0, 1, 1, 1], np.int8),
+    )
+    gradient = np.array([0.3, -0.2, 0.1, 0.5, -0.5, 0.0])
+    found = brought_to_sums(np.zeros(6), dual, [-1.5, 1.25], gradient)
+    np.testing.assert_allclose(found, [-1.0, 0.0, -0.5, 0.0, 1.0, 0.25])
+    back = brought_to_sums(found, dual, [-0.5, 1.0], gradient)
+    assert back[:3].sum() == pytest.approx(-0.5)
+    assert back[3:].sum() == pytest.approx(1.0)
+    with pytest.raises(InputError, match="nu is too large"):
+        brought_to_sums(np.zeros(6), dual, [-3.5, 1.0], gradient)
+
+
+@pytest.fixture(scope="module")
+def kin40k(shared_data: Callable[[str], Any]) -> Any:
+    """2,500 standardised rows of kin40k, and their targets."""
+    file = shared_data("kin40k")
+    some = np.random.default_rng(0).permutation(len(file["X_train"]))[:2500]
+    X, z = file["X_train"][some].astype(np.float64), file["y_train"][some].astype(np.float64)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X.astype(np.float32), (z - z.mean()) / z.std()
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kind", ["one_class", "svc", "svr"])
+def test_the_way_of_many_rows_leads_to_the_solution_of_few(
+    kin40k: Any, kind: str, storage: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, z = kin40k
+    kernel, weights = Kernel("rbf", 0.1), np.random.default_rng(1).uniform(0.5, 2.0, len(z))
+    y = np.where(z > 0.5, 1.0, -1.0)
+    order = np.argsort(y, kind="stable")
+
+    def solve() -> Any:
+        if kind == "one_class":
+            return solve_one_class(kernel, storage(X), weights, 0.2, tol=1e-5)
+        if kind == "svr":
+            return solve_nu_svr(kernel, storage(X), z, 5.0 * weights, 0.3, tol=1e-5)
+        return solve_nu_svc(kernel, storage(X[order]), y[order], weights, 0.2, tol=1e-5)
+
+    many = solve()
+    monkeypatch.setattr(nu_solvers, "SMALL", 1 << 20)
+    few = solve()
+    assert many.solution.converged
+    assert few.solution.converged
+    # The tolerance is that before the division by rho.
+    before = [one.multiplier**2 if kind == "svc" else 1.0 for one in (many, few)]
+    value = few.solution.objective * before[1]
+    assert many.solution.objective * before[0] == pytest.approx(value, rel=1e-6)
+    assert many.multiplier == pytest.approx(few.multiplier, rel=1e-3)
+    assert many.solution.bias == pytest.approx(few.solution.bias, rel=1e-3, abs=1e-3)
+
+
+def test_decomposition_keeps_both_sums(kin40k: Any) -> None:
+    X, z = kin40k
+    kernel, n = Kernel("rbf", 0.1), len(z)
+    K = kernel_matrix(kernel, X, dtype=np.float64)
+    dual = Dual(-z, np.full(n, -1.0), np.full(n, 1.0), group=(np.arange(n) >= 900).astype(np.int8))
+    start = brought_to_sums(np.zeros(n), dual, [100.0, -50.0], dual.p)
+    exact = solve_smo(K, dual, beta=start, equality=True, tol=1e-7)
+    found, _ = solve_decomposition(
+        kernel, X, dual, beta=start, equality=True, tol=1e-5, working_size=300
+    )
+    assert found.converged
+    assert found.objective == pytest.approx(exact.objective, rel=1e-7)
+    assert found.beta[:900].sum() == pytest.approx(100.0, abs=1e-8)
+    assert found.beta[900:].sum() == pytest.approx(-50.0, abs=1e-8)
