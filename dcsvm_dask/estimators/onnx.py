@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.linear import LinearDCSVC
+from dcsvm_dask.estimators.nu import DCNuSVC
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.models.onnx import linear_onnx, ovo_onnx, ovr_onnx
 from dcsvm_dask.models.schemes import OneVsRest
@@ -20,7 +21,7 @@ def to_onnx(estimator: DCSVC | LinearDCSVC) -> Any:
 
     Parameters
     ----------
-    estimator : DCSVC or LinearDCSVC
+    estimator : DCSVC, DCNuSVC or LinearDCSVC
         Fitted.
 
     Returns
@@ -39,8 +40,10 @@ def to_onnx(estimator: DCSVC | LinearDCSVC) -> Any:
         ONNX has not, or the model is above 2 GB.
     sklearn.exceptions.NotFittedError
     """
-    if not isinstance(estimator, DCSVC | LinearDCSVC):
-        raise InputError(f"to_onnx takes a DCSVC or LinearDCSVC, not a {type(estimator).__name__}")
+    if not isinstance(estimator, DCSVC | DCNuSVC | LinearDCSVC):
+        raise InputError(
+            f"to_onnx takes a DCSVC, DCNuSVC or LinearDCSVC, not a {type(estimator).__name__}"
+        )
     check_is_fitted(estimator)
     if isinstance(estimator, LinearDCSVC):
         weights: Any = estimator.coef_  # sparse after `sparsify`

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import DCSVC, LinearDCSVC, to_onnx
+from dcsvm_dask.estimators import DCSVC, DCSVR, DCNuSVC, LinearDCSVC, to_onnx
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import onnx_graph
 from dcsvm_dask.models.model import Model, decide
@@ -70,6 +70,19 @@ def test_dcsvc(kernel: str, n_classes: int) -> None:
         theirs = SVC(kernel=kernel, gamma=0.1, coef0=0.3, tol=1e-6).fit(X[:400], y[:400])
         labels, _ = run_onnx(model, X[400:])
         assert np.mean(labels == theirs.predict(X[400:])) > 0.99
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_nu_svc(n_classes: int) -> None:
+    X, y = some_rows(n_classes)
+    svc = DCNuSVC(nu=0.2, gamma=0.1).fit(X[:400], y[:400])
+    assert_same(svc, to_onnx(svc), X[400:])
+
+
+def test_regressors_are_refused_by_name() -> None:
+    X, y = some_rows(2)
+    with pytest.raises(InputError, match="DCNuSVC or LinearDCSVC, not a DCSVR"):
+        to_onnx(DCSVR().fit(X[:50], y[:50]))
 
 
 @pytest.mark.parametrize(
