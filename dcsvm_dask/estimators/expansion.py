@@ -72,6 +72,7 @@ class KernelExpansion(TellsCallbacks, BaseEstimator):
         *,
         unit: float = 1.0,
         centre: float = 0.0,
+        bounded: bool = True,
     ) -> None:
         """Set the attributes that are learned from a solution for targets in other units.
 
@@ -83,10 +84,12 @@ class KernelExpansion(TellsCallbacks, BaseEstimator):
         solution : Solution
         unit, centre : float
             See `dcsvm_dask.tasks.units.Units`.
+        bounded : bool
+            Whether the weights of rows bound their variables.
         """
         beta = solution.beta * unit
         sign = np.append(np.sign(beta), 0.0)[variables.of_row]
-        of_rows = sign * variables.shared_out(np.abs(beta))
+        of_rows = sign * variables.shared_out(np.abs(beta), bounded=bounded)
         self.support_ = np.flatnonzero(of_rows).astype(np.int32)
         self.support_vectors_ = X[self.support_]
         dual: Any = of_rows[None, self.support_]

@@ -288,7 +288,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         **how: Any,
     ) -> Solution:
         del start
-        found = solve_nu_svr(kernel, X, z, C, check_nu(self.nu), **how)
+        found = solve_nu_svr(kernel, X, z, C / unit, check_nu(self.nu), **how)
         self.epsilon_ = max(0.0, found.multiplier) * unit
         return found.solution
 

@@ -88,7 +88,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         z : ndarray, shape (n,)
             Targets divided by `unit`.
         C : ndarray, shape (n,)
-            Weights of the losses of these.
+            Weights of the losses of the targets as they were given.
         unit : float
         start : ndarray, shape (n,), or None
             beta of the last fit.
@@ -150,14 +150,19 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
                 kernel,
                 rows,
                 units.inside(z),
-                variables.C / units.unit,
+                variables.C,
                 units.unit,
                 None if start is None else start / units.unit,
                 tol=tol / units.unit,
                 **how,
             )
-        self._learn(X, variables, kernel, solution, unit=units.unit, centre=units.centre)
+        how = {"unit": units.unit, "centre": units.centre, "bounded": self._bounded}
+        self._learn(X, variables, kernel, solution, **how)
         tasks.done()
+
+    @property
+    def _bounded(self) -> bool:
+        return True
 
     @property
     def _has_bias(self) -> bool:
@@ -201,7 +206,8 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
         start: Vector | None,
         **how: Any,
     ) -> Solution:
-        dual = self._task().scaled(unit).dual(z, C)
+        task = self._task()
+        dual = task.scaled(unit).dual(z, task.scaled_C(C, unit))
         most = min(how["working_size"], BLOCK_ROWS)
         return solve_whole(
             kernel,

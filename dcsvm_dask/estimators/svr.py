@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcsvm_dask.checks import check
 from dcsvm_dask.estimators.regressors import TaskRegressor
 from dcsvm_dask.tasks import Quantile, Regression
+
+LOSSES = {"epsilon_insensitive": False, "squared_epsilon_insensitive": True}
+"""The losses, and whether they are squares."""
 
 
 class DCSVR(TaskRegressor):
@@ -23,6 +27,9 @@ class DCSVR(TaskRegressor):
         Penalty of errors, above 0.
     epsilon : float, default 0.1
         Half the width of the tube in which errors cost nothing, 0 or more, in units of y.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
+        C max(0, |y - f| - epsilon), or C times its square, as LinearSVR has them. With the square
+        and ``epsilon=0`` it is kernel ridge regression with alpha = 1 / (2 C).
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     degree : int, default 3
@@ -64,7 +71,8 @@ class DCSVR(TaskRegressor):
     n_iter_ : int
         Steps of two variables.
     objective_ : float
-        Dual objective 0.5 b'Kb - y'b + epsilon sum |b|.
+        Dual objective 0.5 b'Kb - y'b + epsilon sum |b|, of the squared loss plus
+        sum b_i^2 / (4 C_i).
     violation_ : float
         How far the solution is from optimal, by a gradient summed from scratch, in units of y.
     fit_status_ : int
@@ -86,6 +94,7 @@ class DCSVR(TaskRegressor):
         *,
         C: float = 1.0,
         epsilon: float = 0.1,
+        loss: str = "epsilon_insensitive",
         kernel: str = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
@@ -100,6 +109,7 @@ class DCSVR(TaskRegressor):
     ) -> None:
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -113,7 +123,14 @@ class DCSVR(TaskRegressor):
         self.n_jobs = n_jobs
 
     def _task(self) -> Regression:
-        return Regression(self.epsilon)
+        loss: Any = self.loss
+        known = isinstance(loss, str) and loss in LOSSES
+        check(known, "loss", loss, f"one of {', '.join(LOSSES)}")
+        return Regression(self.epsilon, LOSSES[self.loss])
+
+    @property
+    def _bounded(self) -> bool:
+        return not LOSSES[self.loss]
 
 
 class DCQuantileSVR(TaskRegressor):

@@ -31,10 +31,20 @@ class Variables:
     part: Vector
     """What each row adds to that of its variable."""
 
-    def shared_out(self, alpha: Vector) -> Vector:
-        """Return the dual variable of each row: equal rows share by their weights."""
+    def shared_out(self, alpha: Vector, *, bounded: bool = True) -> Vector:
+        """Return the dual variable of each row: equal rows share by their weights.
+
+        Parameters
+        ----------
+        alpha : ndarray, shape (n_variables,), float64
+            0 or more.
+        bounded : bool, default True
+            Whether the weights are bounds, beyond which rounding leads.
+        """
         alpha, found = np.append(alpha, 0.0), np.zeros(len(self.of_row))
         share = np.divide(self.part, np.append(self.C, 1.0)[self.of_row])
+        if not bounded:
+            return np.asarray(alpha[self.of_row] * share)
         np.minimum(alpha[self.of_row] * share, self.part, out=found)
         return found
 

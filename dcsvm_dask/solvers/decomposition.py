@@ -129,6 +129,7 @@ class _Decomposition:
             self.F = self.problem.gradient.copy()
             return
         product = self._product(self.beta, np.arange(len(self.beta)))
+        product += self._ridge(self.beta)
         if self.problem.gradient is None:
             self.F = self.linear + product
         else:
@@ -151,7 +152,7 @@ class _Decomposition:
                 if exact or not verify:
                     solution = problem.solution(beta, self.F, self.linear, n_iter, self.tol)
                     return solution, self.values
-                self.F = self.linear + self._product(beta, everyone)
+                self.F = self.linear + (self._product(beta, everyone) + self._ridge(beta))
                 exact = True
                 continue
             before = beta.copy()
@@ -203,8 +204,15 @@ class _Decomposition:
         step = np.zeros_like(beta)
         step[rows] = inner.beta - beta[rows]
         beta[rows] = inner.beta
-        self.F[active] += self._product(step, active)
+        self.F[active] += self._product(step, active) + self._ridge(step, active)
         return inner.n_iter
+
+    def _ridge(self, weights: Vector, rows: NDArray[np.int64] | None = None) -> Vector | float:
+        """Return D times some variables, at some rows."""
+        ridge = self.problem.dual.ridge
+        if ridge is None:
+            return 0.0
+        return ridge * weights if rows is None else ridge[rows] * weights[rows]
 
     def _choose(self, active: NDArray[np.int64], F: Vector, target: float) -> NDArray[np.int64]:
         """Return the working set, ascending: violators, then free rows, then the nearest to both.

@@ -171,14 +171,20 @@ def duality_gap(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool = 
     equality : bool, default False
         Whether sum(b) is held constant.
     """
-    value = float(np.dot(beta, gradient))
+    smooth = gradient if dual.ridge is None else gradient - dual.ridge * beta
+    value = float(np.dot(beta, smooth))
     if dual.epsilon is not None:
         value += float(np.dot(dual.epsilon, np.abs(beta)))
+    if dual.ridge is not None:
+        value += 0.5 * float(dual.ridge @ beta**2)
     if not equality:
-        return float(value + _total_loss(gradient, dual))
+        return float(value + _total_loss(smooth, dual))
     if beta.size == 0:
         return 0.0
     excess = total(beta)
+    if dual.ridge is not None:  # a smooth loss: any bias gives a bound, the solution's the best
+        c = bias(gradient, beta, dual)
+        return float(value + _total_loss(smooth + c, dual) + c * excess)
     kinks, width = -gradient, dual.upper - dual.lower
     if dual.epsilon is not None:
         kinks = np.concatenate([kinks - dual.epsilon, kinks + dual.epsilon])
@@ -191,6 +197,8 @@ def duality_gap(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool = 
 
 
 def _total_loss(gradient: Vector, dual: Dual) -> float:
+    if dual.ridge is not None:
+        return float(dual.losses(gradient).sum())
     size = np.abs(gradient)
     if dual.epsilon is not None:
         size = np.maximum(0.0, size - dual.epsilon)

@@ -69,6 +69,9 @@ class QuadraticProgram:
         epsilon = None if dual.epsilon is None else vector(dual.epsilon, "epsilon", n)
         if epsilon is not None and (epsilon < 0.0).any():
             raise InputError("epsilon holds a negative value: give 0 or more.")
+        ridge = None if dual.ridge is None else vector(dual.ridge, "ridge", n)
+        if ridge is not None and (ridge < 0.0).any():
+            raise InputError("ridge holds a negative value: give 0 or more.")
         if (lower > 0.0).any() or (upper < 0.0).any():
             raise InputError("bounds exclude 0: give lower <= 0 <= upper (C must not be negative).")
         start = np.zeros(n) if beta is None else vector(beta, "beta", n)
@@ -76,7 +79,7 @@ class QuadraticProgram:
         if ((start < lower - slack) | (start > upper + slack)).any():
             raise InputError("beta lies outside of its bounds: give a start within them.")
         return cls(
-            dual=replace(dual, p=p, lower=lower, upper=upper, epsilon=epsilon),
+            dual=replace(dual, p=p, lower=lower, upper=upper, epsilon=epsilon, ridge=ridge),
             start=np.clip(start, lower, upper),
             gradient=None if gradient is None else vector(gradient, "gradient", n),
             equality=equality,

@@ -137,7 +137,7 @@ def train_on_subsets(
         counted += found.kernel_values
         steps += found.n_iter
         kept = np.flatnonzero(found.beta)
-        offset = bias(found.f + mine.p, found.beta, mine) if equality else 0.0
+        offset = bias(mine.gradient(found.f, found.beta), found.beta, mine) if equality else 0.0
         machine = SubsetMachine(kernel, rows[kept], found.beta[kept], offset, rows, found.f)
     assert machine is not None
     return machine, Work(sizes, steps, counted)

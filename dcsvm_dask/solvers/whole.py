@@ -187,7 +187,7 @@ class _Whole:
             threads=self.threads,
         )
         self._count(0, values)
-        gradient = f + self.dual.p
+        gradient = self.dual.gradient(f, beta)
         if objective(beta, gradient, self.dual) >= 0.0:
             return None
         tol = self._inner_tol(beta, gradient) if verified else self.tol

@@ -102,7 +102,7 @@ def solve_working_sets(
     # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
     memory = np.empty(min(max(cap, len(first)), len(dual)) ** 2, np.float32)
     while True:
-        gradient = f + dual.p
+        gradient = dual.gradient(f, beta)
         violation = violation_of(gradient, beta, dual, equality=equality)
         start = start if sets else violation
         if sets and solved is not None:
@@ -137,7 +137,7 @@ def solve_working_sets(
             kernel, X[others], X[chosen[moved]], step[moved], threads=threads
         )
         beta[chosen] = found.beta
-        f[chosen] = found.gradient - dual.p[chosen]
+        f[chosen] = dual[chosen].decision(found.gradient, found.beta)
         f[others] += change
         going = found.n_iter > 0
         sets, steps = sets + 1, steps + found.n_iter

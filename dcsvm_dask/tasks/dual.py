@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
+UNBOUNDED = 1e30
+"""A bound that no variable reaches, for squared losses."""
 N_GROUPS = 2
 """Sums of a problem that has several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dual:
-    """The dual problem min 0.5 b'Kb + p'b + sum_i epsilon_i |b_i| over lower <= b <= upper.
+    """The dual problem min 0.5 b'(K + D)b + p'b + sum_i epsilon_i |b_i| over lower <= b <= upper.
 
     The variables b (beta) are the coefficients of the decision function, signs included:
-    f_i = sum_j K_ij b_j. The gradient F = f + p is that of the smooth part; with a bias c it is
-    F + c. Where epsilon_i > 0 the objective has a kink at b_i = 0, with a slope for each side.
+    f_i = sum_j K_ij b_j. The gradient F = f + D b + p is that of the smooth part; with a bias c it
+    is F + c. Where epsilon_i > 0 the objective has a kink at b_i = 0, with a slope for each side.
+    D is diagonal, and zero but for squared losses.
 
     Parameters
     ----------
@@ -36,6 +39,9 @@ class Dual:
         With a bias: which sum each variable is part of, 0 or 1, ascending. The sum of the variables
         of each group is kept, and each has a bias of its own, as nu-SVC and nu-SVR have it. None:
         there is one sum.
+    ridge : ndarray, shape (n,), float64, or None
+        The diagonal of D, above 0: 1 / (2 C_i) for the loss C_i xi^2, whose variables have no
+        bound away from zero. None: it is zero.
     """
 
     p: Vector
@@ -43,6 +49,7 @@ class Dual:
     upper: Vector
     epsilon: Vector | None = None
     group: NDArray[np.int8] | None = None
+    ridge: Vector | None = None
 
     def __len__(self) -> int:
         """Return the number of variables."""
@@ -52,15 +59,31 @@ class Dual:
         """Return the problem of some variables, the others at zero."""
         epsilon = None if self.epsilon is None else self.epsilon[rows]
         group = None if self.group is None else self.group[rows]
-        return Dual(self.p[rows], self.lower[rows], self.upper[rows], epsilon, group)
+        ridge = None if self.ridge is None else self.ridge[rows]
+        return Dual(self.p[rows], self.lower[rows], self.upper[rows], epsilon, group, ridge)
 
     def with_bias(self, bias: float) -> Dual:
         """Return the problem whose bias is given: every decision value is that much higher."""
         return replace(self, p=self.p + bias)
 
     def scaled(self, factor: float) -> Dual:
-        """Return the problem with all bounds multiplied."""
-        return replace(self, lower=self.lower * factor, upper=self.upper * factor)
+        """Return the problem with all C multiplied."""
+        ridge = None if self.ridge is None else self.ridge / factor
+        return replace(self, lower=self.lower * factor, upper=self.upper * factor, ridge=ridge)
+
+    def gradient(self, f: Vector, beta: Vector) -> Vector:
+        """Return F = f + D b + p.
+
+        Parameters
+        ----------
+        f, beta : ndarray, shape (n,), float64
+            Decision values without the bias, and the variables.
+        """
+        return f + self.p if self.ridge is None else f + self.p + self.ridge * beta
+
+    def decision(self, gradient: Vector, beta: Vector) -> Vector:
+        """Return f from F; see `gradient`."""
+        return gradient - self.p if self.ridge is None else gradient - self.p - self.ridge * beta
 
     def clip(self, beta: Vector) -> Vector:
         """Return variables brought within their bounds."""
@@ -81,21 +104,32 @@ class Dual:
         return bool((self.lower < 0.0).any() and (self.upper > 0.0).any())
 
     def losses(self, gradient: Vector) -> Vector:
-        """Return the primal loss of each row at a gradient F, with the bias where there is one.
+        """Return the primal loss of each row at f + p, with the bias where there is one.
 
-        It is the largest -b F - epsilon |b| within the bounds, the conjugate of the dual: the hinge
-        loss times C for classes, the epsilon-insensitive loss times C for regression, the pinball
-        loss for a quantile.
+        It is the largest -b (f + p) - epsilon |b| - D b^2 / 2 within the bounds, the conjugate of
+        the dual: the hinge loss times C for classes, the epsilon-insensitive loss times C for
+        regression, their squares for squared losses, the pinball loss for a quantile.
+
+        Parameters
+        ----------
+        gradient : ndarray, shape (n,), float64
+            f + p, which is F where D is zero.
         """
         size = np.abs(gradient)
         if self.epsilon is not None:
             size = np.maximum(0.0, size - self.epsilon)
-        return np.where(gradient < 0.0, self.upper, -self.lower) * size
+        bound = np.where(gradient < 0.0, self.upper, -self.lower)
+        if self.ridge is None:
+            return bound * size
+        best = np.minimum(bound, size / self.ridge)
+        return np.asarray(best * size - 0.5 * self.ridge * best**2)
 
     def linear(self, beta: Vector) -> float:
-        """Return p'b + sum_i epsilon_i |b_i|, the part of the objective without the kernel."""
+        """Return the part of the objective without the kernel."""
         value = float((self.p * beta).sum())
-        return value if self.epsilon is None else value + float((self.epsilon * np.abs(beta)).sum())
+        if self.epsilon is not None:
+            value += float((self.epsilon * np.abs(beta)).sum())
+        return value if self.ridge is None else value + 0.5 * float(self.ridge @ beta**2)
 
     @property
     def groups(self) -> list[slice]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.checks import check, is_a, is_finite
-from dcsvm_dask.tasks.dual import Dual
+from dcsvm_dask.tasks.dual import UNBOUNDED, Dual
 
 Vector = NDArray[np.float64]
 
@@ -21,15 +21,19 @@ class Regression:
     """Epsilon-SVR (Vapnik, 1995): the epsilon-insensitive loss C max(0, |z - f| - epsilon).
 
     With beta_i = alpha_i - alpha_i* the dual has one variable a row: the linear term p = -z, the
-    bounds [-C_i, C_i], and epsilon as the weight of abs(beta_i).
+    bounds [-C_i, C_i], and epsilon as the weight of abs(beta_i). The squared loss has
+    1 / (2 C_i) on the diagonal instead of the bounds.
 
     Parameters
     ----------
     epsilon : float, default 0.1
         Half the width of the tube without loss, 0 or more, in units of the targets.
+    squared : bool, default False
+        Whether the loss is squared: C max(0, |z - f| - epsilon)^2.
     """
 
     epsilon: float = 0.1
+    squared: bool = False
 
     name = "regression"
     has_classes = False
@@ -41,6 +45,10 @@ class Regression:
     def scaled(self, unit: float) -> Regression:
         """Return the task for targets that are divided by a unit."""
         return replace(self, epsilon=self.epsilon / unit)
+
+    def scaled_C(self, C: Vector, unit: float) -> Vector:  # noqa: N802 - the field's name
+        """Return the weights of the losses of targets that are divided by a unit."""
+        return C if self.squared else C / unit
 
     def targets(self, codes: NDArray[np.integer], labels: Sequence[Any]) -> Vector:
         """Return the targets of rows: their labels, which are numbers."""
@@ -56,6 +64,9 @@ class Regression:
             Weight of each row's loss, 0 or more.
         """
         epsilon = np.full(len(targets), self.epsilon) if self.epsilon else None
+        if self.squared:
+            far = np.full(len(targets), UNBOUNDED)
+            return Dual(-targets, -far, far, epsilon, ridge=0.5 / C)
         return Dual(-targets, -C, C, epsilon)
 
     def alpha(self, beta: Vector) -> Vector:
@@ -99,6 +110,10 @@ class Quantile:
         """Return the task for targets that are divided by a unit: the same."""
         del unit
         return self
+
+    def scaled_C(self, C: Vector, unit: float) -> Vector:  # noqa: N802 - the field's name
+        """Return the weights of the losses of targets that are divided by a unit."""
+        return C / unit
 
     def targets(self, codes: NDArray[np.integer], labels: Sequence[Any]) -> Vector:
         """Return the targets of rows: their labels, which are numbers."""

@@ -20,7 +20,8 @@ class Units:
     """z = unit z' + centre: the problem of z' has C / unit, epsilon / unit and tol / unit.
 
     Its solution is beta / unit, its gradient F / unit, its objective that of z divided by the
-    square of the unit. The unit is a power of two, so that dividing by it is exact.
+    square of the unit. A squared loss keeps its C. The unit is a power of two, so that dividing by
+    it is exact.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
@@ -142,6 +143,35 @@ def test_quantiles_are_those_of_a_dense_quadratic_program(table: Any, fit_interc
         assert below <= tau <= at_most
 
 
+@pytest.mark.parametrize("n", [400, 2600])
+def test_the_squared_loss_without_a_tube_is_kernel_ridge_regression(table: Any, n: int) -> None:
+    X, y = table("cadata", n)
+    X, y = np.concatenate([X, X[:50]]), np.concatenate([y, y[:50]])
+    unit = y.std()
+    words = {"C": 3.0, "gamma": 0.1, "epsilon": 0.0, "loss": "squared_epsilon_insensitive"}
+    ours = DCSVR(**words, tol=1e-5 * unit, fit_intercept=False).fit(X, y)
+    theirs = KernelRidge(alpha=1 / 6.0, kernel="rbf", gamma=0.1).fit(X, y)
+    expected = theirs.predict(X)
+    np.testing.assert_allclose(ours.predict(X), expected, atol=1e-3 * unit)
+    beta = np.zeros(len(y))
+    beta[ours.support_] = ours.dual_coef_[0]
+    np.testing.assert_allclose(beta, theirs.dual_coef_, atol=1e-2 * unit)
+    # A row that is there twice has the same coefficient each time, beyond C as well.
+    np.testing.assert_allclose(beta[:50], beta[-50:], rtol=1e-12)
+    assert np.abs(beta).max() > 3.0
+
+
+def test_the_squared_loss_with_a_tube(table: Any) -> None:
+    X, y = table("cpusmall", 500)
+    y = (y - y.mean()) / y.std()
+    ours = DCSVR(C=2.0, epsilon=0.2, loss="squared_epsilon_insensitive", gamma=0.1, tol=1e-6)
+    ours.fit(X, y)
+    K = rbf(X, 0.1)
+    peer = SVR(kernel="precomputed", C=1e8, epsilon=0.2, tol=1e-6).fit(K + np.eye(500) / 4, y)
+    expected = K[:, peer.support_] @ peer.dual_coef_[0] + peer.intercept_[0]
+    np.testing.assert_allclose(ours.predict(X), expected, atol=1e-3)
+
+
 def test_a_warm_start_is_the_same_solution_in_fewer_steps(table: Any) -> None:
     X, y = table("fried", 2500)
     words = {"C": 10.0, "gamma": 0.1, "tol": 1e-4}
@@ -177,6 +207,7 @@ def test_a_limit_on_steps_is_warned_of(table: Any) -> None:
         ({"epsilon": -0.1}, None, r"epsilon must be a number, 0 or more, got -0\.1"),
         ({"epsilon": np.nan}, None, "epsilon must be a number, 0 or more, got nan"),
         ({"C": 0.0}, None, "C must be"),
+        ({"loss": "huber"}, None, "loss must be one of epsilon_insensitive, squared"),
         ({"cache_size": 0}, None, "cache_size is 0"),
         ({}, [0.0, np.inf, 1.0], "infinity"),
         ({}, [0.0, np.nan, 1.0], "NaN"),

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.svm import SVR
+from sklearn.svm import SVC, SVR
 
 from dcsvm_dask.kernels import Kernel, kernel_matrix
 from dcsvm_dask.solvers import solve_decomposition, solve_smo, solve_whole
 from dcsvm_dask.solvers.optimality import bias, duality_gap, multiplier_interval, violation
-from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks import Dual, Regression
+from dcsvm_dask.tasks.dual import UNBOUNDED
 from tests.rounding import at_most
 
 CASES = [(1.0, 0.1, 0.1), (10.0, 0.5, 1.0), (100.0, 0.01, 0.05), (0.3, 0.0, 0.1), (1.0, 5.0, 0.1)]
@@ -183,3 +184,47 @@ def test_the_objective_never_rises(seed: int, equality: bool) -> None:
         now = objective(K, dual, beta)
         assert at_most(now, before)
         before = now
+
+
+@pytest.mark.parametrize("equality", [False, True])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+def test_squared_losses_have_a_ridge(cpusmall: Any, epsilon: float, equality: bool) -> None:
+    X, z = cpusmall
+    kernel, C = Kernel("rbf", 0.1), 3.0
+    K = kernel_matrix(kernel, X, dtype=np.float64)
+    dual = Regression(epsilon, squared=True).dual(z, np.full(len(z), C))
+    given = K.copy()
+    exact = solve_smo(K, dual, equality=equality, tol=1e-7)
+    np.testing.assert_array_equal(K, given)
+    ridge = np.eye(len(z)) / (2 * C)
+    beta = exact.beta
+    value = 0.5 * beta @ (K + ridge) @ beta - z @ beta + epsilon * np.abs(beta).sum()
+    assert exact.objective == pytest.approx(value, rel=1e-9)
+    if not epsilon and not equality:
+        np.testing.assert_allclose(K @ beta, K @ np.linalg.solve(K + ridge, z), atol=1e-4)
+    # The primal value at the solution is minus the dual one.
+    f = K @ beta + exact.bias
+    far = np.maximum(0.0, np.abs(z - f) - epsilon)
+    primal = 0.5 * beta @ K @ beta + C * float(far @ far)
+    assert primal == pytest.approx(-value, rel=1e-6)
+    gap = duality_gap(exact.gradient, beta, dual, equality=equality)
+    assert gap == pytest.approx(primal + value, abs=1e-6 * primal)
+    how: dict[str, Any] = {"equality": equality, "tol": 1e-5}
+    for found, _ in (
+        solve_decomposition(kernel, X, dual, working_size=512, **how),
+        solve_whole(kernel, X, dual, working_size=1024, **how),
+    ):
+        assert found.converged
+        assert found.objective == pytest.approx(exact.objective, rel=1e-7)
+
+
+def test_the_squared_hinge_loss_is_a_hard_margin_with_a_ridge(cpusmall: Any) -> None:
+    X, z = cpusmall[0][:600], cpusmall[1][:600]
+    y, C = np.where(z > 0.3, 1.0, -1.0), 2.0
+    K = kernel_matrix(Kernel("rbf", 0.1), X, dtype=np.float64)
+    far = y * UNBOUNDED
+    dual = Dual(-y, np.minimum(far, 0.0), np.maximum(far, 0.0), ridge=np.full(len(y), 0.5 / C))
+    found = solve_smo(K, dual, equality=True, tol=1e-7)
+    peer = SVC(kernel="precomputed", C=1e10, tol=1e-7).fit(K + np.eye(len(y)) / (2 * C), y)
+    decision = K[:, peer.support_] @ peer.dual_coef_[0] + peer.intercept_
+    np.testing.assert_allclose(K @ found.beta + found.bias, decision, atol=1e-5)

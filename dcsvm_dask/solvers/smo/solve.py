@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,7 +66,8 @@ def solve_smo(
     Parameters
     ----------
     K : array, shape (n, n), float32 or float64
-        Kernel matrix, symmetric; not changed. Subnormal numbers in it are slow: set them to 0.
+        Kernel matrix, symmetric; not changed in the end (with a ridge its diagonal is, meanwhile).
+        Subnormal numbers in it are slow: set them to 0.
     dual : Dual
         Linear term and bounds, shapes (n,).
     beta : array, shape (n,), optional
@@ -90,6 +94,16 @@ def solve_smo(
         For shapes, bounds or values that do not fit.
     """
     K = _matrix(K)
+    if dual.ridge is not None:
+        with _ridged(K, dual.ridge) as ridged:
+            words: dict[str, Any] = {
+                "beta": beta,
+                "gradient": gradient,
+                "equality": equality,
+                "tol": tol,
+            }
+            plain = replace(dual, ridge=None)
+            return solve_smo(ridged, plain, max_iter=max_iter, callback=callback, **words)
     n = K.shape[0]
     problem = QuadraticProgram.of(n, dual, beta, gradient, equality)
     limit = max(10_000_000, 100 * n) if max_iter is None else max_iter
@@ -149,6 +163,20 @@ def solve_smo(
         best = min(best, reached)
         if best <= _rounding(linear, beta, diagonal):
             going = False
+
+
+@contextmanager
+def _ridged(K: NDArray[np.floating], ridge: NDArray[np.float64]) -> Iterator[NDArray[np.floating]]:
+    """Give a kernel matrix with the ridge on its diagonal, in its own memory, until it is left."""
+    if K.shape[0] != len(ridge):
+        raise InputError(f"ridge has {len(ridge)} values for {K.shape[0]} rows.")
+    K = K if K.flags.writeable else K.copy()
+    before = K.diagonal().copy()
+    np.fill_diagonal(K, before + ridge)
+    try:
+        yield K
+    finally:
+        np.fill_diagonal(K, before)
 
 
 def _curvatures(K: NDArray[np.floating]) -> NDArray[np.float32]:
