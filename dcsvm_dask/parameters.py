@@ -117,8 +117,8 @@ def check_parameter(name: str, kind: str, value: Any, about: Described) -> None:
     ----------
     name : str
     kind : str
-        The annotation of its field: "float", "int", "int | None", "bool" or "str"; values of other
-        kinds are not checked.
+        The annotation of its field: "float", "int", either of them with "| None", "bool" or "str";
+        values of other kinds are not checked.
     value : object
     about : Described
 
@@ -127,11 +127,12 @@ def check_parameter(name: str, kind: str, value: Any, about: Described) -> None:
     InputError
         If it has another type or is outside its range.
     """
-    if kind == "int | None" and value is None:
+    if kind.endswith("| None") and value is None:
         return
+    kind = kind.removesuffix(" | None")
     if kind == "float":
         check(is_a(value, numbers.Real), name, value, "a number")
-    elif kind in ("int", "int | None"):
+    elif kind == "int":
         check(is_a(value, numbers.Integral), name, value, "a whole number")
         check(abs(int(value)) < LARGEST, name, value, "below 2^63")
     elif kind == "bool":
@@ -140,7 +141,7 @@ def check_parameter(name: str, kind: str, value: Any, about: Described) -> None:
         check(is_bool, name, value, "true or false")
     elif about.choices:
         check(value in about.choices, name, value, f"one of {', '.join(about.choices)}")
-    if about.has_range and kind in ("float", "int", "int | None"):
+    if about.has_range and kind in ("float", "int"):
         check(about.holds(value), name, value, about.wanted)
 
 

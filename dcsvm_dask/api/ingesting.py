@@ -32,6 +32,7 @@ def ingest(
     train_rows: int | None = None,
     seed: int = 0,
     positive: Sequence[Label] | None = None,
+    task: str = "classification",
     chunk_rows: int | None = None,
     sparse: bool | None = None,
     rows: tuple[int | None, int | None] = (None, None),
@@ -84,6 +85,9 @@ def ingest(
         Seed >= 0 of that order.
     positive : sequence of labels, optional
         Make two classes: these are +1, all others -1.
+    task : {"classification", "regression", "quantile"}, default "classification"
+        What is to be learned: labels are classes, at most 1,000, or real targets (float64, up to
+        1e100) of which "regression" and "quantile" learn a function.
     chunk_rows : int, optional
         Rows a chunk; by default about 4 MB and at most 8,192.
     sparse : bool, optional

@@ -122,6 +122,14 @@ def train(
         Of the polynomial kernel, from 1.
     C : float, default 1.0
         Upper bound > 0 of a dual variable.
+    task : {"auto", "classification", "regression", "quantile"}, default "auto"
+        What is learned: classes; a function of the targets by epsilon-SVR; or one of their
+        quantiles. "auto": by what the data set has. Rows without a data set have classes unless
+        the task says otherwise.
+    epsilon : float, default 0.1
+        Of regression: half the width of the tube without loss, in units of the targets.
+    quantile : float, default 0.5
+        Of task "quantile": the share of the targets below the predictions, in (0, 1).
     fit_intercept : bool, default False
         Whether there is a bias, and with it the equality y'alpha = 0.
     class_weight : "balanced" or dict, optional
@@ -180,11 +188,12 @@ def train(
     if not isinstance(run, str | os.PathLike | Location):
         raise InputError("run: name a folder, as in train(DATA, RUN) or train(X, y, RUN)")
     place = Location.of(run, writable=True)
-    words = {"label": label, "drop": drop, "scale": scale, "positive": positive}
+    words: dict[str, Any] = {"label": label, "drop": drop, "scale": scale, "positive": positive}
     if isinstance(data, str | os.PathLike | Location):
         refuse_words(data, y, words)
         dataset, execution = DataSet.open(data), on_client(execution, client)
         return _trained(training, dataset, place, holdout, execution, follow, report)
+    words["task"] = "classification" if training.task == "auto" else training.task
     rows = data if y is None else (data, y)
     if execution is None and client is None and is_collection(rows):
         client = default_client()
@@ -341,6 +350,7 @@ def open_holdout(holdout: Place, data: DataSet) -> DataSet:
     for what, theirs, ours in (
         ("features", found.n_features, data.n_features),
         ("classes", found.classes, data.classes),
+        ("targets", found.targets is not None, data.targets is not None),
     ):
         if theirs != ours:
             raise InputError(

@@ -18,7 +18,7 @@ from dcsvm_dask.cli.predicting import predicting_options, test_part_note
 @predicting_options
 @quiet_option
 def command(run_place: str, data: str, as_json: bool, quiet: bool, **how: Any) -> None:
-    """Compare predictions for DATA by a model of RUN with the labels of DATA.
+    """Compare predictions for DATA by a model of RUN with the labels or targets of DATA.
 
     DATA is a data set (DATA.zarr/test: its test part) or a raw file with labels.
     """
@@ -34,16 +34,24 @@ def command(run_place: str, data: str, as_json: bool, quiet: bool, **how: Any) -
 def describe(found: dict[str, Any]) -> str:
     """Return an evaluation in a few lines."""
     level = f" (level {found['level']})" if found["level"] else ""
+    about = [
+        f"rows               {found['n_rows']}",
+        f"mode               {found['mode']}{level}",
+        f"support vectors    {found['n_support']}",
+        f"ms a row           {found['ms_per_row']:.4g}",
+    ]
+    if "confusion" not in found:
+        from dcsvm_dask.tasks import scores_in
+
+        scores = scores_in(found)
+        return "\n".join([f"{name:<19}{value:.6g}" for name, value in scores] + about)
     labels = [str(label) for label in found["confusion"]["labels"]]
     matrix = found["confusion"]["matrix"]
     width = max(len(text) for text in (*labels, *(str(n) for row in matrix for n in row)))
     lines = [
         f"accuracy           {found['accuracy']:.5f}",
         f"balanced accuracy  {found['balanced_accuracy']:.5f}",
-        f"rows               {found['n_rows']}",
-        f"mode               {found['mode']}{level}",
-        f"support vectors    {found['n_support']}",
-        f"ms a row           {found['ms_per_row']:.4g}",
+        *about,
         "true \\ predicted   " + " ".join(f"{label:>{width}}" for label in labels),
     ]
     lines += [

@@ -51,6 +51,7 @@ def describe(place: Any) -> dict[str, Any]:
             "rows": part.n_rows,
             "distinct_rows": part.n_distinct,
             "counts": part.counts,
+            "targets": part.targets,
             "weights": part.weights,
             "density": part.rows.density,
             "fingerprint": part.fingerprint,
@@ -152,6 +153,9 @@ def show(found: dict[str, Any], *, warned: bool = False) -> None:
             echo(f"    class {label}: {count:,} rows ({count / max(1, rows):.1%})")
         if len(pairs) > 20:
             echo(f"    and {len(pairs) - 20} more classes")
+        if part["targets"] is not None:
+            low, high, mean, std = (f"{value:.6g}" for value in part["targets"].values())
+            echo(f"    targets {low} to {high}, mean {mean}, standard deviation {std}")
         if part["weights"] is not None:
             least, most, total = (f"{part['weights'][key]:g}" for key in ("least", "most", "sum"))
             echo(f"    rows weigh {least} to {most}, {total} together")

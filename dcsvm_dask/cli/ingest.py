@@ -41,6 +41,13 @@ from dcsvm_dask.errors import InputError
 @click.option("--shuffle", is_flag=True, help="Put training rows in random order.")
 @click.option("--train-rows", type=int, help="Keep so many of the training rows in that order.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed of that order.")
+@click.option(
+    "--task",
+    type=click.Choice(["classification", "regression", "quantile"]),
+    default="classification",
+    show_default=True,
+    help="What the labels are: classes, or real targets.",
+)
 @click.option("--positive", metavar="LABEL,...", help="Two classes: +1 for these labels, else -1.")
 @click.option("--rows", metavar="START:STOP", help="Take these rows of SOURCE only.")
 @click.option("--weights", metavar="FILE", help="Factors of C, a line for each row; 0: left out.")

@@ -211,7 +211,8 @@ def training_option(field: dataclasses.Field[Any], about: Described) -> Callable
     flags = ["-C", "--C", "C"] if name == "C" else [f"--{name.replace('_', '-')}", name]
     if kind == "bool":
         return click.option(*flags, is_flag=True, default=None, help=f"{about.help}.")
-    types: dict[str, Any] = {"float": float, "int": int, "int | None": int}
+    types: dict[str, Any] = {"float": float, "int": int}
+    kind = kind.removesuffix(" | None")
     chosen = click.Choice(about.choices) if about.choices else types.get(kind)
     if name == "kernel":
         chosen = KernelName()

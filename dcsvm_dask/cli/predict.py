@@ -18,7 +18,7 @@ from dcsvm_dask.cli.predicting import predicting_options, test_part_note
 @predicting_options
 @quiet_option
 def command(run_place: str, data: str, out: str, quiet: bool, **how: Any) -> None:
-    """Write labels and decision values of DATA by a model of RUN.
+    """Write labels and decision values of DATA, or predicted targets, by a model of RUN.
 
     DATA is a data set (DATA.zarr/test: its test part) or a raw file, with or without labels.
     """

@@ -27,6 +27,7 @@ class Form:
     n_features: int
     is_sparse: bool
     classes: list[Label]
+    """Empty where y are real targets."""
     scaling: Scaling | None
     first_feature: int | None
     chunk_rows: int

@@ -38,6 +38,7 @@ from dcsvm_dask.storage.dataset import (
     COMMIT,
     FORMAT,
     VERSION,
+    VERSION_OF_TARGETS,
     DataSet,
     read_commit,
 )
@@ -45,6 +46,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rounding import RoundingLoss
+from dcsvm_dask.tasks import TASKS
 
 SHOWN = 20
 """Number of features whose ranges are stored."""
@@ -67,6 +69,7 @@ def ingest(
     train_rows: int | None = None,
     seed: int = 0,
     positive: Sequence[Label] | None = None,
+    task: str = "classification",
     chunk_rows: int | None = None,
     sparse: bool | None = None,
     rows: tuple[int | None, int | None] = (None, None),
@@ -84,7 +87,7 @@ def ingest(
         rows are not in this process.
     out : str, path or Location
         The data set to write.
-    label, header, encoding, drop, scale, test_fraction, shuffle, train_rows, seed, positive
+    label, header, encoding, drop, scale, test_fraction, shuffle, train_rows, seed, positive, task
         As in `dcsvm_dask.ingest`.
     chunk_rows, sparse, rows, weights, overwrite
         As in `dcsvm_dask.ingest`.
@@ -104,6 +107,9 @@ def ingest(
     """
     words = dict(locals())  # only the parameters are local variables here
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
+    targets = not _has_classes(task)
+    if targets and positive is not None:
+        raise InputError(f"positive: makes classes, but {task} learns numbers; leave it out")
     if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
         raise InputError(f"drop must be a list of names of columns, got {drop!r:.80}")
     if train_rows is not None and not _is_whole(train_rows, 1):
@@ -144,6 +150,7 @@ def ingest(
         train = _scan(
             train_source,
             rows,
+            targets=targets,
             copy=split,
             statistics=None if split else statistics,
             weights=weighed,
@@ -151,12 +158,20 @@ def ingest(
             report=report_line,
         )
         stack.callback(train.close)
-        train.labels.check_classes()
-        classes, code_of = choose_classes(train.labels, positive)
+        classes: list[Label] = []
+        code_of: dict[Label, int] = {}
+        if not targets:
+            train.y.check_classes()
+            classes, code_of = choose_classes(train.y, positive)
         test_scan = train
         if test_source is not None:
             test_scan = _scan(
-                test_source, (None, None), copy=False, statistics=None, report=report_line
+                test_source,
+                (None, None),
+                targets=targets,
+                copy=False,
+                statistics=None,
+                report=report_line,
             )
             stack.callback(test_scan.close)
         order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed, train_rows)
@@ -165,25 +180,26 @@ def ingest(
         form = choose_form(train, test_scan, classes, statistics, sparse, chunk_rows)
         staged = RecordedPlace.at(place / attempt)
         try:
-            translate = np.array([code_of[v] for v in train.labels.labels], np.int32)
+            codes = None if targets else np.array([code_of[v] for v in train.y.labels], np.int32)
             parts = {
                 "train": _write(
                     staged / "train",
                     train,
                     order,
-                    translate,
+                    codes,
                     form,
                     report_line,
                     train.weights(order),
                     None if scale in LEARNED else loss,
                 )
             }
-            if sum(1 for count in parts["train"]["counts"] if count) < 2:
+            if not targets and sum(1 for count in parts["train"]["counts"] if count) < 2:
                 raise InputError(f"{train_source.name}: the split leaves one class to train on")
             if test_source is not None or test_fraction is not None:
-                translate = test_codes(test_scan.labels, train.labels, code_of, positive)
+                if not targets:
+                    codes = test_codes(test_scan.y, train.y, code_of, positive)
                 parts["test"] = _write(
-                    staged / "test", test_scan, test_order, translate, form, report_line
+                    staged / "test", test_scan, test_order, codes, form, report_line
                 )
             about = {
                 "positive": None,
@@ -218,6 +234,12 @@ def ingest(
             if re.fullmatch(ATTEMPT, name) and name != attempt:
                 (place / name).delete()
     return DataSet.open(place)
+
+
+def _has_classes(task: str) -> bool:
+    if task not in TASKS:
+        raise InputError(f"task must be one of {', '.join(TASKS)}, got {task!r:.80}")
+    return TASKS[task].has_classes
 
 
 def _scan(source: Any, rows: tuple[int | None, int | None], **how: Any) -> Any:
@@ -296,7 +318,7 @@ def _commit(
     staged.sync()
     about = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if form.classes else VERSION_OF_TARGETS,
         "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
         "attempt": staged.name,
         "checksums": checksums,

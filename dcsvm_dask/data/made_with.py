@@ -14,7 +14,16 @@ from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.location import Location
 
-AS_THEY_ARE = ("label", "header", "encoding", "scale", "test_fraction", "shuffle", "train_rows")
+AS_THEY_ARE = (
+    "label",
+    "header",
+    "encoding",
+    "scale",
+    "test_fraction",
+    "shuffle",
+    "train_rows",
+    "task",
+)
 
 
 def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, Any]:
@@ -47,9 +56,9 @@ def differing(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None
     """Return the first parameter in which a data set and a request differ; None if they agree.
 
     Parameters that an older data set lacks are not compared, nor a source in memory; a data set
-    without stored weights has none.
+    without stored weights has none, and one without a task has classes.
     """
-    stored = {"weights": None, **stored}
+    stored = {"weights": None, "task": "classification", **stored}
     known = [word for word in asked if word in stored and (word != "source" or stored[word])]
     return next((word for word in known if stored[word] != asked[word]), None)
 

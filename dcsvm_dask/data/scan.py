@@ -15,6 +15,7 @@ from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.source import Block, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.spool import Column, RowSpool
@@ -30,6 +31,8 @@ class Scan:
     source : Source
     rows : tuple of int or None
         The rows start:stop to read, as in a slice.
+    targets : bool, default False
+        Whether y are real targets; else they are labels of classes.
     copy : bool
         Whether to copy a source that is cheap to read again, so that rows can be permuted.
     statistics : ScalingStatistics, optional
@@ -45,6 +48,8 @@ class Scan:
     ----------
     left_out : int
         Rows of weight 0.
+    y : LabelTable or TargetTable
+        What was read as y.
 
     Raises
     ------
@@ -57,6 +62,7 @@ class Scan:
         source: Source,
         rows: tuple[int | None, int | None],
         *,
+        targets: bool = False,
         copy: bool,
         statistics: ScalingStatistics | None,
         weights: Weights | None = None,
@@ -64,13 +70,13 @@ class Scan:
         report: Report,
     ) -> None:
         self.source = source
-        self.labels = LabelTable(source.name)
+        self.y = (TargetTable if targets else LabelTable)(source.name)
         self.nnz = 0
         self.n_features = 0
         self._limits, self._weights = rows, weights
         self._seen = 0
         self._spool = RowSpool(source.is_sparse) if copy or source.parses else None
-        self._codes = Column(np.int32)
+        self._values = Column(self.y.dtype)
         try:
             self._read([one for one in (statistics, survey) if one is not None], report)
         except BaseException:
@@ -80,7 +86,7 @@ class Scan:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return self._codes.length
+        return self._values.length
 
     @property
     def is_raw(self) -> bool:
@@ -92,16 +98,16 @@ class Scan:
         """Column of raw blocks that is feature 0: 1 where indices count from 1."""
         return int(getattr(self.source, "first_feature", 0))
 
-    def blocks(self, order: NDArray[np.int64] | None) -> Iterator[tuple[Rows, NDArray[np.int32]]]:
-        """Yield rows and their provisional codes: all rows, or those of an order."""
+    def blocks(self, order: NDArray[np.int64] | None) -> Iterator[tuple[Rows, NDArray[Any]]]:
+        """Yield rows and their provisional codes or targets: all rows, or those of an order."""
         if order is not None:
             assert self._spool is not None
-            yield from permuted(self._spool, self._codes, order)
+            yield from permuted(self._spool, self._values, order)
             return
         start = 0
         again = self._spool.blocks() if self._spool is not None else self._source_rows()
         for rows in again:
-            yield rows, self._codes.read(start, start + rows.shape[0])
+            yield rows, self._values.read(start, start + rows.shape[0])
             start += rows.shape[0]
 
     def weights(self, order: NDArray[np.int64] | None) -> NDArray[np.float64] | None:
@@ -124,7 +130,7 @@ class Scan:
 
     def close(self) -> None:
         """Free the copy."""
-        self._codes.close()
+        self._values.close()
         if self._spool is not None:
             self._spool.close()
 
@@ -149,7 +155,7 @@ class Scan:
         for rows, labels in ahead(self._wanted()):
             if labels is None:
                 raise InputError(f"{name}: no labels found (see --label)")
-            self._codes.append(self.labels.add(labels))
+            self._values.append(self.y.add(labels))
             self.nnz += rows.nnz if self.source.is_sparse else rows.size
             self.n_features = max(self.n_features, rows.shape[1])
             for one in shown:

@@ -74,7 +74,8 @@ class DataSetSource:
             rows = self._data.rows.read(start, stop)
             if self._features is not None:
                 rows = rows[:, self._features]
-            yield rows, classes[self._data.read_codes(start, stop)]
+            y = self._data.read_y(start, stop)
+            yield rows, y if self._data.targets is not None else classes[y]
 
 
 def resolve_sources(

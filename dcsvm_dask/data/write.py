@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any
@@ -126,13 +127,13 @@ def write_part(
     place: Location,
     scan: Scan,
     order: NDArray[np.int64] | None,
-    codes_of: NDArray[np.int32],
+    codes_of: NDArray[np.int32] | None,
     form: Form,
     report: Report,
     weights: NDArray[np.float64] | None = None,
     loss: RoundingLoss | None = None,
 ) -> dict[str, Any]:
-    """Write rows, codes, hashes and weights of one part.
+    """Write rows, codes or targets, hashes and weights of one part.
 
     Parameters
     ----------
@@ -142,8 +143,8 @@ def write_part(
         The source.
     order : int64 array or None
         Rows of the scan to write, in order; None: all.
-    codes_of : int32 array
-        Index into classes of each provisional code of the scan.
+    codes_of : int32 array or None
+        Index into classes of each provisional code of the scan; None: it has targets.
     form : Form
     report : callable
         Called with lines about the progress.
@@ -166,33 +167,67 @@ def write_part(
         nnz_per_row=scan.nnz / max(1, scan.n_rows),
     )
     small = max(form.chunk_rows, SMALL_CHUNK)
-    codes_out = ArrayWriter(place / "codes", (), np.int32, small)
+    name, kind = ("targets", np.float64) if codes_of is None else ("codes", np.int32)
+    y_out = ArrayWriter(place / name, (), kind, small)
     hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small)
     counts = np.zeros(len(form.classes), np.int64)
-    all_hashes = Column(np.uint64, 2)
+    all_hashes, targets = Column(np.uint64, 2), Column(np.float64)
     done = 0
     try:
-        coded = ((rows, codes_of[raw]) for rows, raw in scan.blocks(order))
+        blocks_of = scan.blocks(order)
+        coded = (
+            blocks_of if codes_of is None else ((rows, codes_of[raw]) for rows, raw in blocks_of)
+        )
         blocks = stored_blocks(coded, scan.source.name, form, scaling, loss, form.shift(scan))
-        for stored, codes, hashes in ahead(blocks):
+        for stored, y, hashes in ahead(blocks):
             rows_out.append(stored)
-            codes_out.append(codes)
+            y_out.append(y)
             hashes_out.append(hashes)
             all_hashes.append(hashes)
-            counts += np.bincount(codes, minlength=counts.size)
-            done += codes.size
+            if codes_of is None:
+                targets.append(y)
+            else:
+                counts += np.bincount(y, minlength=counts.size)
+            done += y.size
             report(f"{place.name}: {done:,} rows written")
-        codes_out.close()
+        y_out.close()
         hashes_out.close()
         nnz = rows_out.close().nnz
         return {
             "n_rows": done,
             "nnz": nnz,
             "counts": counts.tolist(),
+            **({} if codes_of is not None else {"targets": target_statistics(targets)}),
             **end_part(place, scan.source.name, form, all_hashes.read, done, weights),
         }
     finally:
         all_hashes.close()
+        targets.close()
+
+
+def target_statistics(targets: Column) -> dict[str, float]:
+    """Return the least, the greatest, the mean and the standard deviation of some targets.
+
+    Parameters
+    ----------
+    targets : Column of float64
+    """
+    n = targets.length
+    pieces = [(k, min(n, k + SMALL_CHUNK)) for k in range(0, n, SMALL_CHUNK)]
+
+    def over(of: Callable[[NDArray[np.float64]], Any]) -> list[float]:
+        return [float(of(targets.read(start, stop))) for start, stop in pieces]
+
+    least, most = min(over(np.min)), max(over(np.max))
+    mean = math.fsum(over(np.sum)) / n
+    squares = math.fsum(over(lambda z: np.sum((z - mean) ** 2)))
+    mean = mean if least < most else least
+    return {
+        "least": least,
+        "most": most,
+        "mean": mean,
+        "std": math.sqrt(squares / n) if least < most else 0.0,
+    }
 
 
 def end_part(
@@ -255,19 +290,19 @@ def _write_weights(
 
 
 def stored_blocks(
-    blocks: Iterable[tuple[Rows, NDArray[np.int32]]],
+    blocks: Iterable[tuple[Rows, NDArray[Any]]],
     name: str,
     form: Form,
     scaling: Scaling | None,
     loss: RoundingLoss | None,
     shift: int = 0,
-) -> Iterator[tuple[Rows, NDArray[np.int32], NDArray[np.uint64]]]:
-    """Yield rows in their stored form, their codes and their hashes.
+) -> Iterator[tuple[Rows, NDArray[Any], NDArray[np.uint64]]]:
+    """Yield rows in their stored form, their codes or targets, and their hashes.
 
     Parameters
     ----------
     blocks : iterable
-        Rows and their codes.
+        Rows and their codes or targets.
     name : str
         Their source, for messages.
     form : Form
@@ -281,16 +316,16 @@ def stored_blocks(
     Yields
     ------
     rows : ndarray or csr_array, float32
-    codes : ndarray, int32
+    y : ndarray, int32 or float64
     hashes : ndarray, shape (n, 2), uint64
     """
     name += "" if scaling is None else " after scaling"
     done = 0
-    for rows, codes in blocks:
+    for rows, y in blocks:
         for start, stop, part in parts_to_fill(rows, dense=not form.is_sparse):
             stored = _store_form(part, name, form, scaling, loss, done + start, shift)
-            yield stored, codes[start:stop], row_hashes(stored, codes[start:stop])
-        done += codes.size
+            yield stored, y[start:stop], row_hashes(stored, y[start:stop])
+        done += y.size
 
 
 def _scaling_left(scan: Scan, form: Form) -> Scaling | None:

@@ -13,6 +13,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.numbers import duration
 from dcsvm_dask.runtime.journal import read_journal
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks.scores import SCORES, scores_in
 
 STATES = {"complete": GREEN, "running": ORANGE, "interrupted": GREY, "failed": RED}
 _CELL = "text-align:right;padding:1px 10px"
@@ -79,10 +80,15 @@ def _table(entries: list[dict[str, Any]]) -> str:
     if not entries:
         return ""
     shown = entries if len(entries) <= 12 else [*entries[:8], *entries[-4:]]
-    names = ["", *(title for _, title, _ in _COLUMNS)]
+    columns = [one for one in _COLUMNS if one[0] != "accuracy"]
+    scored: dict[str, Any] = next((e for e in entries if scores_in(e)), {"accuracy": None})
+    key = next(key for key in SCORES if key in scored)
+    columns.insert(-1, (key, SCORES[key], "{:.4f}"))
+    names = ["", *(title for _, title, _ in columns)]
     rows = ["<tr>" + "".join(f'<th style="{_CELL}">{name}</th>' for name in names) + "</tr>"]
     for entry in shown:
-        cells = ["" if entry[key] is None else form.format(entry[key]) for key, _, form in _COLUMNS]
+        values = ((entry.get(key), form) for key, _, form in columns)
+        cells = ["" if value is None else form.format(value) for value, form in values]
         cells = [f'<td style="{_CELL}">{cell}</td>' for cell in cells]
         name = f'<td style="text-align:left;padding:1px 10px">{escape(str(entry["stage"]))}</td>'
         rows.append(f"<tr>{name}{''.join(cells)}</tr>")

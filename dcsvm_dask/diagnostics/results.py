@@ -12,6 +12,7 @@ from dcsvm_dask.diagnostics.summary import state_of
 from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import SCORE, StageId
+from dcsvm_dask.tasks.scores import SCORES
 
 Columns = tuple[tuple[str, Callable[[Any], str]], ...]
 
@@ -20,7 +21,7 @@ COLUMNS: Columns = (
     ("run", str),
     ("method", str),
     ("seconds", duration),
-    ("accuracy", "{:.4f}".format),
+    *((key, "{:.4f}".format) for key in SCORES),
     ("support", "{:,}".format),
     ("objective", "{:,.4f}".format),
     ("state", str),
@@ -40,9 +41,13 @@ def results(runs: Sequence[RunFolder]) -> str:
     """Return a table of runs, one in a line.
 
     Seconds are those of all stages up to the run's model, without the start of workers and scoring;
-    accuracy is that of the model on held-out rows; the objective is that of an exact model.
+    accuracy, or other scores of the runs' tasks, are those of the model on held-out rows; the
+    objective is that of an exact model.
     """
-    return _lines(COLUMNS, [_figures(run) for run in runs])
+    rows = [_figures(run) for run in runs]
+    given = {key for key in SCORES for row in rows if row[key] is not None} or {"accuracy"}
+    columns = [one for one in COLUMNS if one[0] not in SCORES or one[0] in given]
+    return _lines(tuple(columns), rows)
 
 
 def tests(runs: Sequence[RunFolder]) -> str:
@@ -82,7 +87,7 @@ def _figures(run: RunFolder) -> dict[str, Any]:
         "run": run.place.name,
         "method": found["method"],
         "seconds": sum(spent),
-        "accuracy": score.get("accuracy"),
+        **{key: score.get(key) for key in SCORES},
         "support": model.get("support"),
         "objective": model.get("objective"),
         "state": state_of(found),

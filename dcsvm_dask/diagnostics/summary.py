@@ -6,6 +6,7 @@ from typing import Any
 
 from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
+from dcsvm_dask.tasks.scores import main_score
 
 
 def summary(status: dict[str, Any]) -> str:
@@ -92,5 +93,5 @@ def exact_line(status: dict[str, Any]) -> str:
         if model.get(name) is not None
     ]
     score = status["stages"].get(StageId.about(SCORE, status["model"]))
-    accuracy = "" if score is None else f"accuracy {score['accuracy']:.4f} "
-    return " ".join([f"exact: {accuracy}".rstrip(), *known, f"support vectors {model['support']}"])
+    scored = "" if score is None else f"{main_score(score)} "
+    return " ".join([f"exact: {scored}".rstrip(), *known, f"support vectors {model['support']}"])

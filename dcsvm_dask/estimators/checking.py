@@ -23,10 +23,10 @@ from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods import resources
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.readers.frames import is_frame
+from dcsvm_dask.readers.targets import MOST_TARGET
 from dcsvm_dask.runtime.clients import check_client, default_client
 from dcsvm_dask.runtime.collections import is_collection
 from dcsvm_dask.storage.rounding import RoundingLoss
-from dcsvm_dask.tasks.units import MOST_TARGET
 
 FEW_VALUES = 1 << 24
 """Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""

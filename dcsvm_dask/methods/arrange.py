@@ -63,7 +63,7 @@ def assign_and_sort(
     for start in range(0, last - first, step):
         labels[start : start + step] = rule.assign(X[start : start + step])
     attempt.write("labels", labels)
-    labelled = LabelledRows(X, data.read_codes(first, last), data.read_weights(first, last))
+    labelled = LabelledRows(X, data.read_y(first, last), data.read_weights(first, last))
     page_rows = max(1, len(labels) // pages)
     order = np.argsort(labels, kind="stable")
     borders = write_pages(attempt.place / PAGES, labelled, order, page_rows, part)
@@ -127,7 +127,8 @@ def take_pieces(run: RunFolder, data: Data, part: int, listed: Index) -> Labelle
     """
     found = run.node(ARRANGE, "pieces")
     pieces = found.read("pieces", slice(part, part + 1))[0]
-    form = PageForm(data.n_features, data.is_sparse, data.read_weights(0, 0) is not None)
+    weighted, targets = data.read_weights(0, 0) is not None, data.targets is not None
+    form = PageForm(data.n_features, data.is_sparse, weighted, targets)
     share_of = shares_of(listed, np.array(found.record["rows"]))
     counts = np.bincount(share_of, minlength=len(pieces))
     home = run.stage(ARRANGE)
@@ -141,21 +142,21 @@ def take_pieces(run: RunFolder, data: Data, part: int, listed: Index) -> Labelle
     # Rows of a share with the same label are in the order of the data set, and so are shares: a
     # stable sort by share gives the order of the rows in the pieces.
     place = np.argsort(share_of, kind="stable")
-    taken = np.empty(len(listed), dtype=np.int32)
+    taken = np.empty(len(listed), dtype=np.float64 if targets else np.int32)
     weights = np.empty(len(listed)) if form.weighted else None
     X = None if form.is_sparse else np.empty((len(listed), form.n_features), np.float32)
     parts, done = [], 0
     with ThreadPoolExecutor(READERS) as pool:
         for piece in pool.map(read, np.flatnonzero(counts).tolist()):
-            mine = place[done : done + len(piece.codes)]
-            taken[mine] = piece.codes
+            mine = place[done : done + len(piece.y)]
+            taken[mine] = piece.y
             if weights is not None:
                 weights[mine] = piece.weights
             if X is not None:
                 X[mine] = piece.X
             else:
                 parts.append(piece.X)
-            done += len(piece.codes)
+            done += len(piece.y)
     if X is not None:
         return LabelledRows(X, taken, weights)
     back = np.empty_like(place)
@@ -256,9 +257,9 @@ def arrange_part(
         taken = take_pieces(run, data, part, listed)
     else:
         weights = data.take_weights(listed)
-        taken = LabelledRows(data_rows(run).take(listed), data.take_codes(listed), weights)
-    X, codes = taken.X, taken.codes
-    hashes = row_hashes(X, codes)
+        taken = LabelledRows(data_rows(run).take(listed), data.take_y(listed), weights)
+    X, y = taken.X, taken.y
+    hashes = row_hashes(X, y)
     kept, variable, sizes = [], np.empty(len(listed), dtype=np.int32), []
     done = 0
     for first, last in zip(borders[:-1] - borders[0], borders[1:] - borders[0], strict=True):
@@ -273,7 +274,7 @@ def arrange_part(
     position = np.concatenate([np.empty(0, dtype=np.int64), *kept])
     attempt.write("rows", listed[position])
     attempt.write("weight", summed(variable, taken.weights, done))
-    attempt.write("targets", stored_targets(run, codes[position], data.classes))
+    attempt.write("targets", stored_targets(run, y[position]))
     attempt.write("variable", variable)
     attempt.write("sizes", np.array(sizes, dtype=np.int64))
     chunks = (X[position[i : i + ARRANGED_CHUNK_ROWS]] for i in range(0, done, ARRANGED_CHUNK_ROWS))

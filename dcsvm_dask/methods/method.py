@@ -105,6 +105,14 @@ class Options:
         InputError
         """
 
+    def check_task(self, task: str) -> None:
+        """Refuse a task for which these parameters mean nothing; by default none.
+
+        Raises
+        ------
+        InputError
+        """
+
     def check_installed(self) -> None:
         """Refuse to begin where something is missing that the method needs; by default nothing.
 
@@ -156,6 +164,8 @@ class Method:
         Whether levels, their number and where to stop are parameters of it.
     many_classes : bool
         Whether it trains on more than two classes.
+    tasks : tuple of str
+        What it can learn: names of `dcsvm_dask.tasks.TASKS`.
     whole_problem : bool
         Whether its objective is that of the dual problem of all rows, which methods share.
     compiles : tuple of str
@@ -171,5 +181,6 @@ class Method:
     has_levels: bool = False
     sets_levels: bool = False
     many_classes: bool = False
+    tasks: tuple[str, ...] = ("classification",)
     whole_problem: bool = False
     compiles: tuple[str, ...] = ()

@@ -28,7 +28,6 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows.read import RowReader
 from dcsvm_dask.storage.rows.selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import TASKS
 
 TIMED_ROWS = 1024
 TIMES = 5
@@ -122,9 +121,9 @@ def working_set_share(
     m = min(SUBSET_ROWS, X.shape[0] // 2)
     if m < 2:
         return 1.0
-    dual = TASKS[settings.task].dual(y, np.full(len(y), settings.C * n_variables / m))
+    dual = settings.make_task().dual(y, np.full(len(y), settings.C * n_variables / m))
     K = kernel_matrix(settings.kernel, X[:m])
-    found = solve_smo(K, dual[:m], equality=settings.fit_intercept, tol=SUBSET_TOL)
+    found = solve_smo(K, dual[:m], equality=settings.fit_intercept, tol=SUBSET_TOL * dual.unit)
     offset = 0.0
     if settings.fit_intercept:
         offset = bias(found.gradient, found.beta, dual[:m])
@@ -218,8 +217,7 @@ def _support_share(settings: Settings, data: Data, rows: RowReader | SelectedRow
 
 def targets_of(settings: Settings, data: Data, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the targets of some rows of a data set."""
-    task = TASKS[settings.task]
-    return task.targets(data.take_codes(rows), data.classes).astype(np.float64)
+    return settings.make_task().targets(data.take_y(rows)).astype(np.float64)
 
 
 def _learning(

@@ -53,7 +53,7 @@ class Problem:
         Returns `rows`, which few steps need.
     stored : ndarray, shape (n,)
         Targets as the run keeps them, see `stored_targets`: of two classes -1 and +1 (int8), of
-        more their codes (int32).
+        more their codes (int32), else real targets (float64).
     n_classes : int
         0 for a task without classes.
     """
@@ -70,10 +70,10 @@ class Problem:
         """The row of the data set that stands for each variable."""
         return self.read_rows()
 
-    @property
+    @cached_property
     def task(self) -> Task:
         """The task of the run."""
-        return TASKS[self.settings.task]
+        return self.settings.make_task()
 
     @property
     def n(self) -> int:
@@ -141,20 +141,18 @@ class Problem:
         return self.settings.bound_of(codes)
 
 
-def stored_targets(run: RunFolder, codes: NDArray[np.int32], classes: list[Any]) -> NDArray[Any]:
+def stored_targets(run: RunFolder, y: NDArray[Any]) -> NDArray[Any]:
     """Return targets as a run keeps them: codes of more than two classes, else those of the task.
 
     Parameters
     ----------
     run : RunFolder
-    codes : ndarray, shape (n,), int32
-        Codes of the labels.
-    classes : list
-        Labels in the order of their codes.
+    y : ndarray, shape (n,)
+        Codes or targets of the data set.
     """
     if number_of_classes(run) > 2:
-        return codes.astype(np.int32)
-    return TASKS[settings_of(run).task].targets(codes, classes)
+        return y.astype(np.int32)
+    return settings_of(run).make_task().targets(y)
 
 
 def number_of_classes(run: RunFolder) -> int:
@@ -225,7 +223,7 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
     )
     if not commit.record["parts"]:
         data, rows = data_of(run), commit.read("rows")
-        stored = stored_targets(run, data.read_codes(0, data.n_rows)[rows], data.classes)
+        stored = stored_targets(run, data.read_y(0, data.n_rows)[rows])
         X = SelectedRows(data_rows(run), rows)
         return Problem(settings, X, commit.read("weight"), lambda: rows, stored, n_classes)
     _cached_rows.cache_clear()

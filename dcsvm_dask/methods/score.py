@@ -15,7 +15,6 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import TASKS
 
 # A look at where the run stands, not the evaluation: about this many rows tell enough.
 ABOUT_ROWS = 20_000
@@ -40,10 +39,10 @@ def score_model(
     if committee is not None:
         mode = told = "committee"
         model = replace(model, committee=read_committee(run.node(committee, "commit")))
-    task, decisions, parts = TASKS[settings.task], [], []
+    task, decisions, parts = settings.make_task(), [], []
     for start, stop in _parts(data):
         decisions.append(decide_by(model, data.rows.read(start, stop), mode))
-        parts.append(task.targets(data.read_codes(start, stop), data.classes))
+        parts.append(task.targets(data.read_y(start, stop)))
     decision, targets = np.concatenate(decisions), np.concatenate(parts).astype(np.float64)
     attempt.write("decision", decision)
     if task.has_classes:

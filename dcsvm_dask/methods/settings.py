@@ -13,7 +13,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.solvers import SCHEMES
-from dcsvm_dask.tasks import TASKS
+from dcsvm_dask.tasks import TASKS, Task, make_task
 
 CAPS = ("block_cap", "set_cap")
 """Sizes that need not be given; lower ones are chosen where the workers' memory is too small."""
@@ -67,6 +67,8 @@ class Settings:
     """Which machines more than two classes have; see `dcsvm_dask.solvers.machines_of`."""
     task: str = "classification"
     """Its name in `dcsvm_dask.tasks`."""
+    task_options: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the task."""
     options: dict[str, Any] = field(default_factory=dict)
     """What that method has of its own; see `dcsvm_dask.methods.method`."""
 
@@ -80,6 +82,10 @@ class Settings:
     def answers(self) -> str:
         """What the model of the whole problem is called: exact, or by the method that made it."""
         return "exact" if self.method == DEFAULT_METHOD else self.method
+
+    def make_task(self) -> Task:
+        """Return the task."""
+        return make_task(self.task, self.task_options)
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
@@ -108,6 +114,7 @@ class Settings:
             )
             check(found.multiclass in SCHEMES, "multiclass", found.multiclass, "ovo or ovr")
             check(found.task in TASKS, "task", found.task, f"one of {', '.join(TASKS)}")
+            found.make_task()
             return found
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"run.json: settings are damaged: {error}") from error

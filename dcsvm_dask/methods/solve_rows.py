@@ -113,7 +113,7 @@ def solve_machine(
     solver = RowsSolver(settings, X[order], dual[order])
     start: dict[str, Any] = {"beta": None if beta is None else beta[order]}
     if beta is not None and f is not None:
-        start["gradient"] = (f + dual.p)[order]
+        start["gradient"] = dual.gradient(f, beta)[order]
     solution = solver.solve(**start, equality=with_bias, tol=tol)
     found = np.empty(len(index))
     found[order] = solution.beta

@@ -18,6 +18,7 @@ from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import COMMITTEE, MODEL, SCORE, StageId
+from dcsvm_dask.tasks import score_text, scores_in
 
 
 def scored(stage: Stage, shape: Shape) -> Graph:
@@ -79,7 +80,8 @@ def _describe_model(record: Record) -> str:
 
 def _describe_score(record: Record) -> str:
     mode = {"early": "early prediction"}.get(record["mode"], record["mode"])
-    return f"{mode}: accuracy {record['accuracy']:.4f} on {record['rows']} held-out rows"
+    scores = ", ".join(score_text(*score) for score in scores_in(record))
+    return f"{mode}: {scores} on {record['rows']} held-out rows"
 
 
 def _describe_committee(record: Record) -> str:

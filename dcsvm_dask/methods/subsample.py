@@ -9,6 +9,7 @@ from dcsvm_dask.methods.dcsvm.method import STAGES
 from dcsvm_dask.methods.dcsvm.plan import plan_stages
 from dcsvm_dask.methods.method import Method, Options
 from dcsvm_dask.parameters import parameter
+from dcsvm_dask.tasks import TASKS
 
 
 @dataclass(frozen=True)
@@ -36,4 +37,5 @@ METHOD = Method(
     Subsample,
     STAGES,
     has_levels=True,
+    tasks=tuple(TASKS),
 )

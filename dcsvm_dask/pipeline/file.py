@@ -120,6 +120,7 @@ DATA_KEYS: Types = {
     "test_fraction": (float,),
     "seed": (int,),
     "positive": (list,),
+    "task": (str,),
     "shuffle": (bool,),
     "train_rows": (int,),
     "weights": (str,),
@@ -133,6 +134,7 @@ _METHOD_TYPES: Types = {
     "bool": (bool,),
     "int | str": (int, str),
     "int | None": (int,),
+    "float | None": (float, int),
     "str | dict[Any, float] | None": (str, dict),
     "tuple[int, ...] | None": (list,),
 }

@@ -88,6 +88,11 @@ def settle(
     if rows < LEAST_BLOCK_ROWS:
         raise InputError(f"block-rows must be at least {LEAST_BLOCK_ROWS}, got {rows}")
     training = Training(**trained, **middle, levels=0, block_cap=rows)
+    if data.targets is not None:
+        raise InputError(
+            f"{data.url}: its rows have targets; a search is for classes: score trainings with "
+            "--holdout instead"
+        )
     settings, goals, shape = training.settle(data, holdout=held_out > 0)
     if shape.n_variables < made.least_rows:
         raise InputError(

@@ -22,13 +22,15 @@ from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
-from dcsvm_dask.tasks import TASKS
+from dcsvm_dask.tasks import TASKS, RealTargets, Task, make_task
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
+OF_TASKS = {"epsilon": "regression", "quantile": "quantile"}
+"""Parameters that a single task has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Training(TrainingParameters):
         self.options.check_bias(self.fit_intercept)
         self.options.check_installed()
         check_goals(self.goals)
+        for task in TASKS if self.task == "auto" else (self.task,):
+            make_task(task, self._of_task(task))
         if isinstance(self.levels, str):
             check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
         else:
@@ -100,9 +104,7 @@ class Training(TrainingParameters):
         """How far the run goes."""
         return Goals(float(self.tol), int(self.stop_at), int(self.max_rounds), bool(self.committee))
 
-    def settle(
-        self, data: DataSet, *, holdout: bool = False, task: str = "classification"
-    ) -> tuple[Settings, Goals, Shape]:
+    def settle(self, data: DataSet, *, holdout: bool = False) -> tuple[Settings, Goals, Shape]:
         """Return what the words mean for a data set.
 
         Parameters
@@ -111,20 +113,17 @@ class Training(TrainingParameters):
             Training rows.
         holdout : bool, default False
             Whether every model is scored on held-out rows.
-        task : str, default "classification"
-            What is learned; a name of `dcsvm_dask.tasks.TASKS`.
 
         Raises
         ------
         InputError
-            If the data has one class, or more than two where the method is for two, there are more
-            clusters than rows, or the level to stop at does not exist.
+            If the data has one class, or more than two where the method is for two, or targets
+            where the task or the method needs classes; there are more clusters than rows, or the
+            level to stop at does not exist.
         """
-        has_classes = TASKS[task].has_classes
-        if has_classes:
+        task = self._task(data)
+        if task.has_classes:
             self._check_classes(data)
-        elif self.class_weight is not None:
-            raise InputError(f"class_weight: {task} has no classes; weigh rows instead")
         if data.weights is not None and not self.options.takes_weights:
             raise InputError(
                 f"{data.url}: its rows have weights, which method {self.method} cannot take into "
@@ -132,7 +131,7 @@ class Training(TrainingParameters):
             )
         seen = seen_by(data, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
-        most = largest_machine(data.counts, self.multiclass) if has_classes else n
+        most = largest_machine(data.counts, self.multiclass) if task.has_classes else n
         clusters, forced = self._clusters(n, most)
         if clusters and clusters[0] > n:
             raise InputError(
@@ -157,15 +156,16 @@ class Training(TrainingParameters):
             n_samples_clustering=int(self.n_samples_clustering),
             block_cap=block_cap,
             set_cap=usual_set_cap(block_cap) if self.set_cap is None else int(self.set_cap),
-            level_tol=float(max(self.level_tol, self.tol)),
+            level_tol=float(max(self.level_tol * task.unit, self.tol)),
             alone_tol=INNER_FLOOR * float(self.tol),
             seed=int(self.seed),
             chunk_rows=min(max(math.ceil(n / CHUNKS), LEAST_CHUNK_ROWS), MOST_CHUNK_ROWS),
             method=self.method,
-            task=task,
+            task=task.name,
+            task_options=task.to_json(),
             options=self.options.to_json(),
         )
-        return settings, self.goals, shape_of(seen, holdout, classes=has_classes)
+        return settings, self.goals, shape_of(seen, holdout, classes=task.has_classes)
 
     def began(self, settings: dict[str, Any], data: DataSet) -> bool:
         """Whether a run with these settings, as its header has them, is this training of the data.
@@ -197,6 +197,47 @@ class Training(TrainingParameters):
             for name in sorted(found.keys() | wanted.keys())
             if found.get(name) != wanted.get(name)
         }
+
+    def _task(self, data: DataSet) -> Task:
+        """Return the task, for the targets of the data where they have some."""
+        name = self.task
+        if name == "auto":
+            name = "classification" if data.targets is None else "regression"
+        if TASKS[name].has_classes is (data.targets is not None):
+            theirs, other = "classes", name
+            if data.targets is not None:
+                theirs, other = "targets", "classification"
+            raise InputError(
+                f"{data.url}: its rows have {theirs}, but task {name} learns "
+                f"{'classes' if TASKS[name].has_classes else 'numbers'}; ingest the source with "
+                f"--task {other}"
+            )
+        known = [one for one in METHODS.values() if name in one.tasks]
+        if name not in METHODS[self.method].tasks:
+            raise InputError(
+                f"{data.url}: method {self.method} is not for {name}; methods that are: "
+                f"{', '.join(one.name for one in known)}"
+            )
+        self.options.check_task(name)
+        task = make_task(name, self._of_task(name))
+        if not isinstance(task, RealTargets):
+            return task
+        for word in ("class_weight", "committee"):
+            if getattr(self, word):
+                raise InputError(f"{word}: is for classes, and {name} learns numbers; leave it out")
+        assert data.targets is not None
+        return task.of_targets(data.targets, centred=self.fit_intercept)
+
+    def _of_task(self, task: str) -> dict[str, Any]:
+        """Return the parameters of a task that were given."""
+        found = {}
+        for word, owner in OF_TASKS.items():
+            given = getattr(self, word)
+            if given is not None and owner == task:
+                found[word] = float(given)
+            elif given is not None and self.task not in ("auto", owner):
+                raise InputError(f"{word}: is a parameter of task {owner}, not of {self.task}")
+        return found
 
     def _check_classes(self, data: DataSet) -> None:
         """Refuse data of one class, and of many where the method has no SVMs for them."""

@@ -41,8 +41,8 @@ class Batch:
     """Consecutive rows."""
 
     n_rows: int
-    codes: NDArray[np.int32] | None
-    """Codes of the true classes, where they are known and needed."""
+    y: NDArray[Any] | None
+    """Codes of the true classes, or the targets, where they are known and needed."""
     function: Callable[..., Decided]
     arguments: tuple[Any, ...]
     """Arguments of the function after the choice of the model."""
@@ -61,7 +61,7 @@ class StoredRows:
     prepared : Preparation
         Of the run that predicts.
     labelled : bool
-        Whether true classes are needed.
+        Whether true classes or targets are needed.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class StoredRows:
         self.name = data.url
         self.n_rows: int | None = data.n_rows
         self._data = data
-        self._table = prepared.codes_of_classes(data) if labelled else None
+        self._read_y = prepared.y_of(data) if labelled else None
         self._features: list[int] | None = None
         names, wanted = data.feature_names, prepared.feature_names
         if names is not None and wanted is not None:
@@ -106,8 +106,8 @@ class StoredRows:
         rows = max(1, rows // data.chunk_rows) * data.chunk_rows
         for start in range(0, data.n_rows, rows):
             stop = min(start + rows, data.n_rows)
-            codes = None if self._table is None else self._table[data.read_codes(start, stop)]
-            yield Batch(stop - start, codes, decide_stored, (data.url, start, stop, self._features))
+            y = None if self._read_y is None else self._read_y(start, stop)
+            yield Batch(stop - start, y, decide_stored, (data.url, start, stop, self._features))
 
 
 class SentRows:
@@ -119,7 +119,7 @@ class SentRows:
     prepared : Preparation
         Of the run that predicts.
     labelled : bool
-        Whether true classes are needed.
+        Whether true classes or targets are needed.
     """
 
     def __init__(self, source: Source, prepared: Preparation, *, labelled: bool) -> None:
@@ -140,16 +140,16 @@ class SentRows:
         """
         seen = 0
         for rows, labels in self._source.blocks():
-            codes = None
+            y = None
             if self._labelled:
                 if labels is None:
                     raise InputError(
                         f"{self.name}: has no labels to compare predictions with" + self._absent()
                     )
-                codes = self._prepared.codes(labels, self.name, seen)
+                y = self._prepared.y(labels, self.name, seen)
             for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
                 ready = prepare_rows(part, self._prepared, self.name, seen + start)
-                yield from self._cut(ready, None if codes is None else codes[start:stop])
+                yield from self._cut(ready, None if y is None else y[start:stop])
             seen += rows.shape[0]
 
     def _absent(self) -> str:
@@ -157,7 +157,7 @@ class SentRows:
         name = self._prepared.expected().label
         return "" if name is None or self._source.feature_names is None else f": no column {name!r}"
 
-    def _cut(self, rows: Rows, codes: NDArray[np.int32] | None) -> Iterator[Batch]:
+    def _cut(self, rows: Rows, y: NDArray[Any] | None) -> Iterator[Batch]:
         n = rows.shape[0]
         size = rows.data.nbytes + rows.indices.nbytes if is_sparse(rows) else rows.nbytes
         step = min(MOST_ROWS, max(1, SENT_BYTES * n // max(1, size)))
@@ -165,7 +165,7 @@ class SentRows:
             part = slice(start, min(start + step, n))
             yield Batch(
                 part.stop - start,
-                None if codes is None else codes[part],
+                None if y is None else y[part],
                 decide_given,
                 (rows[part],),
             )
@@ -217,7 +217,7 @@ def open_batches(
     prepared : Preparation
         Of the run that predicts.
     labelled : bool
-        Whether true classes are needed.
+        Whether true classes or targets are needed.
     encoding : str, optional
         Encoding of text without a byte order mark; by default that of the training data.
 

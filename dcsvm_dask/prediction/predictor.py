@@ -58,7 +58,7 @@ class Predictor:
         execution: Execution | None = None,
         encoding: str | None = None,
     ) -> NDArray[Any]:
-        """Return the labels of some rows.
+        """Return the labels of some rows, or their predicted targets.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class Predictor:
         Returns
         -------
         ndarray, shape (n,)
-            Labels as they were in the training data.
+            Labels as they were in the training data; of regression and quantiles float64 targets.
 
         Raises
         ------
@@ -90,6 +90,8 @@ class Predictor:
             self.folder, X, choice, execution or Execution(), encoding
         )
         classes = Preparation.read(self.folder).classes
+        if not classes:
+            return values
         scheme = scheme_for(len(classes), settings_of(self.folder).multiclass)
         return label_array(classes)[scheme.classes_of(values)]
 
@@ -131,13 +133,18 @@ class Predictor:
         Raises
         ------
         InputError
-            If there is no such model, or the rows do not fit it.
+            If there is no such model, the rows do not fit it, or the run has learned numbers.
         """
+        n_classes = len(Preparation.read(self.folder).classes)
+        if not n_classes:
+            raise InputError(
+                f"{self.folder.place}: has learned numbers, which have no decision function; use "
+                "predict"
+            )
         choice = self._choose(mode, level, precision)
         values = predicting.decision_values(
             self.folder, X, choice, execution or Execution(), encoding
         )
-        n_classes = len(Preparation.read(self.folder).classes)
         scheme = scheme_for(n_classes, settings_of(self.folder).multiclass)
         return scheme.values_of_classes(values)
 
@@ -154,16 +161,16 @@ class Predictor:
         encoding: str | None = None,
         quiet: bool = True,
     ) -> dict[str, Any]:
-        """Write labels and decision values to a file, in bounded memory.
+        """Write labels and decision values, or predicted targets, to a file, in bounded memory.
 
         Parameters
         ----------
         data : str or path, or rows in memory
             See `predict`.
         out : str or path
-            ``.csv`` (header ``label,decision``), ``.npy`` (a structured array with these fields),
-            ``.parquet`` or ``.zarr``; local or an fsspec URL; written whole or not at all, and
-            not inside a run or a data set.
+            ``.csv`` (header ``label,decision``, or ``prediction``), ``.npy`` (a structured array
+            with these fields), ``.parquet`` or ``.zarr``; local or an fsspec URL; written whole or
+            not at all, and not inside a run or a data set.
         mode : {"exact", "early", "naive", "committee"}, optional
             See the class for the default.
         level : int, optional
@@ -213,7 +220,7 @@ class Predictor:
         encoding: str | None = None,
         quiet: bool = True,
     ) -> dict[str, Any]:
-        """Compare predictions with labels.
+        """Compare predictions with labels, or with targets.
 
         Parameters
         ----------
@@ -237,7 +244,8 @@ class Predictor:
         dict
             JSON values: ``accuracy`` and ``balanced_accuracy`` in [0, 1], ``confusion``
             (``labels``; ``matrix``, a row for each true class), ``n_rows``, ``n_support``,
-            ``ms_per_row``, ``mode``, ``level``.
+            ``ms_per_row``, ``mode``, ``level``. Of targets, instead of the first three: ``r2``,
+            ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile.
 
         Raises
         ------

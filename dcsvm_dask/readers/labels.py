@@ -43,6 +43,9 @@ class LabelTable:
         First row of each label, from 0.
     """
 
+    dtype = np.dtype(np.int32)
+    """Of the arrays that `add` returns."""
+
     def __init__(self, name: str, first_row: int = 0) -> None:
         self.name = name
         self.labels: list[Label] = []

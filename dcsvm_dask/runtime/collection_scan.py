@@ -80,7 +80,7 @@ class CollectionScan:
     ) -> None:
         self.source, self._computing = source, computing
         self.n_features = source.n_features
-        self.labels = LabelTable(source.name)
+        self.y = LabelTable(source.name)
         self._statistics = statistics or ScalingStatistics("none", source.name)
         self._survey = survey or Survey()
         self._counts: list[Counts] = []
@@ -136,7 +136,7 @@ class CollectionScan:
     def _take(self, found: Found, learns: bool) -> None:
         """Merge the statistics of the next partition."""
         self._counts.append(found.counts)
-        self.labels.merge(found.labels)
+        self.y.merge(found.labels)
         self._survey.merge(found.survey)
         if learns:
             self._statistics.add_ranges(found.counts.n_rows, found.ranges)
@@ -200,7 +200,7 @@ class CollectionScan:
             The part's entry of the data set.
         """
         del order, weights
-        code_of = dict(zip(self.labels.labels, codes_of.tolist(), strict=True))
+        code_of = dict(zip(self.y.labels, codes_of.tolist(), strict=True))
         kept = [k for k, one in enumerate(self._counts) if one.n_rows]
         refs, how = dict(self._partitions()), Storing(form, code_of, loss is not None)
         shared = tasks_of("form", same, [(how,)])  # one task, so that no other task carries it
@@ -234,7 +234,7 @@ class CollectionScan:
             chunk_rows=form.chunk_rows,
             nnz=nnz,
         )
-        counts_of = np.bincount(codes_of, self.labels.counts, len(form.classes)).astype(np.int64)
+        counts_of = np.bincount(codes_of, self.y.counts, len(form.classes)).astype(np.int64)
         with closing(Column(np.uint64, 2)) as hashes:
             _copy(place / "hashes", n_rows, hashes)
             return {

@@ -188,6 +188,7 @@ class CollectionSource:
         self,
         rows: tuple[int | None, int | None],
         *,
+        targets: bool = False,
         copy: bool,
         statistics: ScalingStatistics | None,
         weights: Any = None,
@@ -200,6 +201,8 @@ class CollectionSource:
         ----------
         rows : tuple (int or None, int or None)
             Must be (None, None).
+        targets : bool
+            Must be False.
         copy : bool
             Must be False.
         statistics : ScalingStatistics or None
@@ -217,9 +220,14 @@ class CollectionSource:
         Raises
         ------
         InputError
-            If rows, a shuffle or weights are asked for, or a worker does not see the data set's
-            folder.
+            If targets, rows, a shuffle or weights are asked for, or a worker does not see the data
+            set's folder.
         """
+        if targets:
+            raise InputError(
+                f"{self.name}: Dask collections are taken in with labels of classes only; give "
+                "the rows of a regression in memory or as a file"
+            )
         for word, given in (
             ("rows", rows != (None, None)),
             ("test_fraction or shuffle", copy),

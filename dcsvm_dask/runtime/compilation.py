@@ -16,7 +16,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def warm_up(
-    compiling: Callable[[], None] | None = None, *, linear: bool = False, online: bool = False
+    compiling: Callable[[], None] | None = None,
+    *,
+    linear: bool = False,
+    online: bool = False,
+    kinks: bool = False,
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
@@ -32,6 +36,8 @@ def warm_up(
         Whether to include functions for feature maps and linear SVMs.
     online : bool, default False
         Whether to include functions for LaSVM.
+    kinks : bool, default False
+        Whether to include functions for dual problems with kinks, as epsilon-SVR has them.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -46,6 +52,8 @@ def warm_up(
             _once(solvers.warm_up_linear)
         if online:
             _once(solvers.warm_up_online)
+        if kinks:
+            _once(solvers.warm_up_kinks)
 
 
 @cache

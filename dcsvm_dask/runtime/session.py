@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,6 +18,7 @@ from dcsvm_dask.methods.choice import SEARCH, reached_model
 from dcsvm_dask.methods.graph import Outcome
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
+from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
@@ -160,7 +161,7 @@ def carry_run(
     write_state(run, "running")
     try:
         begun = BegunBy(run.place.url, run.header["versions"])
-        with open_executor(execution, announcer, method=method_of(run), run=begun) as executor:
+        with open_executor(execution, announcer, compiles=compiled_for(run), run=begun) as executor:
             ready = time.time()
             try:
                 run = run if checked is None else checked(executor)
@@ -310,22 +311,28 @@ def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
     return {"state": "failed", "message": masked(text) or type(error).__name__, "converged": False}
 
 
+def compiled_for(run: RunFolder) -> tuple[str, ...]:
+    """Return what a run needs compiled beside what all need: parameters of `warm_up`."""
+    kinks = ("kinks",) if settings_of(run).make_task().has_kinks else ()
+    return (*BEGUN[method_of(run)].compiles, *kinks)
+
+
 @contextmanager
 def open_executor(
     execution: Execution,
     announcer: Announcer,
     *,
-    method: str = DEFAULT_METHOD,
+    compiles: Collection[str] = (),
     run: BegunBy | None = None,
 ) -> Iterator[Executor]:
-    """Open the executor of an execution; functions that the method needs are compiled first.
+    """Open the executor of an execution; functions that its tasks need are compiled first.
 
     Parameters
     ----------
     execution : Execution
     announcer : Announcer
-    method : str
-        Name of the method.
+    compiles : collection of str
+        What is compiled beside what all need: parameters of `warm_up`.
     run : BegunBy, optional
         The run to carry, whose versions are compared with those of workers.
 
@@ -336,12 +343,12 @@ def open_executor(
     with contextlib.ExitStack() as stack:
         if execution.priority is not None:
             stack.enter_context(dask.annotate(priority=execution.priority))
-        yield stack.enter_context(_opened(execution, announcer, method, run))
+        yield stack.enter_context(_opened(execution, announcer, compiles, run))
 
 
 @contextmanager
 def _opened(
-    execution: Execution, announcer: Announcer, method: str, run: BegunBy | None
+    execution: Execution, announcer: Announcer, compiles: Collection[str], run: BegunBy | None
 ) -> Iterator[Executor]:
     """Open an executor; see `open_executor`."""
     if execution.remote is not None:
@@ -357,7 +364,7 @@ def _opened(
     compiling = "compiling (about half a minute, once)"
     warm_up(
         lambda: announcer.say(compiling, doing=True),
-        **dict.fromkeys(BEGUN[method].compiles, True),
+        **dict.fromkeys(compiles, True),
     )
     workers = execution.n_workers()
     if workers:

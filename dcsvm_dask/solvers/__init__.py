@@ -38,7 +38,7 @@ from dcsvm_dask.solvers.path import solve_next, stretched
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
-from dcsvm_dask.solvers.warm import warm_up, warm_up_linear, warm_up_online
+from dcsvm_dask.solvers.warm import warm_up, warm_up_kinks, warm_up_linear, warm_up_online
 from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.solvers.working_sets import (
     first_set,
@@ -94,6 +94,7 @@ __all__ = [
     "violation_box",
     "violation_pair",
     "warm_up",
+    "warm_up_kinks",
     "warm_up_linear",
     "warm_up_online",
 ]

@@ -27,7 +27,7 @@ Take = Callable[[Index], Rows]
 RATIO = 4
 # The first subset is solved whole, so it is small.
 FIRST_ROWS = 6000
-# A prediction needs no smaller tolerance.
+# A prediction needs no smaller tolerance, in units of `Dual.unit`.
 SUBSET_TOL = 0.1
 
 
@@ -57,7 +57,7 @@ class SubsetMachine:
         cap : int
             Most rows of the set.
         """
-        gradient = (expected + self.bias) + dual.p
+        gradient = (expected + self.bias) + dual.p  # at zero, whatever the diagonal
         return first_set(reach(gradient, np.zeros(len(dual)), dual), cap, dual.margin)
 
     def decide(self, take: Take, rows: Index, threads: int = 1) -> tuple[Vector, int]:
@@ -129,7 +129,7 @@ def train_on_subsets(
             f=np.zeros(size),
             first=first,
             equality=equality,
-            tol=SUBSET_TOL,
+            tol=SUBSET_TOL * dual.unit,
             cap=cap,
             threads=threads,
             max_iter=None if max_iter is None else max_iter - steps,

@@ -12,7 +12,7 @@ from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
 from dcsvm_dask.solvers.smo.solve import solve_smo
-from dcsvm_dask.tasks import svc_dual
+from dcsvm_dask.tasks import Dual, Regression, svc_dual
 
 
 def warm_up() -> None:
@@ -20,7 +20,17 @@ def warm_up() -> None:
 
     For kernel matrices in float32 and float64.
     """
-    dual = svc_dual([1.0, -1.0, 1.0, -1.0], 1.0)
+    _smo(svc_dual([1.0, -1.0, 1.0, -1.0], 1.0))
+    solve_box_qp(np.eye(1), np.zeros(1))
+
+
+def warm_up_kinks() -> None:
+    """Compile, or load from the cache, what solvers have for problems with kinks."""
+    _smo(Regression(0.1).dual(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4)))
+
+
+def _smo(dual: Dual) -> None:
+    """Compile what `solve_smo` needs for a problem of four variables and all like it."""
     for K in (np.eye(4, dtype=np.float32), np.eye(4)):
         for equality in (False, True):
             solve_smo(K, dual, equality=equality)
@@ -29,7 +39,6 @@ def warm_up() -> None:
         # Far more steps than rows: the one row whose gradient is small is worth copying.
         active.begin(np.zeros(4), np.array([0.0, -5.0, 5.0, -5.0]), 0.0, 1.0, 1_000)
         active.narrow(np.zeros(4), -1.0, 1_000)
-    solve_box_qp(np.eye(1), np.zeros(1))
 
 
 def warm_up_online() -> None:

@@ -6,6 +6,7 @@ Layout below ``DATA.zarr``::
     parts-ATTEMPT/checksums.json     of every object of the attempt; its own is in dataset.json
     parts-ATTEMPT/train/rows/...     rows, see rows/read.py
     parts-ATTEMPT/train/codes        int32 (n,): index into the classes
+    parts-ATTEMPT/train/targets      float64 (n,): instead of codes, for regression
     parts-ATTEMPT/train/hashes       uint64 (n, 2): see hashing.py
     parts-ATTEMPT/train/weights      float64 (n,): positive factors of C, where rows have weights
     parts-ATTEMPT/test/...           the same, where there is a test part
@@ -38,7 +39,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows.read import RowArray, open_rows
 
 FORMAT = "dcsvm-dataset"
-VERSION = 2
+VERSION, VERSION_OF_TARGETS = 2, 3
 CHECKSUMS = "checksums.json"
 COMMIT = "dataset.json"
 PARTS = ("train", "test")
@@ -66,9 +67,12 @@ class DataSet:
     n_rows, n_features, chunk_rows : int
     is_sparse : bool
     classes : list of int, float or str
-        Original labels in order; of two, the last is the positive class (+1).
+        Original labels in order; of two, the last is the positive class (+1). Empty where the rows
+        have targets.
     counts : list of int
         Rows of each class in this part.
+    targets : dict or None
+        ``least``, ``most``, ``mean`` and ``std`` of this part's targets; None if rows have classes.
     n_distinct : int
         Rows that differ in x or in y.
     weights : dict or None
@@ -101,6 +105,7 @@ class DataSet:
     rows: RowArray
     classes: list[Label]
     counts: list[int]
+    targets: dict[str, float] | None
     n_distinct: int
     weights: dict[str, float] | None
     fingerprint: str
@@ -142,10 +147,10 @@ class DataSet:
             )
         root, part, meta = _find(Location.of(place))
         try:
-            if meta["version"] != VERSION:
+            if meta["version"] not in (VERSION, VERSION_OF_TARGETS):
                 raise InputError(
-                    f"{root}: a data set of version {meta['version']}, this dcsvm reads {VERSION}; "
-                    "ingest its source again"
+                    f"{root}: a data set of version {meta['version']}, this dcsvm reads {VERSION} "
+                    f"and {VERSION_OF_TARGETS}; ingest its source again"
                 )
             if part not in meta["parts"]:
                 raise InputError(f"{root}: this data set has no part {part!r}")
@@ -176,6 +181,7 @@ class DataSet:
                 rows=open_rows(base / part / "rows", checksums.below(f"{part}/rows")),
                 classes=list(meta["classes"]),
                 counts=[int(c) for c in about["counts"]],
+                targets=_statistics(about.get("targets")),
                 n_distinct=int(about["n_distinct"]),
                 weights=about.get("weights"),
                 fingerprint=str(about["fingerprint"]),
@@ -209,11 +215,13 @@ class DataSet:
             "n_features": meta["n_features"] == self.n_features,
             "sparse": meta["sparse"] is self.is_sparse,
             "chunk_rows": meta["chunk_rows"] == self.chunk_rows,
+            "version": (meta["version"] == VERSION_OF_TARGETS) is (self.targets is not None),
             "classes": are_labels(meta["classes"])
-            and 0 < len(set(self.classes)) == len(self.classes),
+            and len(set(self.classes)) == len(self.classes)
+            and bool(self.classes) is (self.targets is None),
             "counts": len(self.counts) == len(self.classes)
-            and min(self.counts) >= 0
-            and sum(self.counts) == self.n_rows,
+            and min(self.counts, default=0) >= 0
+            and (sum(self.counts) == self.n_rows or self.targets is not None),
             "n_distinct": 0 <= self.n_distinct <= self.n_rows,
             "weights": self.weights is None or self.weights["least"] > 0,
             "positive": meta["positive"] is None or are_labels(meta["positive"]),
@@ -256,6 +264,17 @@ class DataSet:
     def chunk_rows(self) -> int:
         """Rows of a chunk."""
         return self.rows.chunk_rows
+
+    def read_y(self, start: int, stop: int) -> NDArray[Any]:
+        """Return y of the rows start:stop: codes (int32), or targets (float64)."""
+        if self.targets is None:
+            return self.read_codes(start, stop)
+        return self._read("targets", start, stop, ((self.n_rows,), np.float64))
+
+    def take_y(self, index: NDArray[np.int64]) -> NDArray[Any]:
+        """Return y of some rows without reading all into memory; see `read_y`."""
+        kind = np.int32 if self.targets is None else np.float64
+        return self._taken(index, self.read_y, kind)
 
     def read_codes(self, start: int, stop: int) -> NDArray[np.int32]:
         """Return the codes of the rows start:stop: int32 indices into `classes`.
@@ -306,6 +325,11 @@ class DataSet:
     @property
     def _base(self) -> Location:
         return self.place / self.attempt / self.part
+
+
+def _statistics(found: Any) -> dict[str, float] | None:
+    """Return the statistics of targets in a commit object; None where there are none."""
+    return None if found is None else {k: float(found[k]) for k in ("least", "most", "mean", "std")}
 
 
 def are_labels(values: Any) -> bool:

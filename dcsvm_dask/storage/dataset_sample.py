@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,7 +35,7 @@ class SampledDataSet:
         self.url, self.fingerprint, self.attempt = data.url, data.fingerprint, data.attempt
         self.n_rows, self.n_features = len(index), data.n_features
         self.is_sparse, self.chunk_rows = data.is_sparse, data.chunk_rows
-        self.classes = data.classes
+        self.classes, self.targets = data.classes, data.targets
         self.n_distinct = min(len(index), data.n_distinct)
         self.counts: list[int] = []
 
@@ -41,6 +43,14 @@ class SampledDataSet:
     def rows(self) -> SelectedRows:
         """The rows, without a cache."""
         return SelectedRows(CachedRows(self.data.rows, 0), self.index)
+
+    def read_y(self, start: int, stop: int) -> NDArray[Any]:
+        """Return y of the rows start:stop; see `DataSet.read_y`."""
+        return self.data.take_y(self.index[start:stop])
+
+    def take_y(self, index: NDArray[np.int64]) -> NDArray[Any]:
+        """Return y of some rows; see `DataSet.read_y`."""
+        return self.data.take_y(self.index[index])
 
     def read_codes(self, start: int, stop: int) -> NDArray[np.int32]:
         """Return the codes of the rows start:stop; see `DataSet.read_codes`."""

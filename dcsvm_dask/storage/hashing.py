@@ -27,20 +27,21 @@ _S33 = np.uint64(33)
 _S32 = np.uint64(32)
 
 
-def row_hashes(rows: Rows, codes: NDArray[np.integer]) -> NDArray[np.uint64]:
+def row_hashes(rows: Rows, y: NDArray[np.integer | np.float64]) -> NDArray[np.uint64]:
     """Return the 128-bit hashes of rows with their class codes or targets.
 
     Parameters
     ----------
     rows : float32 ndarray or csr_array, shape (n, d)
-    codes : int32 or int64 array, shape (n,)
-        Class codes, or the bits of float64 targets.
+    y : int32, int64 or float64 array, shape (n,)
+        Class codes, or targets without -0.0; int64 may be the bits of such targets.
 
     Returns
     -------
     uint64 array, shape (n, 2)
     """
     out = np.empty((rows.shape[0], 2), np.uint64)
+    codes = np.ascontiguousarray(y).view(np.int64) if y.dtype == np.float64 else y
     if sparse.issparse(rows):
         _hash_sparse(rows.data.view(np.uint32), rows.indices, rows.indptr, codes, out)
     else:

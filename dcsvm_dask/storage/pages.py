@@ -6,8 +6,8 @@ is
 
     size        uint32  bytes after the checksum
     checksum    uint32  of these bytes and of the page's position
-    packed      Blosc (zstd): int32 items: codes; weights, where rows have some; dense values, or
-                values a row, columns and values of CSR rows
+    packed      Blosc (zstd): int32 items: codes, or targets in two items each; weights, where rows
+                have some; dense values, or values a row, columns and values of CSR rows
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _PACK = Blosc(cname="zstd", clevel=1, shuffle=Blosc.SHUFFLE)
 
 @dataclass(frozen=True, slots=True)
 class LabelledRows:
-    """Rows with their class codes and, where they have them, weights."""
+    """Rows with their class codes or targets and, where they have them, weights."""
 
     X: Rows
-    codes: NDArray[np.int32]
+    y: NDArray[Any]
     weights: NDArray[np.float64] | None
 
     def take(self, index: slice | NDArray[np.int64]) -> LabelledRows:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[index]
-        return LabelledRows(self.X[index], self.codes[index], weights)
+        return LabelledRows(self.X[index], self.y[index], weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,8 @@ class PageForm:
     n_features: int
     is_sparse: bool
     weighted: bool
+    targets: bool = False
+    """Whether y are targets (float64), else codes (int32)."""
 
 
 def write_pages(
@@ -130,12 +132,12 @@ def joined(pages: list[LabelledRows], form: PageForm) -> LabelledRows:
     if len(pages) == 1:
         return pages[0]
     X = stack_rows([page.X for page in pages], form.n_features, form.is_sparse)
-    none = np.empty(0, np.int32), np.empty(0)
-    codes = np.concatenate([none[0], *(page.codes for page in pages)])
+    none = np.empty(0, np.float64 if form.targets else np.int32), np.empty(0)
+    y = np.concatenate([none[0], *(page.y for page in pages)])
     if not form.weighted:
-        return LabelledRows(X, codes, None)
+        return LabelledRows(X, y, None)
     weights = [page.weights for page in pages if page.weights is not None]
-    return LabelledRows(X, codes, np.concatenate([none[1], *weights]))
+    return LabelledRows(X, y, np.concatenate([none[1], *weights]))
 
 
 def _unpacked(
@@ -158,7 +160,7 @@ def _checksum(page: bytes, seat: int, at: int) -> int:
 
 def _as_int32(rows: LabelledRows) -> NDArray[np.int32]:
     """Return a page's rows as items of 32 bits, which Blosc shuffles by bytes."""
-    parts: list[NDArray[Any]] = [np.array([len(rows.codes)], np.int32), rows.codes]
+    parts: list[NDArray[Any]] = [np.array([len(rows.y)], np.int32), rows.y]
     if rows.weights is not None:
         parts.append(rows.weights)
     if sparse.issparse(rows.X):
@@ -176,12 +178,14 @@ def _as_words(values: NDArray[Any]) -> NDArray[np.int32]:
 
 def _rows_of(words: NDArray[np.int32], form: PageForm) -> LabelledRows:
     n = int(words[0])
-    widths = [1, n, 2 * n * form.weighted, n * form.is_sparse]
-    _, codes, weights, counts, values = np.split(words, np.cumsum(widths))
+    widths = [1, n * (1 + form.targets), 2 * n * form.weighted, n * form.is_sparse]
+    _, y, weights, counts, values = np.split(words, np.cumsum(widths))
+    if form.targets:
+        y = y.view("<f8")
     if form.is_sparse:
         indptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         nnz = int(indptr[-1])
         X = as_csr(values[nnz:].view("<f4"), values[:nnz], indptr, form.n_features)
     else:
         X = values.view("<f4").reshape(n, form.n_features)
-    return LabelledRows(X, codes, weights.view("<f8") if form.weighted else None)
+    return LabelledRows(X, y, weights.view("<f8") if form.weighted else None)

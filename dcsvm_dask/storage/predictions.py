@@ -1,6 +1,7 @@
 """Writing predictions to a CSV, NumPy, Parquet or Zarr file, whole or not at all.
 
-A row has one decision value for two classes, and one for each class for more.
+A row has a label, and one decision value for two classes, one for each class for more. Without
+classes it has the predicted target alone.
 
 Rows are written to a temporary file beside the target and renamed at the end; for an object
 store, to a temporary local file that is uploaded by one PUT.
@@ -41,29 +42,34 @@ Codes = NDArray[np.int32]
 Vector = NDArray[np.float64]
 
 ZARR_CHUNK_ROWS = 1 << 17
+PREDICTION = "prediction"
+"""Name of the column of predicted targets."""
 UPLOADS = 8
 """Concurrent uploads of objects."""
 
 
 class PredictionWriter(ABC):
-    """Writes labels and decision values block by block; the context publishes them at its end.
+    """Writes predictions block by block; the context publishes them at its end.
 
     Parameters
     ----------
     target : Location
         The place of the predictions; older predictions there are replaced.
     classes : list of labels
-        The label of each code.
+        The label of each code; empty where targets are predicted.
     """
 
     def __init__(self, target: Location, classes: list[Label]) -> None:
         self.target = target
+        self.has_classes = bool(classes)
         self.labels = label_array(classes)
         self.width = len(classes) if len(classes) > 2 else None
         """Decision values of a row; None for two classes, which have one."""
 
     def columns(self) -> list[str]:
-        """Return the names of the columns of decision values."""
+        """Return the names of the columns of decision values, or of predicted targets."""
+        if not self.has_classes:
+            return [PREDICTION]
         if self.width is None:
             return ["decision"]
         return [f"decision_{label}" for label in self.labels.tolist()]
@@ -73,8 +79,8 @@ class PredictionWriter(ABC):
         """Begin under a temporary name."""
 
     @abstractmethod
-    def append(self, codes: Codes, values: Vector) -> None:
-        """Add rows at the end."""
+    def append(self, codes: Codes | None, values: Vector) -> None:
+        """Add rows at the end: codes of their labels, where there are classes, and values."""
 
     @abstractmethod
     def publish(self) -> None:
@@ -153,44 +159,58 @@ class FileWriter(PredictionWriter):
 
 
 class CsvWriter(FileWriter):
-    """A writer of ``label,decision``, with the shortest decimals that restore the decision
-    values.
+    """A writer of ``label,decision``, or ``prediction``.
+
+    Values have the shortest decimals that restore them.
     """
 
     def begin(self, file: Any) -> None:
         """Write the header."""
-        names = ",".join(_csv_cell(name) for name in ["label", *self.columns()])
+        labels = ["label"] if self.has_classes else []
+        names = ",".join(_csv_cell(name) for name in [*labels, *self.columns()])
         file.write(f"{names}\n".encode())
         self._names = [_csv_cell(label) for label in self.labels.tolist()]
 
-    def append(self, codes: Codes, values: Vector) -> None:
+    def append(self, codes: Codes | None, values: Vector) -> None:
         """Add rows at the end."""
         names = self._names
         if self.width is None:
             texts = [repr(value) for value in values.tolist()]
         else:
             texts = [",".join(map(repr, row)) for row in values.tolist()]
-        pairs = zip(codes.tolist(), texts, strict=True)
-        lines = [f"{names[code]},{text}\n" for code, text in pairs]
+        if codes is None:
+            lines = [f"{text}\n" for text in texts]
+        else:
+            pairs = zip(codes.tolist(), texts, strict=True)
+            lines = [f"{names[code]},{text}\n" for code, text in pairs]
         self._file.write("".join(lines).encode())
 
 
 class NpyWriter(FileWriter):
-    """A writer of a structured array with the fields ``label`` and ``decision``."""
+    """A writer of a structured array with the fields ``label`` and ``decision``.
+
+    Without classes its field is ``prediction``.
+    """
 
     def begin(self, file: Any) -> None:
         """Write a header with room for the number of rows."""
         shape = () if self.width is None else (self.width,)
-        self._dtype = np.dtype([("label", self.labels.dtype), ("decision", np.float64, shape)])
+        fields: list[Any] = [(PREDICTION, np.float64)]
+        if self.has_classes:
+            fields = [("label", self.labels.dtype), ("decision", np.float64, shape)]
+        self._dtype = np.dtype(fields)
         self._n_rows = 0
         self._write_header(file)
 
-    def append(self, codes: Codes, values: Vector) -> None:
+    def append(self, codes: Codes | None, values: Vector) -> None:
         """Add rows at the end."""
-        rows = np.empty(len(codes), self._dtype)
-        rows["label"], rows["decision"] = self.labels[codes], values
+        rows = np.empty(len(values), self._dtype)
+        if codes is None:
+            rows[PREDICTION] = values
+        else:
+            rows["label"], rows["decision"] = self.labels[codes], values
         self._file.write(rows.tobytes())
-        self._n_rows += len(codes)
+        self._n_rows += len(values)
 
     def end(self, file: Any) -> None:
         """Write the header again; NumPy pads it so that its length does not change."""
@@ -209,7 +229,7 @@ class NpyWriter(FileWriter):
 
 
 class ParquetWriter(FileWriter):
-    """A writer of the columns ``label`` and ``decision``; needs pyarrow."""
+    """A writer of the columns ``label`` and ``decision``, or ``prediction``; needs pyarrow."""
 
     _parquet: Any = None
 
@@ -223,15 +243,17 @@ class ParquetWriter(FileWriter):
             pa.string() if self.labels.dtype.kind == "U" else pa.from_numpy_dtype(self.labels.dtype)
         )
         decisions = [(name, pa.float64()) for name in self.columns()]
-        self._schema = pa.schema([("label", kind), *decisions])
+        labels = [("label", kind)] if self.has_classes else []
+        self._schema = pa.schema([*labels, *decisions])
         self._parquet = parquet.ParquetWriter(file, self._schema)
 
-    def append(self, codes: Codes, values: Vector) -> None:
+    def append(self, codes: Codes | None, values: Vector) -> None:
         """Add a row group."""
         pa = self._pa
-        labels = pa.array(self.labels.tolist(), self._schema.field("label").type)
-        decisions = [pa.array(column) for column in values.reshape(len(codes), -1).T]
-        columns = [labels.take(pa.array(codes)), *decisions]
+        columns = [pa.array(column) for column in values.reshape(len(values), -1).T]
+        if codes is not None:
+            labels = pa.array(self.labels.tolist(), self._schema.field("label").type)
+            columns = [labels.take(pa.array(codes)), *columns]
         self._parquet.write_batch(pa.record_batch(columns, schema=self._schema))
 
     def end(self, file: Any) -> None:  # noqa: ARG002 - pyarrow has it
@@ -246,7 +268,7 @@ class ParquetWriter(FileWriter):
 
 
 class ZarrWriter(PredictionWriter):
-    """A writer of a Zarr group with the arrays ``label`` and ``decision``."""
+    """A writer of a Zarr group with the arrays ``label`` and ``decision``, or ``prediction``."""
 
     _temporary: Location | None = None
 
@@ -260,19 +282,24 @@ class ZarrWriter(PredictionWriter):
         chunk = ZARR_CHUNK_ROWS
         if self.labels.dtype.kind == "U":  # Zarr 3 has no stable type of fixed-width strings
             self.labels = self.labels.astype(np.dtypes.StringDType())
-        self._label = ArrayWriter(temporary / "label", (), self.labels.dtype, chunk)
+        self._label: ArrayWriter | None = None
+        if self.has_classes:
+            self._label = ArrayWriter(temporary / "label", (), self.labels.dtype, chunk)
+        name = "decision" if self.has_classes else PREDICTION
         shape = () if self.width is None else (self.width,)
-        self._decision = ArrayWriter(temporary / "decision", shape, np.float64, chunk)
+        self._decision = ArrayWriter(temporary / name, shape, np.float64, chunk)
 
-    def append(self, codes: Codes, values: Vector) -> None:
+    def append(self, codes: Codes | None, values: Vector) -> None:
         """Add rows at the end."""
-        self._label.append(self.labels[codes])
+        if self._label is not None:
+            self._label.append(self.labels[codes])
         self._decision.append(values)
 
     def publish(self) -> None:
         """Complete the group and move it to its target."""
         assert self._temporary is not None
-        self._label.close()
+        if self._label is not None:
+            self._label.close()
         self._decision.close()
         zarr.create_group(self._temporary.store())
         if self.target.is_local:
@@ -338,9 +365,10 @@ def open_predictions(
     out : str, path or Location
         The extension selects the format: ``.csv`` (header ``label,decision``, of more than two
         classes ``label,decision_A,decision_B,...``), ``.npy`` (a structured array), ``.parquet``
-        (columns as in CSV) or ``.zarr`` (a group of two arrays).
+        (columns as in CSV) or ``.zarr`` (a group of two arrays). Without classes there is one
+        column, field or array ``prediction``.
     classes : list of labels
-        The label of each code.
+        The label of each code; empty where targets are predicted.
     overwrite : bool, default False
         Whether existing predictions are replaced, once the new ones are complete.
 
@@ -389,7 +417,7 @@ def label_array(classes: list[Label]) -> NDArray[Any]:
 
 
 def _is_predictions(place: Location) -> bool:
-    names, arrays = set(place.list()), {"label", "decision"}
+    names, arrays = set(place.list()), {"label", "decision", PREDICTION}
     # An interrupted upload may leave one array.
     return bool(names & arrays) and names <= arrays | {"zarr.json"}
 

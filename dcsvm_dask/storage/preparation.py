@@ -6,6 +6,7 @@ without its data set.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +18,10 @@ from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.labels import Label, LabelTable
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import ARCHIVES
+from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.storage.dataset import DataSet, are_labels
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import TASKS
 
 NAME = "preparation.json"
 FORMAT = "dcsvm-preparation-1"
@@ -31,7 +34,7 @@ class Preparation:
     Attributes
     ----------
     classes : list of labels
-        Of two, the second one is the positive class.
+        Of two, the second one is the positive class. Empty where the rows have targets.
     positive : list of labels or None
         Labels of the source that were joined into the class 1; all others are -1.
     n_features : int
@@ -53,6 +56,11 @@ class Preparation:
     n_rows: int
     reading: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the rows have classes, not targets."""
+        return bool(self.classes)
 
     @classmethod
     def of(cls, data: DataSet) -> Preparation:
@@ -105,7 +113,9 @@ class Preparation:
         try:
             if value["format"] != FORMAT:
                 raise InputError(f"{place}: has the format {value['format']!r}, not {FORMAT!r}")
-            n_classes = max(2, len(run.header.get("shape", {}).get("class_rows", ())))
+            n_classes = 0
+            if TASKS[run.header["settings"].get("task", "classification")].has_classes:
+                n_classes = max(2, len(run.header.get("shape", {}).get("class_rows", ())))
             if not are_labels(value["classes"]) or len(value["classes"]) != n_classes:
                 named = f"{value['classes']!r:.80}"
                 raise InputError(f"{place}: damaged: {n_classes} classes were trained, not {named}")
@@ -154,8 +164,8 @@ class Preparation:
         name = label if is_column and isinstance(label, str) else None
         return Expected(self.n_features, self.feature_names, name, position)
 
-    def codes(self, labels: NDArray[Any], name: str, first_row: int) -> NDArray[np.int32]:
-        """Return the codes of labels of a source.
+    def y(self, labels: NDArray[Any], name: str, first_row: int) -> NDArray[Any]:
+        """Return y of a source: the codes of its labels, or its targets.
 
         Parameters
         ----------
@@ -167,14 +177,16 @@ class Preparation:
 
         Returns
         -------
-        ndarray, shape (n,), int32
+        ndarray, shape (n,), int32 or float64
             Of two classes 0 is negative and 1 positive.
 
         Raises
         ------
         InputError
-            If a label is no class of the training data.
+            If a label is no class of the training data, or a target no number.
         """
+        if not self.has_classes:
+            return TargetTable(name, first_row).add(labels)
         table = LabelTable(name, first_row)
         codes = table.add(labels)
         ours = [
@@ -182,6 +194,24 @@ class Preparation:
             for label, row in zip(table.labels, table.first_rows, strict=True)
         ]
         return np.array(ours, np.int32)[codes]
+
+    def y_of(self, data: DataSet) -> Callable[[int, int], NDArray[Any]]:
+        """Return a function that reads y of some rows of another data set, as `y` has it.
+
+        Raises
+        ------
+        InputError
+            If the training data do not have its classes, or one has targets and the other classes.
+        """
+        if self.has_classes is (data.targets is not None):
+            ours, theirs = ("classes", "targets") if self.has_classes else ("targets", "classes")
+            raise InputError(
+                f"{data.url}: its rows have {theirs}, those that the model was trained on {ours}"
+            )
+        if not self.has_classes:
+            return data.read_y
+        codes = self.codes_of_classes(data)
+        return lambda start, stop: codes[data.read_codes(start, stop)]
 
     def codes_of_classes(self, data: DataSet) -> NDArray[np.int32]:
         """Return the code of each class of another data set.

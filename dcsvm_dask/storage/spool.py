@@ -34,21 +34,21 @@ class Column:
 
     def __init__(self, dtype: DTypeLike, width: int = 1) -> None:
         self._file = tempfile.TemporaryFile(prefix="dcsvm-")  # noqa: SIM115 - closed by close()
-        self._dtype = np.dtype(dtype)
+        self.dtype = np.dtype(dtype)
         self._width = width
         self.length = 0
 
     def append(self, values: NDArray[Any]) -> None:
         """Add rows at the end."""
         self._file.seek(0, 2)
-        self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
+        self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
         self.length += values.shape[0]
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return the rows start:stop."""
         self._file.flush()
-        self._file.seek(start * self._width * self._dtype.itemsize)
-        values = np.fromfile(self._file, self._dtype, (stop - start) * self._width)
+        self._file.seek(start * self._width * self.dtype.itemsize)
+        values = np.fromfile(self._file, self.dtype, (stop - start) * self._width)
         return values.reshape(-1, self._width) if self._width > 1 else values
 
     def copy_as(self, dtype: DTypeLike) -> Column:

@@ -9,8 +9,9 @@ from dcsvm_dask.tasks.classification import (
     svc_dual,
 )
 from dcsvm_dask.tasks.dual import Dual
-from dcsvm_dask.tasks.registry import TASKS
-from dcsvm_dask.tasks.regression import Quantile, Regression
+from dcsvm_dask.tasks.registry import TASKS, make_task
+from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
+from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
@@ -18,8 +19,13 @@ __all__ = [
     "Classification",
     "Dual",
     "Quantile",
+    "RealTargets",
     "Regression",
     "Task",
     "checked_labels",
+    "main_score",
+    "make_task",
+    "score_text",
+    "scores_in",
     "svc_dual",
 ]

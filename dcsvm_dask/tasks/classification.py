@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,13 +21,20 @@ class Classification:
     linear term p = -y and the bounds [0, C_i] for y_i = +1, [-C_i, 0] for y_i = -1.
     """
 
-    name = "classification"
-    has_classes = True
+    name: ClassVar[str] = "classification"
+    has_classes: ClassVar[bool] = True
+    centre = 0.0
+    unit = 1.0
+    has_kinks = False
+    product_range = 1.0
 
-    def targets(self, codes: NDArray[Any], labels: Sequence[Any]) -> NDArray[np.int8]:
+    def targets(self, y: NDArray[Any]) -> NDArray[np.int8]:
         """Return +1 for the last of two classes and -1 for the other."""
-        del labels
-        return np.where(codes == 1, 1, -1).astype(np.int8)
+        return np.where(y == 1, 1, -1).astype(np.int8)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its parameters: none."""
+        return {}
 
     def dual(self, targets: Vector, C: Vector | float) -> Dual:
         """Return the dual problem of some rows.

@@ -42,6 +42,9 @@ class Dual:
     ridge : ndarray, shape (n,), float64, or None
         The diagonal of D, above 0: 1 / (2 C_i) for the loss C_i xi^2, whose variables have no
         bound away from zero. None: it is zero.
+    unit : float, default 1.0
+        The size of gradients, of which solvers take shares: the margin of classes, about the spread
+        of real targets.
     """
 
     p: Vector
@@ -50,6 +53,7 @@ class Dual:
     epsilon: Vector | None = None
     group: NDArray[np.int8] | None = None
     ridge: Vector | None = None
+    unit: float = 1.0
 
     def __len__(self) -> int:
         """Return the number of variables."""
@@ -60,7 +64,8 @@ class Dual:
         epsilon = None if self.epsilon is None else self.epsilon[rows]
         group = None if self.group is None else self.group[rows]
         ridge = None if self.ridge is None else self.ridge[rows]
-        return Dual(self.p[rows], self.lower[rows], self.upper[rows], epsilon, group, ridge)
+        p, lower, upper = self.p[rows], self.lower[rows], self.upper[rows]
+        return Dual(p, lower, upper, epsilon, group, ridge, self.unit)
 
     def with_bias(self, bias: float) -> Dual:
         """Return the problem whose bias is given: every decision value is that much higher."""
@@ -143,10 +148,12 @@ class Dual:
     def margin(self) -> float:
         """The distance in the gradient between zero and non-zero variables that is usual.
 
-        1 for classes; of a narrow tube, where rows without loss lie within epsilon of their
-        targets, twice the largest epsilon.
+        The unit; of a narrow tube, where rows without loss lie within epsilon of their targets,
+        twice the largest epsilon.
         """
-        return 1.0 if self.epsilon is None else min(1.0, 2.0 * float(self.epsilon.max(initial=0.0)))
+        if self.epsilon is None:
+            return self.unit
+        return min(self.unit, 2.0 * float(self.epsilon.max(initial=0.0)))
 
     def slopes(self, gradient: Vector, beta: Vector) -> tuple[Vector, Vector]:
         """Return the derivatives of the objective for rising and for falling variables.

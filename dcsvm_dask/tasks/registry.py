@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dcsvm_dask.tasks.classification import Classification
+from dcsvm_dask.tasks.regression import Quantile, Regression
 from dcsvm_dask.tasks.task import Task
 
-TASKS: dict[str, Task] = {"classification": Classification()}
+TASKS: dict[str, type[Task]] = {
+    "classification": Classification,
+    "regression": Regression,
+    "quantile": Quantile,
+}
+
+
+def make_task(name: str, options: dict[str, Any]) -> Task:
+    """Return a task by its name and its parameters.
+
+    Raises
+    ------
+    InputError
+        If a parameter is outside its range.
+    """
+    return TASKS[name](**options)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,29 +15,42 @@ Vector = NDArray[np.float64]
 class Task(Protocol):
     """What is learned of the targets."""
 
-    @property
-    def name(self) -> str:
-        """Name in settings and run folders."""
+    name: ClassVar[str]
+    """Name in settings and run folders."""
+    has_classes: ClassVar[bool]
+    """Whether targets are classes: more than two need several SVMs."""
 
     @property
-    def has_classes(self) -> bool:
-        """Whether targets are classes: more than two need several SVMs."""
+    def centre(self) -> float:
+        """What the dual problem leaves out of targets: decision values are f + bias + centre."""
 
-    def targets(self, codes: NDArray[np.integer], labels: Sequence[Any]) -> NDArray[Any]:
+    @property
+    def unit(self) -> float:
+        """Size of the targets in the dual problem: 1 for classes, else about their spread."""
+
+    @property
+    def has_kinks(self) -> bool:
+        """Whether its dual problem has kinks, which solvers have compiled code of their own for."""
+
+    @property
+    def product_range(self) -> float | None:
+        """Width of the range of beta_i beta_j where C is 1, which Theorem 1 asks for.
+
+        The objective of separate blocks is within C^2 D(pi) / 2 times it of the best (Hsieh, Si,
+        Dhillon 2014, Theorem 1, where it is 1). None: the variables have no bounds.
+        """
+
+    def targets(self, y: NDArray[Any]) -> NDArray[Any]:
         """Return the targets of rows, in the dtype in which a run keeps them.
 
         Parameters
         ----------
-        codes : ndarray, shape (n,), integers
-            Which of the labels each row has.
-        labels : sequence of int, float or str
-            Those of the data set, in its order.
-
-        Raises
-        ------
-        InputError
-            If the labels are no targets of this task.
+        y : ndarray, shape (n,)
+            What the data set holds: codes of classes, or real targets.
         """
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its parameters as JSON values, for `make_task`."""
 
     def dual(self, targets: Vector, C: Vector) -> Dual:
         """Return the dual problem of some rows.

@@ -11,10 +11,6 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 
-MOST_TARGET = 1e100
-"""Largest size of a target: its square is a float64."""
-
-
 @dataclass(frozen=True, slots=True)
 class Units:
     """z = unit z' + centre: the problem of z' has C / unit, epsilon / unit and tol / unit.

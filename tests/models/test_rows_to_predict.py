@@ -84,7 +84,7 @@ def test_stored_batches_cover_every_row_once_in_whole_chunks(
     assert all(a[1] == b[0] for a, b in pairwise(spans))
     assert all(start % 700 == 0 for start, _ in spans)
     assert 15 <= len(spans) <= 25
-    codes = np.concatenate([batch.codes for batch in cut])
+    codes = np.concatenate([batch.y for batch in cut])
     assert np.array_equal(codes, (y == 1).astype(int))
 
 
@@ -188,7 +188,7 @@ def test_joined_classes_are_joined_again(tmp_path: Any) -> None:
     data = ingest((X, y), tmp_path / "d.zarr", positive=[1, 3])
     prepared = Preparation.of(data)
     assert prepared.classes == [-1, 1]
-    assert prepared.codes(np.array([0, 1, 2, 3, 9]), "x", 0).tolist() == [0, 1, 0, 1, 0]
+    assert prepared.y(np.array([0, 1, 2, 3, 9]), "x", 0).tolist() == [0, 1, 0, 1, 0]
     assert prepared.codes_of_classes(data).tolist() == [0, 1]
     single = ingest((X, y), tmp_path / "e.zarr")
     assert prepared.codes_of_classes(single).tolist() == [0, 1, 0, 1]

@@ -25,6 +25,7 @@ def data_of(n: int, classes: int = 2) -> Any:
         n_rows=n + 5,
         n_distinct=n,
         weights=None,
+        targets=None,
         classes=list(range(classes)),
         counts=[n + 5] + [0] * (classes - 1),
         url="d.zarr/train",

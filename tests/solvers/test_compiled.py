@@ -10,13 +10,13 @@ import numba
 import numpy as np
 import pytest
 
-from dcsvm_dask.solvers import box_qp, solve_smo, warm_up
+from dcsvm_dask.solvers import box_qp, solve_smo, warm_up, warm_up_kinks
 from dcsvm_dask.solvers.smo import active
 from dcsvm_dask.solvers.smo import active as smo_box
 from dcsvm_dask.solvers.smo import active as smo_pair
 from dcsvm_dask.solvers.smo import columns as rows
 from dcsvm_dask.solvers.smo import loops as smo_loops
-from dcsvm_dask.tasks import svc_dual
+from dcsvm_dask.tasks import Regression, svc_dual
 
 
 def _signatures() -> dict[str, int]:
@@ -35,6 +35,18 @@ def test_nothing_is_compiled_after_warm_up(blobs: Callable[..., Any]) -> None:
     for equality in (False, True):
         for dtype in (np.float32, np.float64):
             solve_smo(K.astype(dtype), svc_dual(y, 1.0), equality=equality, tol=1e-5)
+    assert _signatures() == before
+
+
+def test_nothing_is_compiled_for_kinks_after_their_warm_up(blobs: Callable[..., Any]) -> None:
+    warm_up()
+    warm_up_kinks()
+    before = _signatures()
+    K, y = blobs(1500, seed=8)
+    dual = Regression(0.3).dual(y.astype(np.float64), np.full(len(y), 2.0))
+    for equality in (False, True):
+        for dtype in (np.float32, np.float64):
+            solve_smo(K.astype(dtype), dual, equality=equality, tol=1e-5)
     assert _signatures() == before
 
 

@@ -13,6 +13,7 @@ from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.numbers import clock
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import SCORE
+from dcsvm_dask.tasks.scores import scores_in
 
 MOST_FAULTS = 8
 
@@ -100,12 +101,12 @@ def stage_of(progress: Progress) -> str:
 
 
 def last_figures(progress: Progress) -> list[tuple[str, str]]:
-    """Return the latest figures of the whole problem, and the latest accuracy."""
+    """Return the latest figures of the whole problem, and the latest score."""
     measured: Record = {}
-    accuracy: float | None = None
+    scores: list[tuple[str, float]] = []
     for stage in progress.stages.values():
         if stage.kind.name == SCORE and stage.record:
-            accuracy = stage.record.get("accuracy")
+            scores = scores_in(stage.record)[:1]
         elif stage.state == DONE and stage.kind.measures:
             measured = stage.record
     found = []
@@ -117,9 +118,7 @@ def last_figures(progress: Progress) -> list[tuple[str, str]]:
         elif "objective" in measured:
             found.append(("objective", f"{measured['objective']:,.4f}"))
             found.append(("violation", f"{measured['violation']:.2g}"))
-    if accuracy is not None:
-        found.append(("accuracy", f"{accuracy:.4f}"))
-    return found
+    return found + [(name, f"{value:.4f}") for name, value in scores]
 
 
 def _what(about: Record) -> str:

@@ -53,6 +53,7 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
     from dcsvm_dask.diagnostics.report.views.plane import plane_section
     from dcsvm_dask.diagnostics.report.views.predictions import prediction_section
     from dcsvm_dask.diagnostics.report.views.progress import progress_section
+    from dcsvm_dask.diagnostics.report.views.targets import target_section
 
     if records.status["method"] == METHOD:
         return _search_report(records, found), found
@@ -62,7 +63,7 @@ def report(run: RunFolder | Records, *, compute: bool = True) -> tuple[str, dict
         of_run.summary_section(found),
         *([levels.tree_section(records, found)] if climbs else []),
         progress_section(records, found),
-        prediction_section(records, found),
+        (prediction_section if records.task.has_classes else target_section)(records, found),
         plane_section(records, plane(records, compute=compute)),
         *(quality if climbs else ()),
         workers.workers_section(records, found),
@@ -128,6 +129,8 @@ def _subtitle(records: Records) -> str:
         how += f", gamma {kernel['gamma']:g}"
     how += "" if method == METHOD else f", C {settings['C']:g}"
     how += ", with a bias" if settings["fit_intercept"] else ""
+    task = records.task.name
+    how += "" if task == "classification" else f", {task}"
     return f"{about} · {how} · {records.run.place}"
 
 

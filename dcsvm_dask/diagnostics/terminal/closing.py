@@ -12,6 +12,7 @@ from dcsvm_dask.numbers import brief, clock, megabytes
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import SCORE, StageId
+from dcsvm_dask.tasks.scores import scores_in
 
 REPORT = "report.html"
 
@@ -93,7 +94,9 @@ def _model(status: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [("model", f"{kind}, {size}")]
     if score is not None:
         rows = f"{score['rows']:,} held-out rows"
-        lines.append(("accuracy", f"{score['accuracy']:.4f} on {rows}"))
+        found = scores_in(score)
+        lines.append((found[0][0], f"{found[0][1]:.4f} on {rows}"))
+        lines += [(name, f"{value:.4g}") for name, value in found[1:]]
     if status["approximates"]:
         known = record.get("objective")
         return lines if known is None else [*lines, ("objective", f"{known:,.4f}")]

@@ -39,6 +39,7 @@ from dcsvm_dask.storage.stage_id import (
     StageId,
     scores_of,
 )
+from dcsvm_dask.tasks.scores import scores_in
 
 LEFT = "<"
 RIGHT = ">"
@@ -76,7 +77,7 @@ def is_point(stage: str) -> bool:
     return kind_of(stage).measures
 
 
-def figures(seconds: float, stage: str, record: Record, accuracy: float | None) -> dict[str, str]:
+def figures(seconds: float, stage: str, record: Record, score: float | None) -> dict[str, str]:
     """Return the figures of a commit as texts by the keys of `COLUMNS`.
 
     A level's violation is that of its blocks, gap and violation of refinement are those of the
@@ -90,8 +91,8 @@ def figures(seconds: float, stage: str, record: Record, accuracy: float | None) 
     stage : str
     record : dict
         Record of the commit.
-    accuracy : float or None
-        On held-out rows; None where it was not scored.
+    score : float or None
+        The main one on held-out rows; None where it was not scored.
 
     Returns
     -------
@@ -117,15 +118,18 @@ def figures(seconds: float, stage: str, record: Record, accuracy: float | None) 
         found["gap"] = ("" if exact else "~") + brief(gap)
     if not at_level and "violation" in record and of_all_rows:
         found["violation"] = f"{record['violation']:.1e}"
-    if accuracy is not None:
-        found["accuracy"] = f"{accuracy:.4f}"
+    if score is not None:
+        found["accuracy"] = f"{score:.4f}" if abs(score) < 10.0 else f"{score:.4g}"
     return found
 
 
-def headings(width: int) -> str:
-    """Return the line of headings."""
+def headings(width: int, score: str | None = None) -> str:
+    """Return the line of headings; `score` is the name of the score where it is not accuracy."""
     long, columns = layout(width)
-    return _line(columns, {c.key: c.heading if long else c.short for c in columns}, width)
+    names = {c.key: c.heading if long else c.short for c in columns}
+    if score is not None and "accuracy" in names:
+        names["accuracy"] = score
+    return _line(columns, names, width)
 
 
 def has_time(width: int) -> bool:
@@ -238,12 +242,12 @@ class Terminal(Callback):
             self._print_pending()
 
     def on_commit(self, event: StageDone) -> None:
-        """Print the result of a stage; one that may be scored next waits for its accuracy."""
+        """Print the result of a stage; one that may be scored next waits for its score."""
         if is_point(event.stage):
             self._print_pending()
             self._pending = event
         elif StageId(event.stage).kind == SCORE and self._pending is not None:
-            self._print_pending(event.record["accuracy"])
+            self._print_pending(event.record)
         elif not event.resumed and StageId(event.stage).kind != MODEL:
             stage = StageId(event.stage)
             # A committee is named by its level.
@@ -301,21 +305,23 @@ class Terminal(Callback):
         above = Text() if pending is None else self._figures(pending, None).append("\n")
         return above.append("\n").append_text(tree)
 
-    def _print_pending(self, accuracy: float | None = None) -> None:
-        """Print the line of the commit that waited for its accuracy."""
+    def _print_pending(self, scored: Record | None = None) -> None:
+        """Print the line of the commit that waited for its score."""
         with self._lock:
             pending, self._pending = self._pending, None
         if pending is None:
             return
+        name, score = scores_in(scored)[0] if scored else (None, None)
         if self._lines % HEADINGS_EVERY == 0:
-            self._print(headings(self._console.width), style="bold")
+            named = None if name == "accuracy" else name
+            self._print(headings(self._console.width, named), style="bold")
         self._lines += 1
-        self._console.print(self._figures(pending, accuracy))
+        self._console.print(self._figures(pending, score))
 
-    def _figures(self, event: StageDone, accuracy: float | None) -> Text:
+    def _figures(self, event: StageDone, score: float | None) -> Text:
         from rich.text import Text
 
-        texts = figures(self._progress.elapsed(event.time), event.stage, event.record, accuracy)
+        texts = figures(self._progress.elapsed(event.time), event.stage, event.record, score)
         if event.resumed:
             texts["time"] = ""
         if "error" in texts and not self._ascii:

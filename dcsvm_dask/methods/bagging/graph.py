@@ -19,6 +19,7 @@ from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
+from dcsvm_dask.tasks import TASKS
 
 STAGE = StageId.about(MODEL, "bag")
 
@@ -47,6 +48,11 @@ class Bagging(Options):
     def takes_weights(self) -> bool:
         """Whether the method trains on rows that have weights: it draws whole rows."""
         return False
+
+    def check_task(self, task: str) -> None:
+        """Refuse votes that only classes have, for a task that learns numbers."""
+        numbers = not TASKS[task].has_classes
+        check(not numbers or self.vote == "mean", "vote", self.vote, f"mean for {task}")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,4 +143,5 @@ METHOD = Method(
     bagging,
     plan_stages,
     Bagging,
+    tasks=tuple(TASKS),
 )

@@ -128,7 +128,7 @@ def commit_bag(
         problem.take_chunks(listed),
         np.concatenate([betas[number] for number in range(members)])[None, :],
         np.array([[len(rows[number])] for number in range(members)]),
-        bias[:, None],
+        bias[:, None] + problem.task.centre,
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
         vote=vote,

@@ -23,6 +23,7 @@ from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import CHECK, PASS, StageId
+from dcsvm_dask.tasks import TASKS
 
 # Passes before a cascade gives up; each lowers the objective, and few are needed.
 MOST_PASSES = 100
@@ -252,4 +253,5 @@ METHOD = Method(
     Cascade,
     (StageKind(PASS, _describe_pass, measured_by=CHECK), StageKind(CHECK, measures=True)),
     whole_problem=True,
+    tasks=tuple(TASKS),
 )

@@ -144,7 +144,7 @@ def check_pass(
     attempt.write("beta", beta[None, :])
     attempt.write("f", f)
     dual, equality = problem.dual, problem.settings.fit_intercept
-    gradient = f + dual.p
+    gradient = dual.gradient(f, beta)
     return {
         "pass": number,
         "objective": objective(beta, gradient, dual),

@@ -20,7 +20,8 @@ Vector = NDArray[np.float64]
 PRODUCT_ERROR = 0.25
 # Rows of a task on which the rounding is estimated for the record.
 BOUND_ROWS = 64
-# Largest change of the bias for which f is exact enough to prove convergence.
+# Largest change of the bias for which f is exact enough to prove convergence, in units of
+# `Dual.unit`.
 BIAS_SLACK = 0.1
 
 
@@ -109,7 +110,7 @@ def doubt(
     if problem.settings.fit_intercept:
         if bias is None:
             return None
-        slack = BIAS_SLACK
+        slack = BIAS_SLACK * problem.task.unit
     dual, zero = problem.dual[rows], beta[rows] == 0.0
     rises, falls = zero & (dual.lower >= 0.0), zero & (dual.upper <= 0.0)
     edge = -dual.p + np.where(rises, slack, -slack) - (bias or 0.0)
@@ -133,7 +134,8 @@ def commit_check(
     """Commit a point whose f was computed from scratch.
 
     At the start (number 0) solutions of separate blocks may overshoot together, so beta is scaled
-    by s = min(1, -p'b / b'K b), the exact line search towards zero.
+    by s = min(1, -p'b / b'K b), the exact line search towards zero; with a kink epsilon'abs(b) is
+    part of the linear term, with squared losses their diagonal of K.
 
     Parameters
     ----------
@@ -164,8 +166,13 @@ def commit_check(
     f = np.concatenate([part.read("f") for part in found])
     scale = 1.0
     if number == 0:
-        quadratic, linear = float(np.dot(beta[rows], f)), float((problem.dual.p * beta).sum())
-        scale = min(1.0, -linear / quadratic) if quadratic > 0 else 1.0
+        dual = problem.dual
+        quadratic, linear = float(np.dot(beta[rows], f)), float((dual.p * beta).sum())
+        if dual.epsilon is not None:
+            linear += float(dual.epsilon @ np.abs(beta))
+        if dual.ridge is not None:
+            quadratic += float(dual.ridge @ beta**2)
+        scale = max(0.0, min(1.0, -linear / quadratic)) if quadratic > 0 else 1.0
         beta, f = scale * beta, scale * f
     record = commit_point(
         problem, attempt, Point(rows, beta, f), number=number, tol=tol, local=local
@@ -174,7 +181,7 @@ def commit_check(
         **record,
         # If the bias has changed by more, f must be computed once more.
         "from_scratch": abs(record["bias"] - before.record.get("bias", record["bias"]))
-        <= BIAS_SLACK,
+        <= BIAS_SLACK * problem.task.unit,
         "scale": scale,
         # Parts may have been committed before a resume with another tolerance.
         **{key: max(part.record[key] for part in found) for key in ("tol", "float32_error")},

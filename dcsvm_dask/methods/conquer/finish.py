@@ -27,14 +27,16 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     data = data_of(run)
     if isinstance(data, SampledDataSet):
         attempt.write("sampled", data.index)
-    model = write_machine(run, attempt, problem, point.read("beta")[0], point.record["bias"])
+    bias = point.record["bias"]
+    model = write_machine(run, attempt, problem, point.read("beta")[0], bias)
     # What nobody has measured of the whole problem is null.
-    keys = ("objective", "gap", "violation", "bias", "support", "bounded")
+    keys = ("objective", "gap", "violation", "support", "bounded")
     sampled = isinstance(data, SampledDataSet)
     return {
         "source": source,
         "sampled": sampled,
         **{key: point.record.get(key) for key in keys},
+        "bias": bias + problem.task.centre,
         **model,
     }
 
@@ -54,6 +56,7 @@ def write_machine(
     problem : Problem
     beta : ndarray, shape (n,), float64
     bias : float
+        That of the dual problem, whose targets are centred.
     """
     attempt.write("alpha", shared_out(run, problem, beta)[None, :])
     support = np.flatnonzero(beta)
@@ -63,7 +66,7 @@ def write_machine(
         problem.take_chunks(support),
         beta[None, support],
         np.array([[len(support)]]),
-        np.array([[bias]]),
+        np.array([[bias + problem.task.centre]]),
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
     )

@@ -101,8 +101,9 @@ def _clusters(
     return [worth[i] for i in first]
 
 
-# The next violation of working sets is about the square of the last: below this many times the root
-# of the tolerance the next round is likely to be the last, and computes f from scratch.
+# The next violation of working sets, in units of `Dual.unit`, is about the square of the last:
+# below this many times the root of the tolerance the next round is likely to be the last, and
+# computes f from scratch.
 CLOSING = 2.0
 # Expected size of the next step over that of the last one.
 SMALLER = 0.5
@@ -161,7 +162,7 @@ def commit_point(
     dual, b = problem.dual[point.rows], point.beta[point.rows]
     expected = point.f if point.expected is None else point.expected
     active = np.ones(len(b), dtype=np.bool_) if point.active is None else point.active
-    gradient = np.where(active, point.f, expected) + dual.p
+    gradient = dual.gradient(np.where(active, point.f, expected), b)
     equality, offset = problem.settings.fit_intercept, 0.0
     if equality:
         offset = bias(gradient, b, dual) if point.bias is None else point.bias
@@ -181,10 +182,8 @@ def commit_point(
     # A single task needs a current f of all variables.
     at_once = not local and bool(active.all())
     at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
-    closing = at_once or (
-        not local
-        and (violation <= CLOSING * math.sqrt(tol) or covers(problem, point, offset, chosen))
-    )
+    near = violation <= CLOSING * math.sqrt(tol * dual.unit)
+    closing = at_once or (not local and (near or covers(problem, point, offset, chosen)))
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_beta", b[chosen])
     attempt.write("block_f", point.f[chosen])
@@ -218,7 +217,8 @@ def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int
     """
     if point.furthest is None:
         return False
-    far = reach((point.f + offset) + problem.dual.p, point.beta, problem.dual)
+    gradient = problem.dual.gradient(point.f + offset, point.beta)
+    far = reach(gradient, point.beta, problem.dual)
     far[chosen] = -np.inf
     if point.active is not None:
         far[~point.active] = -np.inf
@@ -243,7 +243,7 @@ def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArr
     """
     dual, cap = problem.dual, problem.settings.set_cap
     expected = point.f if point.expected is None else point.expected
-    gradient = (expected + offset) + dual.p
+    gradient = dual.gradient(expected + offset, point.beta)
     if not point.beta.any():
         return first_set(reach(gradient, point.beta, dual), cap, dual.margin)
     return select_set(

@@ -72,7 +72,7 @@ def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int
     solver = RowsSolver(settings, problem.take(index), dual)
     solution = solver.solve(
         beta=beta,
-        gradient=f + dual.p,
+        gradient=dual.gradient(f, beta),
         equality=settings.fit_intercept,
         tol=before.record["inner_tol"],
     )
@@ -173,7 +173,13 @@ def join_steps(
     at = np.searchsorted(all_rows, rows)
     dual, keep = problem.dual[rows], np.diff(groups) > 0
     M = combined(read_products(run, stage, parts, len(f)), at, steps, groups)
-    c = _by_group((f[at] + dual.p) * steps, groups)
+    if dual.ridge is not None:
+        M[np.diag_indices(blocks)] += _by_group(dual.ridge * steps**2, groups)
+    c = _by_group(dual.gradient(f[at], beta[rows]) * steps, groups)
+    if dual.epsilon is not None:
+        # Where a step crosses the kink, its chord is an upper bound that keeps this a box problem.
+        chords = np.abs(beta[rows] + steps) - np.abs(beta[rows])
+        c += _by_group(dual.epsilon * chords, groups)
     factors = np.zeros(blocks)
     symmetric = 0.5 * (M + M.T)
     factors[keep] = solve_box_qp(symmetric[np.ix_(keep, keep)], c[keep])

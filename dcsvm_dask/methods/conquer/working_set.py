@@ -92,7 +92,7 @@ SAMPLE_ROWS = 512
 # A row at zero rests if its margin is this many times that of every row of the sample that came
 # near to violating ...
 REST = 1.5
-# ... which is this far from it.
+# ... which is this far from it, in units of `Dual.margin`.
 NEAR = 0.1
 
 
@@ -168,7 +168,7 @@ def solve_at_once(
     attempt.write("beta", found.beta[None, :])
     offset = 0.0
     if settings.fit_intercept:
-        offset = bias(found.f + dual.p, found.beta, dual)
+        offset = bias(dual.gradient(found.f, found.beta), found.beta, dual)
     return {
         "rows": problem.n,
         "bias": offset,
@@ -201,7 +201,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
         K,
         dual,
         beta=beta[index],
-        gradient=f[index] + dual.p,
+        gradient=dual.gradient(f[index], beta[index]),
         equality=settings.fit_intercept,
         tol=before.record["inner_tol"],
     )
@@ -210,14 +210,14 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     moved = np.flatnonzero(step)
     beta[index] = solution.beta
     attempt.write("beta", beta[None, :])
-    attempt.write("f", solution.gradient - dual.p)
+    attempt.write("f", dual.decision(solution.gradient, solution.beta))
     attempt.write("moved", index[moved])
     attempt.write("step", step[moved])
     outside = np.ones(problem.n, dtype=np.bool_)
     outside[index] = False
     others = np.flatnonzero(outside & before.read("active"))
     of_others = problem.dual[others]
-    gradient = (expected[others] + before.record["bias"]) + of_others.p
+    gradient = of_others.gradient(expected[others] + before.record["bias"], beta[others])
     margin = -reach(gradient, beta[others], of_others)
     may_rest = np.flatnonzero((beta[others] == 0.0) & (margin > 0.0))
     rng = generator(settings.seed, WORKING_SET_CHECK, number)
@@ -232,10 +232,11 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
         offset = bias(solution.gradient, solution.beta, dual)
     change += f[sample] - expected[sample] + offset - before.record["bias"]
     before_step = margin[seen]
-    # A row that may rest can move to one side only: its margin rises with f, or falls.
-    came_near = before_step + np.where(gradient[seen] > 0.0, change, -change) < NEAR
+    near = NEAR * dual.margin
+    after = -reach(gradient[seen] + change, np.zeros(len(seen)), of_others[seen])
+    came_near = after < near
     furthest = float(np.max(before_step, where=came_near, initial=0.0))
-    others = np.delete(others, may_rest[margin[may_rest] > NEAR + REST * furthest])
+    others = np.delete(others, may_rest[margin[may_rest] > near + REST * furthest])
     attempt.write("others", others)
     return {
         "rows": len(index),

@@ -27,13 +27,13 @@ from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import Dual
 
-# By how much the bias is moved to see how a block answers.
+# By how much the bias is moved to see how a block answers, in units of `Dual.unit`.
 PROBE = 0.05
 # One of so many blocks is asked, of those whose kernel matrix is in memory.
 PROBED = 4
 # Share of the support vectors in probed blocks from which on their response counts.
 ANSWERING = 0.1
-# The bias moves at most so far at once: margins are 1 from the border.
+# The bias moves at most so far at once, in the same units: margins are 1 from the border.
 FURTHEST = 0.5
 
 
@@ -47,11 +47,12 @@ def response(solver: RowsSolver, solution: Solution, tol: float) -> float:
         The solution for the present bias.
     tol : float
     """
-    moved = solver.solve(beta=solution.beta, gradient=solution.gradient + PROBE, tol=tol)
-    return total(moved.beta - solution.beta) / PROBE
+    probe = PROBE * solver.dual.unit
+    moved = solver.solve(beta=solution.beta, gradient=solution.gradient + probe, tol=tol)
+    return total(moved.beta - solution.beta) / probe
 
 
-def next_bias(bias: float, balance: float, slope: float) -> float:
+def next_bias(bias: float, balance: float, slope: float, unit: float = 1.0) -> float:
     """Return the bias at which the sum of beta is expected to be zero.
 
     Parameters
@@ -60,10 +61,13 @@ def next_bias(bias: float, balance: float, slope: float) -> float:
         Sum of beta at `bias`.
     slope : float
         Its change for each unit of the bias; where nothing answers (0) the bias stays.
+    unit : float, default 1.0
+        See `Dual.unit`.
     """
     if not slope < 0.0:
         return bias
-    return bias + float(np.clip(-balance / slope, -FURTHEST, FURTHEST))
+    furthest = FURTHEST * unit
+    return bias + float(np.clip(-balance / slope, -furthest, furthest))
 
 
 Vector = NDArray[np.float64]
@@ -122,8 +126,12 @@ class SharedBias:
             **total,
             "offset": offset,
             "slope": slope,
-            "next_bias": next_bias(offset, total["balance"], slope) if with_bias else 0.0,
+            "next_bias": 0.0,
         }
+        if with_bias:
+            unit = problem.task.unit
+            record["next_bias"] = next_bias(offset, total["balance"], slope, unit)
+            bias += problem.task.centre
         counts = np.diff(np.searchsorted(chosen, table.offsets))[:, None]
         return Gathered(support, beta[None, support], counts, bias[:, None], record)
 

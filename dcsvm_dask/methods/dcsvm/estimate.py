@@ -18,7 +18,7 @@ Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 ESTIMATE_ROWS = 4096
-# Error of f at a sampled row by skipping far pairs: small beside the margin, 1.
+# Error of f at a sampled row by skipping far pairs, in units of `Dual.unit`: the margin is 1.
 ESTIMATE_ERROR = 1e-3
 # Share of the objective below which an error is rounding.
 ROUNDING = 1e-12
@@ -107,7 +107,7 @@ def _decide(
             X,
             Z,
             v,
-            budget=ESTIMATE_ERROR * len(some) / len(support),
+            budget=ESTIMATE_ERROR * problem.task.unit * len(some) / len(support),
             threads=threads(),
         )
         f += part

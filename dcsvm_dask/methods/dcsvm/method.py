@@ -15,6 +15,7 @@ from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import BALANCE, LEVEL
+from dcsvm_dask.tasks import TASKS
 
 
 def run(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -68,4 +69,5 @@ METHOD = Method(
     sets_levels=True,
     many_classes=True,
     whole_problem=True,
+    tasks=tuple(TASKS),
 )

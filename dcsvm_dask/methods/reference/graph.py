@@ -165,11 +165,12 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 METHODS = (
     Method(
         "libsvm",
-        "scikit-learn's SVC, which is LIBSVM, in one task; to compare with",
+        "scikit-learn's SVC or SVR, which is LIBSVM, in one task; to compare with",
         reference,
         plan_stages,
         Libsvm,
         whole_problem=True,
+        tasks=("classification", "regression"),
     ),
     Method(
         "liblinear",

@@ -1,4 +1,4 @@
-"""SVMs that scikit-learn trains: SVC, which is LIBSVM, and LinearSVC, which is LIBLINEAR.
+"""SVMs that scikit-learn trains: SVC and SVR, which are LIBSVM, and LinearSVC, which is LIBLINEAR.
 
 The classes come from where scikit-learn defines them: scikit-learn-intelex puts its own into
 ``sklearn.svm`` when it patches a process.
@@ -26,6 +26,7 @@ from dcsvm_dask.solvers import objective
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Regression
 
 Vector = NDArray[np.float64]
 _INDEX_MAX = np.iinfo(np.int32).max
@@ -36,11 +37,13 @@ def solve_libsvm(
 ) -> Record:
     """Train by LIBSVM; the objective is that of its alphas, by kernel values in float64."""
     require_sklearn("method: libsvm")
-    from sklearn.svm._classes import SVC
+    from sklearn.svm._classes import SVC, SVR
 
     problem = read_problem(run)
-    kernel = problem.settings.kernel
-    svc = SVC(
+    kernel, task = problem.settings.kernel, problem.task
+    kind: Any = SVR if isinstance(task, Regression) else SVC
+    own = {"epsilon": task.epsilon} if isinstance(task, Regression) else {}
+    svc = kind(
         C=problem.settings.C,
         kernel=kernel.name,
         degree=kernel.degree,
@@ -49,6 +52,7 @@ def solve_libsvm(
         tol=tol,
         cache_size=cache,
         shrinking=shrinking,
+        **own,
     )
     seconds = _fit(svc, problem)
     dual = svc.dual_coef_.toarray() if sparse.issparse(svc.dual_coef_) else svc.dual_coef_
@@ -62,10 +66,10 @@ def solve_libsvm(
         "support": int(np.count_nonzero(beta)),
         "bounded": int(np.count_nonzero(problem.dual.is_bounded(beta))),
         "solved": svc.fit_status_ == 0,
-        "iterations": int(svc.n_iter_[0]),
+        "iterations": int(np.max(svc.n_iter_)),
         "fit_seconds": seconds,
         "kernel_values": computed,
-        **write_machine(run, attempt, problem, beta, bias),
+        **write_machine(run, attempt, problem, beta, bias - task.centre),
     }
 
 
@@ -161,4 +165,4 @@ def _objective(problem: Problem, beta: Vector) -> tuple[float, int]:
     rows, b, dual = problem.take(support), beta[support], problem.dual_of(support)
     how: Any = {"dtype": np.float64, "threads": threads()}
     f, computed = kernel_product(problem.settings.kernel, rows, rows, b, **how)
-    return objective(b, f + dual.p, dual), computed
+    return objective(b, dual.gradient(f, b), dual), computed

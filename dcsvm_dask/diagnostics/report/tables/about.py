@@ -14,6 +14,7 @@ from dcsvm_dask.methods.search.graph import BLOCK_ROWS, Search
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.stage_id import SCORE, StageId
+from dcsvm_dask.tasks.scores import SCORES
 
 NAME_VALUE = ("name", "value")
 # Defaults of `train`.
@@ -28,14 +29,15 @@ def summary(records: Records) -> Table:
     processes.
     """
     status = records.status
-    accuracy = records.commits.get(StageId.about(SCORE, status["model"]), {}).get("accuracy")
+    score = records.commits.get(StageId.about(SCORE, status["model"]), {})
     begins = [e for entries in records.journal for e in entries if e["event"] == "RunBegins"]
     found = {
         "state": status["state"],
         "message": status["message"],
         "converged": status["converged"],
         "model": status["model"],
-        "accuracy": accuracy,
+        "accuracy": score.get("accuracy"),
+        **{key: score[key] for key in SCORES if key in score},
         "objective": status["objective"],
         "gap": status["gap"],
         "violation": status["violation"],
@@ -70,6 +72,9 @@ def parameters(records: Records) -> Table:
     found |= {key: settings[key] for key in keys}
     if _has_many_classes(records):
         found["multiclass"] = _multiclass(settings)
+    if not records.task.has_classes:
+        found["task"] = records.task.name
+        found |= records.task.to_json()
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (whole problem only)"
@@ -118,6 +123,9 @@ def data_set(records: Records) -> Table:
         signs = (" (-1)", " (+1)") if len(data.classes) == 2 else [""] * len(data.classes)
         for label, count, sign in zip(data.classes, data.counts, signs, strict=True):
             found[f"class {label}{sign}"] = count
+        if data.targets is not None:
+            low, high, mean, std = (f"{value:.6g}" for value in data.targets.values())
+            found["targets"] = f"{low} to {high}, mean {mean}, standard deviation {std}"
         if data.weights is not None:
             least, most, total = (f"{data.weights[key]:g}" for key in ("least", "most", "sum"))
             found["weights of rows"] = f"{least} to {most}, {total} together"
@@ -161,6 +169,7 @@ def command(records: Records) -> str:
     words += ["--degree", str(kernel.degree)] if kernel.uses("degree") else []
     words += ["--coef0", repr(kernel.coef0)] if kernel.coef0 else []
     words += ["-C", _exactly(settings["C"])]
+    words += _task(records)
     if settings["levels_forced"]:
         listed = ",".join(map(str, settings["clusters"]))
         words += ["--clusters", listed] if listed else ["--levels", "0"]
@@ -181,6 +190,16 @@ def command(records: Records) -> str:
     holdout = records.run.header.get("holdout")
     words += ["--holdout", holdout] if holdout else []
     return shlex.join(words)
+
+
+def _task(records: Records) -> list[str]:
+    """Return the options of a task that is not the usual one of its data."""
+    task = records.task
+    words = [] if task.name in ("classification", "regression") else ["--task", task.name]
+    for name in ("epsilon", "quantile"):
+        if hasattr(task, name):
+            words += [f"--{name}", _exactly(getattr(task, name))]
+    return words
 
 
 def _search_command(records: Records, options: Search) -> str:

@@ -20,6 +20,7 @@ from dcsvm_dask.diagnostics.report.tables.predictions import (
 from dcsvm_dask.diagnostics.report.tables.records import Records, read_records
 from dcsvm_dask.diagnostics.report.tables.support import support
 from dcsvm_dask.diagnostics.report.tables.table import Table
+from dcsvm_dask.diagnostics.report.tables.targets import predicted_targets, target_scores
 from dcsvm_dask.diagnostics.report.tables.tasks import tasks, workers
 from dcsvm_dask.diagnostics.report.tables.theorem import theorem
 from dcsvm_dask.diagnostics.report.tables.work import floor, totals, work
@@ -59,6 +60,8 @@ def tables(run: RunFolder | Records, *, compute: bool = False) -> dict[str, Tabl
         "support": support(records),
         "theorem": theorem(records, compute=compute),
         "predictions": predictions(records, models),
+        "target_scores": target_scores(records),
+        "predicted_targets": predicted_targets(records),
         "prediction_modes": prediction_modes(records, compute=compute),
         "confusion": confusion(records, models),
         "class_scores": class_scores(records, models),

@@ -36,7 +36,7 @@ def prediction_modes(records: Records, *, compute: bool = False) -> Table:
     calibrated levels.
     """
     holdout = records.run.header.get("holdout")
-    if holdout is None:
+    if holdout is None or not records.task.has_classes:
         return table(COLUMNS)
     best = records.status["model"] if is_exact(records.status) else None
     rows: list[dict[str, Any]] = []

@@ -46,7 +46,7 @@ def plane(records: Records, *, compute: bool = False) -> dict[str, Any] | None:
     data = records.data
     if (
         data is None
-        or len(data.classes) > 2
+        or len(data.classes) != 2
         or data.n_features < 2
         or data.n_features > MOST_FEATURES
     ):

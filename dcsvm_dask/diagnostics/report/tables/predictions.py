@@ -116,7 +116,10 @@ class Scored:
 
 
 def scored(records: Records) -> list[Scored]:
-    """Return the scored models of a run, the bottom level first and the exact model last."""
+    """Return the scored classifiers of a run, the bottom level first and the exact model last.
+
+    Models of real targets are in `target_scores`.
+    """
     found = []
     for stage, commit in records.commits.items():
         scores = StageId(stage).kind == SCORE
@@ -127,6 +130,8 @@ def scored(records: Records) -> list[Scored]:
         level = StageId(source).height
         if not level and source != records.status["model"]:
             continue  # an exact model that was replaced
+        if node.has("targets"):
+            continue
         made = StageId(stage).subject
         decision = None
         if node.has("decision"):

@@ -17,6 +17,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import MODEL, StageId
+from dcsvm_dask.tasks import Task, make_task
 
 Span = tuple[float, float]
 
@@ -114,6 +115,12 @@ class Records:
         """The parameters that shaped the run, from run.json."""
         found: dict[str, Any] = self.run.header["settings"]
         return found
+
+    @property
+    def task(self) -> Task:
+        """The task of the run."""
+        settings = self.settings
+        return make_task(settings.get("task", "classification"), settings.get("task_options", {}))
 
     @property
     def commits(self) -> dict[str, Record]:

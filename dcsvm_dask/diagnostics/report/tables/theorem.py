@@ -1,4 +1,7 @@
-"""Theorem 1 of Hsieh, Si, Dhillon (2014) for a run: f(level) - f* <= C^2 D / 2."""
+"""Theorem 1 of Hsieh, Si, Dhillon (2014) for a run: f(level) - f* <= C^2 D / 2.
+
+For other tasks than classes the bound is `Task.product_range` times as large.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,7 @@ def theorem(records: Records, *, compute: bool = False) -> Table:
         }
         if without is None and row["D"] is not None:
             most = max(records.settings.get("class_weight", ()), default=1.0)
-            half = 0.5 * (records.settings["C"] * most) ** 2
+            half = 0.5 * (records.task.product_range or 0.0) * (records.settings["C"] * most) ** 2
             row |= {"bound": half * row["D"], "bound_error": half * row["D_error"]}
         if best is not None and not records.settings["fit_intercept"]:
             row |= _difference(records, stage, best["objective"], compute=compute)
@@ -146,6 +149,8 @@ def why_no_bound(records: Records) -> str | None:
         )
     if records.settings["fit_intercept"]:
         return "The theorem is about the problem without a bias"
+    if records.task.product_range is None:
+        return "The theorem needs bounds of the variables, which squared losses do not have"
     if arrange.get("variables") != arrange.get("rows"):
         return (
             "Repeated rows were merged into variables with larger bounds, "

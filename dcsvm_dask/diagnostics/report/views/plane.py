@@ -83,7 +83,7 @@ def plane_section(records: Records, plane: dict[str, Any] | None) -> Section:
     data = records.data
     if data is None:
         return Section(name, title, "The training data are missing.")
-    if len(data.classes) > 2:
+    if len(data.classes) != 2:
         return Section(name, title, "Only models of two classes have a decision function to draw.")
     if plane is None and data.n_features < 2:
         return Section(name, title, "The data have one feature: there is no plane.")

@@ -16,6 +16,7 @@ from dcsvm_dask.diagnostics.report.views.glyphs import bars
 from dcsvm_dask.diagnostics.report.views.style import HALF, hover, legend, plot, ticks
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.numbers import counted
+from dcsvm_dask.tasks.scores import scores_in
 
 
 def beside_plan(work: Table, key: str, label: str, form: str) -> Any | None:
@@ -99,7 +100,7 @@ def headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str
     )
     tol = records.run.header["goals"].get("tol")
     return [
-        ("accuracy", text.percent(about["accuracy"]), _held_out(tables)),
+        (*_score(about), _held_out(tables)),
         ("objective", text.exact(about["objective"]), estimated),
         ("duality gap", text.number(about["gap"]), estimated),
         ("violation", text.number(about["violation"], 2), f"to reach: {tol:g}" if tol else ""),
@@ -114,8 +115,16 @@ def headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str
     ]
 
 
+def _score(about: dict[str, Any]) -> tuple[str, str]:
+    """Return the name of the main score and its value."""
+    if about["accuracy"] is None and scores_in(about):
+        name, value = scores_in(about)[0]
+        return name, text.number(value)
+    return "accuracy", text.percent(about["accuracy"])
+
+
 def _held_out(tables: dict[str, Table]) -> str:
-    rows = tables["predictions"]["rows"]
+    rows = tables["predictions"]["rows"] or tables["target_scores"]["rows"]
     return f"{rows[-1]:,} held-out rows" if rows else "no held-out rows"
 
 

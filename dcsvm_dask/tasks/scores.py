@@ -1,0 +1,32 @@
+"""Names of the scores that tasks give, for those who show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+SCORES = {
+    "accuracy": "accuracy",
+    "r2": "R^2",
+    "mae": "MAE",
+    "rmse": "RMSE",
+    "pinball": "pinball loss",
+    "coverage": "coverage",
+}
+"""Names for users by the keys of records; the first one that a record has is its main score."""
+
+
+def scores_in(record: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Return the scores of a record, named for users, the main one first."""
+    return [(name, record[key]) for key, name in SCORES.items() if record.get(key) is not None]
+
+
+def score_text(name: str, value: float) -> str:
+    """Return a score as it is shown, with its name."""
+    return f"{name} {value:.4f}" if name in ("accuracy", "R^2") else f"{name} {value:.4g}"
+
+
+def main_score(record: Mapping[str, Any]) -> str | None:
+    """Return the main score of a record in words; None where it has none."""
+    found = scores_in(record)
+    return score_text(*found[0]) if found else None
