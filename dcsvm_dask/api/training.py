@@ -344,13 +344,18 @@ def open_holdout(holdout: Place, data: DataSet) -> DataSet:
     Raises
     ------
     InputError
-        If features, classes or scaling differ.
+        If features, classes or scaling differ, or one has targets and the other classes.
     """
     found = DataSet.open(holdout)
+    if (found.targets is None) is not (data.targets is None):
+        kinds = ("classes", "targets") if found.targets is None else ("targets", "classes")
+        raise InputError(
+            f"{found.url}: its rows have {kinds[0]}, those of the training data {data.url} "
+            f"{kinds[1]}; ingest both together"
+        )
     for what, theirs, ours in (
         ("features", found.n_features, data.n_features),
         ("classes", found.classes, data.classes),
-        ("targets", found.targets is not None, data.targets is not None),
     ):
         if theirs != ours:
             raise InputError(

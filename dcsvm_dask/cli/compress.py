@@ -57,7 +57,9 @@ def command(
 
 def describe(found: dict[str, Any]) -> str:
     """Return what a compression came to in a few lines."""
-    before, after, accuracy = found["support_before"], found["support"], found["accuracy"]
+    from dcsvm_dask.tasks.scores import SCORES
+
+    before, after = found["support_before"], found["support"]
     measured = f"{found['sample']} rows of {found['measured_on']}"
     scored = f"{found['scored_rows']} rows of {found['scored_on']}"
     return "\n".join(
@@ -65,7 +67,11 @@ def describe(found: dict[str, Any]) -> str:
             f"support vectors    {before} -> {after} ({100 * after / before:.1f} %)",
             f"largest change     {found['change']:.4g} (bound {found['bound']:g}) on {measured}",
             f"on any row         at most {found['distance']:.4g} x sqrt(K(x, x))",
-            f"accuracy           {accuracy['before']:.5f} -> {accuracy['after']:.5f} on {scored}",
+            *(
+                f"{name:<18} {found[key]['before']:.5f} -> {found[key]['after']:.5f} on {scored}"
+                for key, name in SCORES.items()
+                if key in found
+            ),
             f"seconds            {found['seconds']:.1f}",
             f"written to         {found['out']}",
         ]

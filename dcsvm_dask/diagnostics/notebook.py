@@ -13,7 +13,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.numbers import duration
 from dcsvm_dask.runtime.journal import read_journal
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks.scores import SCORES, scores_in
+from dcsvm_dask.tasks.scores import SCORES
 
 STATES = {"complete": GREEN, "running": ORANGE, "interrupted": GREY, "failed": RED}
 _CELL = "text-align:right;padding:1px 10px"
@@ -81,8 +81,8 @@ def _table(entries: list[dict[str, Any]]) -> str:
         return ""
     shown = entries if len(entries) <= 12 else [*entries[:8], *entries[-4:]]
     columns = [one for one in _COLUMNS if one[0] != "accuracy"]
-    scored: dict[str, Any] = next((e for e in entries if scores_in(e)), {"accuracy": None})
-    key = next(key for key in SCORES if key in scored)
+    known = (key for key in SCORES if any(entry.get(key) is not None for entry in entries))
+    key = next(known, "accuracy")
     columns.insert(-1, (key, SCORES[key], "{:.4f}"))
     names = ["", *(title for _, title, _ in columns)]
     rows = ["<tr>" + "".join(f'<th style="{_CELL}">{name}</th>' for name in names) + "</tr>"]

@@ -9,19 +9,21 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators.expansion import dense
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.nu import DCNuSVC
+from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.estimators.svc import DCSVC
-from dcsvm_dask.models.onnx import linear_onnx, ovo_onnx, ovr_onnx
+from dcsvm_dask.models.onnx import expansion_onnx, linear_onnx, ovo_onnx, ovr_onnx
 from dcsvm_dask.models.schemes import OneVsRest
 
 
-def to_onnx(estimator: DCSVC | LinearDCSVC) -> Any:
+def to_onnx(estimator: DCSVC | LinearDCSVC | KernelRegressor) -> Any:
     """Return a fitted estimator as an ONNX graph, which `onnx.save_model` writes to a file.
 
     Parameters
     ----------
-    estimator : DCSVC, DCNuSVC or LinearDCSVC
+    estimator : DCSVC, DCNuSVC, LinearDCSVC, DCSVR, DCNuSVR or DCQuantileSVR
         Fitted.
 
     Returns
@@ -29,7 +31,8 @@ def to_onnx(estimator: DCSVC | LinearDCSVC) -> Any:
     onnx.ModelProto
         Input ``rows``, float32, shape (N, n_features). Outputs ``label``, shape (N,), of what
         ``classes_`` has (int64, float64, bool or strings), and ``decision``, float32, of the shape
-        that ``decision_function`` has. It computes in float64 and takes 16 bytes of memory for
+        that ``decision_function`` has; of a regressor ``prediction``, float64, shape (N,). It
+        computes in float64 and takes 16 bytes of memory for
         each pair of a row and a support vector (48 with the laplacian kernel): give many rows in
         batches.
 
@@ -40,11 +43,15 @@ def to_onnx(estimator: DCSVC | LinearDCSVC) -> Any:
         ONNX has not, or the model is above 2 GB.
     sklearn.exceptions.NotFittedError
     """
-    if not isinstance(estimator, DCSVC | DCNuSVC | LinearDCSVC):
+    if not isinstance(estimator, DCSVC | DCNuSVC | LinearDCSVC | KernelRegressor):
         raise InputError(
-            f"to_onnx takes a DCSVC, DCNuSVC or LinearDCSVC, not a {type(estimator).__name__}"
+            "to_onnx takes a DCSVC, DCNuSVC, LinearDCSVC or a regressor, not a "
+            f"{type(estimator).__name__}"
         )
     check_is_fitted(estimator)
+    if isinstance(estimator, KernelRegressor):
+        coef, bias = dense(estimator.dual_coef_)[0], float(estimator.intercept_[0])
+        return expansion_onnx(estimator._kernel, estimator.support_vectors_, coef, bias, None)
     if isinstance(estimator, LinearDCSVC):
         weights: Any = estimator.coef_  # sparse after `sparsify`
         weights = weights.toarray() if sparse.issparse(weights) else weights

@@ -80,11 +80,26 @@ def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
     InputError
         If LIBSVM has no such kernel.
     """
-    kernel = model.kernel
+    yield from _head(model.kernel, "c_svc", model.n_classes, model.n_support, model.bias[0])
+    yield _line("label", labels)
+    yield _line("nr_sv", model.counts[0].tolist())
+    yield from _vectors(model.support, model.coef)
+
+
+def svr_lines(kernel: Kernel, support: Rows, coef: Vector, bias: float) -> Iterator[str]:
+    """Yield the lines of a LIBSVM model file for an epsilon-SVR; see `libsvm_lines`."""
+    yield from _head(kernel, "epsilon_svr", 2, len(coef), np.array([bias]))
+    yield from _vectors(support, coef[None, :])
+
+
+def _head(
+    kernel: Kernel, svm_type: str, n_classes: int, n_support: int, bias: Vector
+) -> Iterator[str]:
+    """Yield the lines before labels and support vectors."""
     if kernel.kind.libsvm is None:
         known = ", ".join(kernels_of_libsvm())
         raise InputError(f"export: LIBSVM has no {kernel.name} kernel; it has {known}")
-    yield "svm_type c_svc\n"
+    yield f"svm_type {svm_type}\n"
     yield f"kernel_type {kernel.kind.libsvm}\n"
     if kernel.uses("degree"):
         yield f"degree {kernel.degree}\n"
@@ -92,14 +107,16 @@ def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
         yield f"gamma {kernel.gamma:.17g}\n"
     if kernel.uses("coef0"):
         yield f"coef0 {kernel.coef0:.17g}\n"
-    yield f"nr_class {model.n_classes}\n"
-    yield f"total_sv {model.n_support}\n"
-    yield _line("rho", [f"{-bias:.17g}" for bias in model.bias[0].tolist()])
-    yield _line("label", labels)
-    yield _line("nr_sv", model.counts[0].tolist())
+    yield f"nr_class {n_classes}\n"
+    yield f"total_sv {n_support}\n"
+    yield _line("rho", [f"{-one:.17g}" for one in bias.tolist()])
+
+
+def _vectors(support: Rows, coefs: Vector) -> Iterator[str]:
+    """Yield the lines of support vectors, each after its coefficients."""
     yield "SV\n"
-    for i, coef in enumerate(model.coef.T.tolist()):
-        index, values = _nonzero(model.support, i)
+    for i, coef in enumerate(coefs.T.tolist()):
+        index, values = _nonzero(support, i)
         cells = "".join(
             f"{j + 1}:{x:.9g} " for j, x in zip(index.tolist(), values.tolist(), strict=True)
         )

@@ -1,4 +1,4 @@
-"""A model as an ONNX graph, from rows as they are to labels and decision values.
+"""A model as an ONNX graph, from rows as they are to labels and decision values, or to targets.
 
 Kernel values of all rows with all support vectors are one matrix of the graph, in float64; see
 `bytes_of_pair`.
@@ -57,10 +57,10 @@ def expansion_onnx(
     support: Rows,
     coef: Vector,
     bias: float,
-    classes: NDArray[Any],
+    classes: NDArray[Any] | None,
     scaling: RowScaling | None = None,
 ) -> Any:
-    """Return one sum of kernel values over two classes as an `onnx.ModelProto`.
+    """Return one sum of kernel values, over two classes or of a target, as an `onnx.ModelProto`.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def expansion_onnx(
     support : Rows, shape (n, n_features), float32
     coef : ndarray, shape (n,), float64
     bias : float
-    classes : ndarray of two labels
-        The second one is that of decision values above 0.
+    classes : ndarray of two labels, or None
+        The second one is that of decision values above 0. None: the sum is a predicted target.
     scaling : RowScaling, optional
         By default rows come as the kernel takes them.
 
@@ -77,19 +77,22 @@ def expansion_onnx(
     -------
     onnx.ModelProto
         Input ``rows``, float32, shape (N, n_features); outputs ``label``, shape (N,), and
-        ``decision``, float32, shape (N,).
+        ``decision``, float32, shape (N,); without classes ``prediction``, float64, shape (N,).
 
     Raises
     ------
     InputError
         If onnx is not installed, or the model is larger than a file can be.
     """
-    if kernel.is_linear:
-        weights = coef @ support.astype(np.float64)
-        return linear_onnx(weights[None, :], np.array([bias]), classes, scaling)
     graph = Graph()
-    x = _scaled_rows(graph, scaling)
-    values = graph.add("Gemm", _kernel(graph, kernel, x, support), coef[:, None], np.array([bias]))
+    x, offset = _scaled_rows(graph, scaling), np.array([bias])
+    if kernel.is_linear:
+        weights = np.asarray(coef @ support.astype(np.float64))[None, :]
+        values = graph.add("Gemm", x, weights, offset, transB=1)
+    else:
+        values = graph.add("Gemm", _kernel(graph, kernel, x, support), coef[:, None], offset)
+    if classes is None:
+        return graph.regressor(support.shape[1], _column(graph, values))
     return _of_two(graph, support.shape[1], values, classes)
 
 

@@ -15,7 +15,7 @@ OPSET, IR_VERSION = 18, 8
 LARGEST = 2**31 - 2**20
 """Bytes of constants: what protobuf can write, less room for the graph itself."""
 
-ROWS, LABEL, DECISION = "rows", "label", "decision"
+ROWS, LABEL, DECISION, PREDICTION = "rows", "label", "decision", "prediction"
 
 
 class Graph:
@@ -134,9 +134,7 @@ class Graph:
         n_columns : int or None
             Columns of `decision`; None: it has the shape (N,).
         """
-        from onnx import checker, helper, numpy_helper
-
-        from dcsvm_dask import __version__
+        from onnx import helper, numpy_helper
 
         labels = numpy_helper.from_array(_plain(classes), "classes")
         self._nodes += [
@@ -144,14 +142,42 @@ class Graph:
             helper.make_node("Cast", [decision], [DECISION], to=helper.TensorProto.FLOAT),
         ]
         described = helper.make_tensor_value_info
-        single = helper.TensorProto.FLOAT
         shape: list[str | int] = ["N"] if n_columns is None else ["N", n_columns]
+        outputs = [
+            described(LABEL, labels.data_type, ["N"]),
+            described(DECISION, helper.TensorProto.FLOAT, shape),
+        ]
+        return self._checked(n_features, outputs, [labels])
+
+    def regressor(self, n_features: int, value: str) -> Any:
+        """Return the graph of a predicted target as an `onnx.ModelProto`; see `model`.
+
+        Parameters
+        ----------
+        n_features : int
+        value : str
+            Shape (N,), float64; becomes the output ``prediction``.
+        """
+        from onnx import helper
+
+        self._nodes.append(helper.make_node("Identity", [value], [PREDICTION]))
+        double = helper.TensorProto.DOUBLE
+        output = helper.make_tensor_value_info(PREDICTION, double, ["N"])
+        return self._checked(n_features, [output], [])
+
+    def _checked(self, n_features: int, outputs: list[Any], constants: list[Any]) -> Any:
+        """Return the graph with its input and some outputs."""
+        from onnx import checker, helper
+
+        from dcsvm_dask import __version__
+
+        single = helper.TensorProto.FLOAT
         graph = helper.make_graph(
             self._nodes,
             "support_vector_machine",
-            [described(ROWS, single, ["N", n_features])],
-            [described(LABEL, labels.data_type, ["N"]), described(DECISION, single, shape)],
-            [*self._constants, labels],
+            [helper.make_tensor_value_info(ROWS, single, ["N", n_features])],
+            outputs,
+            [*self._constants, *constants],
         )
         model = helper.make_model(
             graph,

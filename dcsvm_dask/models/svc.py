@@ -1,4 +1,4 @@
-"""A model as a fitted scikit-learn SVC or LinearSVC."""
+"""A model as a fitted scikit-learn SVC, SVR or LinearSVC."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def to_svc(
     order = np.concatenate([np.flatnonzero(coef < 0), np.flatnonzero(coef > 0)])
     dual = np.asarray(coef, dtype=np.float64)[order][None, :]
     counts = np.array([np.count_nonzero(coef < 0), np.count_nonzero(coef > 0)])
-    svc = _filled(kernel, C, tol, support[order], rows[order], dual, counts, classes, n_rows)
+    svc = _svc(kernel, C, tol, classes)
+    _fill(svc, kernel, support[order], rows[order], dual, counts, n_rows)
     svc.intercept_ = np.array([bias])
     svc._dual_coef_, svc._intercept_ = -svc.dual_coef_, np.array([-bias])
     return svc
@@ -103,47 +104,97 @@ def to_ovo_svc(
         If scikit-learn is not installed or has no such kernel.
     """
     dual = np.ascontiguousarray(model.coef, dtype=np.float64)
-    how = (C, tol, model.support, rows, dual, model.counts[0], classes, n_rows)
-    svc = _filled(model.kernel, *how)
+    svc = _svc(model.kernel, C, tol, classes)
+    _fill(svc, model.kernel, model.support, rows, dual, model.counts[0], n_rows)
     svc.intercept_ = np.array(model.bias[0])
     svc._dual_coef_, svc._intercept_ = svc.dual_coef_, svc.intercept_
     svc.n_iter_ = svc._num_iter = np.zeros(model.bias.shape[1], np.int32)
     return svc
 
 
-def _filled(
+def to_svr(
     kernel: Kernel,
     C: float,
     tol: float,
+    epsilon: float,
+    support: Rows,
+    rows: NDArray[np.int64],
+    coef: Vector,
+    bias: float,
+    n_rows: int,
+) -> Any:
+    """Return a fitted `sklearn.svm.SVR` that makes the same predictions; see `to_svc`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    C, tol, epsilon : float
+        Parameters to put into the SVR.
+    support : Rows, shape (n, d)
+    rows : ndarray, shape (n,), int64
+        The row numbers of the support vectors in the training data.
+    coef : ndarray, shape (n,)
+        alpha_i - alpha_i*, not 0.
+    bias : float
+    n_rows : int
+
+    Raises
+    ------
+    InputError
+        If scikit-learn is not installed or has no such kernel.
+    """
+    require_sklearn("to_sklearn")
+    from sklearn.svm import SVR
+
+    svr = SVR(C=C, tol=tol, epsilon=epsilon, **_words(kernel, "SVR"))
+    svr.class_weight_ = np.empty(0)
+    dual = np.asarray(coef, dtype=np.float64)[None, :]
+    _fill(svr, kernel, support, rows, dual, np.array([len(coef), len(coef)]), n_rows)
+    svr.intercept_ = svr._intercept_ = np.array([bias])
+    svr._dual_coef_, svr.n_iter_ = svr.dual_coef_, 0
+    return svr
+
+
+def _words(kernel: Kernel, name: str) -> dict[str, Any]:
+    """Return a kernel as parameters of scikit-learn's estimators."""
+    if kernel.kind.libsvm is None:
+        known = ", ".join(kernels_of_libsvm())
+        raise InputError(f"to_sklearn: {name} has no {kernel.name} kernel; it has {known}")
+    return {
+        "kernel": kernel.name,
+        "degree": kernel.degree,
+        "gamma": kernel.gamma,
+        "coef0": kernel.coef0,
+    }
+
+
+def _svc(kernel: Kernel, C: float, tol: float, classes: list[Any]) -> Any:
+    """Return an SVC with its classes."""
+    require_sklearn("to_sklearn")
+    from sklearn.svm import SVC
+
+    svc = SVC(C=C, tol=tol, **_words(kernel, "SVC"))
+    svc.classes_ = np.array(classes)
+    svc.class_weight_ = np.ones(len(classes))
+    return svc
+
+
+def _fill(
+    svc: Any,
+    kernel: Kernel,
     support: Rows,
     rows: NDArray[np.int64],
     dual: Vector,
     counts: NDArray[np.int64],
-    classes: list[Any],
     n_rows: int,
-) -> Any:
-    """Return an SVC with everything but its offsets and coefficients as it keeps them inside.
+) -> None:
+    """Set all but an estimator's offsets and coefficients as it keeps them inside.
 
     `counts` are the support vectors of each class, one class after the other in `support`.
     """
-    require_sklearn("to_sklearn")
     from scipy import sparse
-    from sklearn.svm import SVC
 
-    if kernel.kind.libsvm is None:
-        known = ", ".join(kernels_of_libsvm())
-        raise InputError(f"to_sklearn: SVC has no {kernel.name} kernel; it has {known}")
     sparse_rows = is_sparse(support)
-    svc = SVC(
-        C=C,
-        kernel=kernel.name,
-        degree=kernel.degree,
-        gamma=kernel.gamma,
-        coef0=kernel.coef0,
-        tol=tol,
-    )
-    svc.classes_ = np.array(classes)
-    svc.class_weight_ = np.ones(len(classes))
     svc.n_features_in_ = int(support.shape[1])
     svc.shape_fit_ = (n_rows, svc.n_features_in_)
     svc.fit_status_ = 0
@@ -165,7 +216,6 @@ def _filled(
     svc._sparse = sparse_rows
     svc._effective_probability = False
     svc.n_iter_ = svc._num_iter = np.array([0], np.int32)
-    return svc
 
 
 def to_linear_svc(

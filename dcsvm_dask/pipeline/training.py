@@ -49,6 +49,8 @@ class Training(TrainingParameters):
         check_goals(self.goals)
         for task in TASKS if self.task == "auto" else (self.task,):
             make_task(task, self._of_task(task))
+        if self.task != "auto":
+            self._refuse_of_others(self.task)
         if isinstance(self.levels, str):
             check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
         else:
@@ -219,6 +221,7 @@ class Training(TrainingParameters):
                 f"{', '.join(one.name for one in known)}"
             )
         self.options.check_task(name)
+        self._refuse_of_others(name)
         task = make_task(name, self._of_task(name))
         if not isinstance(task, RealTargets):
             return task
@@ -230,14 +233,14 @@ class Training(TrainingParameters):
 
     def _of_task(self, task: str) -> dict[str, Any]:
         """Return the parameters of a task that were given."""
-        found = {}
+        words = (word for word, owner in OF_TASKS.items() if owner == task)
+        return {word: float(value) for word in words if (value := getattr(self, word)) is not None}
+
+    def _refuse_of_others(self, task: str) -> None:
+        """Refuse parameters of other tasks."""
         for word, owner in OF_TASKS.items():
-            given = getattr(self, word)
-            if given is not None and owner == task:
-                found[word] = float(given)
-            elif given is not None and self.task not in ("auto", owner):
-                raise InputError(f"{word}: is a parameter of task {owner}, not of {self.task}")
-        return found
+            if getattr(self, word) is not None and owner != task:
+                raise InputError(f"{word}: is a parameter of task {owner}, not of {task}")
 
     def _check_classes(self, data: DataSet) -> None:
         """Refuse data of one class, and of many where the method has no SVMs for them."""

@@ -24,6 +24,7 @@ from dcsvm_dask.methods.compressed import Compressed
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.node import peak_bytes
 from dcsvm_dask.methods.predict import cached_model
+from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.models.compression import Block, check_kernel, compress, shares
 from dcsvm_dask.models.elimination import Path
 from dcsvm_dask.models.model import Model
@@ -52,6 +53,8 @@ from dcsvm_dask.storage.rows.read import stack_rows, take_rows
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import STATE, write_state
+from dcsvm_dask.tasks import Task
+from dcsvm_dask.tasks.scores import SCORES
 
 STAGE = StageId.about("model", "compressed")
 SAMPLE = 8192
@@ -68,8 +71,8 @@ class _Sample:
     check: Rows
     fit: Rows
     of: str
-    labels: NDArray[np.int32] | None
-    """Class codes of `check`, where it is also the data for scoring."""
+    labels: NDArray[Any] | None
+    """Class codes or targets of `check`, where it is also the data for scoring."""
     data: Any
     """Other data for scoring."""
 
@@ -178,16 +181,14 @@ def compress_run(
         after = _accuracy(made, chosen, rows, execution, encoding)
         assert before is not None
     else:
-        before, after = (
-            {"accuracy": _share_right(one, rows), "n_rows": len(rows.labels)}
-            for one in (model, smaller)
-        )
+        task = settings_of(run).make_task()
+        before, after = (_scores(task, one, rows) for one in (model, smaller))
     return {
         "out": out.url,
         **found,
         "bound": float(bound),
         "measured_on": rows.of,
-        "accuracy": {"before": before["accuracy"], "after": after["accuracy"]},
+        **{key: {"before": before[key], "after": after[key]} for key in SCORES if key in before},
         "scored_rows": before["n_rows"],
         "scored_on": rows.of,
         "seconds": taken,
@@ -300,7 +301,7 @@ def _sample(
         many = max(1, min(n, train.n_rows - min(FIT_ROWS, train.n_rows // 4)))
         chosen, others = np.sort(order[:many]), np.sort(order[many : many + FIT_ROWS])
         checked, fit = take_rows(train.rows, chosen), take_rows(train.rows, others)
-        return _Sample(checked, fit, train.url, train.take_codes(chosen), None)
+        return _Sample(checked, fit, train.url, train.take_y(chosen), None)
     source = open_batches(data, prepared, labelled=True, encoding=encoding)
     checked = _drawn(source, prepared, n, rng)
     if checked.shape[0] == 0:
@@ -347,9 +348,12 @@ def _accuracy(
     return evaluate(run, rows.data, choice, execution, Announcer(run.place.url, []), encoding)
 
 
-def _share_right(model: Model, rows: _Sample) -> float:
+def _scores(task: Task, model: Model, rows: _Sample) -> dict[str, Any]:
+    """Return the scores of a model on the rows on which it is measured, and their number."""
+    assert rows.labels is not None
     values, _ = kernel_product(model.kernel, rows.check, model.support, model.coef[0])
-    return float(np.mean((values + model.bias[0, 0] > 0) == (rows.labels == 1)))
+    targets = task.targets(rows.labels).astype(np.float64)
+    return {**task.scores(values + model.bias[0, 0], targets), "n_rows": len(targets)}
 
 
 def _without_digest(header: dict[str, Any]) -> dict[str, Any]:

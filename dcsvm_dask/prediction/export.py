@@ -13,16 +13,23 @@ from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model, load_single
 from dcsvm_dask.methods.problem import ARRANGE, data_of, representatives, settings_of
-from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, ovo_lines, range_lines
+from dcsvm_dask.models.libsvm import (
+    label_integers,
+    libsvm_lines,
+    ovo_lines,
+    range_lines,
+    svr_lines,
+)
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, ovo_onnx, ovr_onnx
 from dcsvm_dask.models.schemes import OneVsOne, OneVsRest
-from dcsvm_dask.models.svc import to_linear_svc, to_ovo_svc, to_svc
+from dcsvm_dask.models.svc import to_linear_svc, to_ovo_svc, to_svc, to_svr
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import output
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Classification, Regression
 
 # Its model is a vector of weights.
 LINEAR = "liblinear"
@@ -41,7 +48,7 @@ class Expansion:
         weights, landmarks, or support vectors of several SVMs.
     coef : ndarray, shape (n_support,), float64
         y_i alpha_i for rows of the training data, at most C times the weights of the row and of its
-        class; 1 for weights.
+        class (of regression alpha_i - alpha_i*); 1 for weights.
     """
 
     kernel: Kernel
@@ -81,7 +88,7 @@ def read_expansion(run: RunFolder) -> Expansion:
     )
     if len(stands_for) != model.n_support:
         raise InputError(f"{node.place}: damaged: alpha does not fit the support vectors")
-    coef = np.sign(model.coef[0, position]) * alpha[rows]
+    coef = np.sign(model.coef[0, position]) * np.abs(alpha[rows])
     if node.record.get("sampled"):
         rows = node.read("sampled")[rows]
     return Expansion(model.kernel, model.support[position], rows, coef, float(model.bias[0, 0]))
@@ -138,16 +145,21 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
     ranges = None
     if scaling is not None and scaling.kind != "unit":
         ranges = output(f"{target.url}.range", "file", overwrite=overwrite)
-    labels = label_integers(prepared.classes)
+    labels = label_integers(prepared.classes) if prepared.has_classes else ()
     if len(labels) > 2:
         model = _one_vs_one(run, "LIBSVM's format")
         n_support, lines = model.n_support, ovo_lines(model, labels)
     else:
         exact = read_expansion(run)
-        n_support = len(exact.coef)
-        lines = libsvm_lines(exact.kernel, exact.support, exact.coef, exact.bias, labels)
+        n_support, parts = len(exact.coef), (exact.kernel, exact.support, exact.coef, exact.bias)
+        lines = libsvm_lines(*parts, labels) if labels else svr_lines(*parts)
     target.write_bytes("".join(lines).encode())
     notes = []
+    task = settings_of(run).task
+    if task == "quantile":
+        notes.append(
+            "LIBSVM has no quantiles: the file is one of epsilon-SVR, with our predictions"
+        )
     if list(labels) != prepared.classes:
         named = zip(reversed(labels), reversed(prepared.classes), strict=True)
         stands = ", ".join(f"{number} for {label!r}" for number, label in named)
@@ -200,13 +212,14 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
     """
     prepared = Preparation.read(run)
     output(target, "file", overwrite=overwrite)
-    classes, own, scaling = label_array(prepared.classes), prepared.scaling, None
+    classes = label_array(prepared.classes) if prepared.has_classes else None
+    own, scaling = prepared.scaling, None
     if own is not None:
         scaling = RowScaling(own.offset, own.factor, own.kind == "unit")
     model = load_model(run, choose_model(run, "exact").stage)
-    if isinstance(model.scheme, OneVsOne):
+    if classes is not None and isinstance(model.scheme, OneVsOne):
         made = ovo_onnx(model, classes, scaling=scaling)
-    elif isinstance(model.scheme, OneVsRest):
+    elif classes is not None and isinstance(model.scheme, OneVsRest):
         made = ovr_onnx(model, classes, scaling)
     else:
         _check_sum(run, model)
@@ -230,7 +243,7 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
 
 
 def export_svc(run: RunFolder) -> Any:
-    """Return the exact model as a fitted scikit-learn SVC; see `to_svc`.
+    """Return the exact model as a fitted scikit-learn SVC or SVR; see `to_svc` and `to_svr`.
 
     The model of liblinear becomes a LinearSVC. It has names of features only if rows are not
     scaled:
@@ -249,6 +262,12 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
     if len(prepared.classes) > 2:
         model, rows = _one_vs_one_of_rows(run)
         return to_ovo_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
+    task = settings.make_task()
+    if not isinstance(task, Classification | Regression):
+        raise InputError(
+            f"{run.place}: scikit-learn has no kernel machine for {task.name}; export it in "
+            "LIBSVM's format or as ONNX"
+        )
     exact = read_expansion(run)
     if settings.method == LINEAR:
         return _linear_svc(run, exact, classes, tol)
@@ -256,6 +275,18 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
         raise InputError(
             f"{run.place}: an SVC's support vectors are rows of the training data; those of a "
             f"model of {settings.method} are not: export it in LIBSVM's format"
+        )
+    if isinstance(task, Regression):
+        return to_svr(
+            exact.kernel,
+            settings.C,
+            tol,
+            task.epsilon,
+            exact.support,
+            exact.rows,
+            exact.coef,
+            exact.bias,
+            prepared.n_rows,
         )
     return to_svc(
         exact.kernel,

@@ -279,7 +279,7 @@ class Predictor:
             written beside the model file as a range file of svm-scale, ``FILE.range``. The ONNX
             graph
             scales rows: input ``rows``, float32, shape (N, n_features); outputs ``label`` and
-            ``decision``, shape (N,).
+            ``decision``, shape (N,), or ``prediction`` of targets.
         overwrite : bool, default False
             Whether existing files are replaced.
 
@@ -349,7 +349,8 @@ class Predictor:
             ``out``; ``support_before``, ``support`` (vectors); ``bound``, ``change`` (the largest
             one of a decision value on the sample), ``sample`` (its rows), ``measured_on``;
             ``distance`` (no decision value of any row x changes by more than this times sqrt(K(x,
-            x))); ``accuracy`` (``before`` and ``after``), ``scored_rows``, ``scored_on``;
+            x))); ``accuracy``, or the scores of the task (``before`` and ``after``),
+            ``scored_rows``, ``scored_on``;
             ``seconds``.
 
         Raises
@@ -374,7 +375,7 @@ class Predictor:
         )
 
     def to_sklearn(self) -> Any:
-        """Return the exact model as a fitted `sklearn.svm.SVC`.
+        """Return the exact model as a fitted `sklearn.svm.SVC`, of regression `sklearn.svm.SVR`.
 
         It takes rows that are scaled as the training data; `scale` scales raw rows.
 
@@ -382,7 +383,7 @@ class Predictor:
         ------
         InputError
             If the exact model is not committed, scikit-learn is not installed or has no such
-            kernel.
+            kernel or no such task.
         """
         self._check_size(choose_model(self.folder, "exact"))
         return exporting.export_svc(self.folder)

@@ -1,0 +1,56 @@
+"""Real targets: what is read as one, and what is refused with its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.targets import TargetTable
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([1, -2, 3], [1.0, -2.0, 3.0]),
+        ([1.5, -0.0], [1.5, 0.0]),
+        ([True, False], [1.0, 0.0]),
+        (["1.5", " -2e3 ", "+1"], [1.5, -2000.0, 1.0]),
+        (np.array([b"1.25", b"7"]), [1.25, 7.0]),
+        (np.array(["2", "3.5"], object), [2.0, 3.5]),
+        (np.array([0.1], np.float32), [float(np.float32(0.1))]),
+        ([1e100, -1e100], [1e100, -1e100]),
+        ([], []),
+    ],
+)
+def test_numbers_become_float64(given: Any, expected: list[float]) -> None:
+    found = TargetTable("FILE").add(np.asarray(given))
+    assert found.dtype == np.float64
+    assert found.tolist() == expected
+    assert not np.signbit(found[found == 0.0]).any()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([1.0, np.nan], "row 6 .* has no target"),
+        (["1", ""], "row 6 .* has no target"),
+        (["1", "?"], "row 6 .* has no target"),
+        (["1", "nan"], "row 6 .* has no target"),
+        (np.array([1.0, None], object), "row 6 .* has no target"),
+        ([np.inf, 1.0], "row 5 .* has the target inf, which is beyond 1e.100"),
+        (["1", "-inf"], "row 6 .* has the target -inf"),
+        ([1e101, 1.0], "row 5 .* has the target 1e.101"),
+        (["1", "high"], "row 6 .* has the target 'high', which is not a number"),
+        (["1", "1_000"], "row 6 .* has the target '1_000', which is not a number"),
+        (np.array([1 + 2j]), "targets of type complex128 are not numbers"),
+        (np.array(["2020-01-01"], "M8[D]"), "are not numbers"),
+    ],
+)
+def test_what_is_no_target_is_refused_with_its_row(given: Any, why: str) -> None:
+    table = TargetTable("FILE", 2)
+    table.add(np.arange(3.0))
+    with pytest.raises(InputError, match=rf"^FILE: .*{why}"):
+        table.add(np.asarray(given))
