@@ -13,7 +13,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import DCSVC, DCSVR, DCNuSVC, LinearDCSVC, to_onnx
+from dcsvm_dask.estimators import (
+    DCSVC,
+    DCSVR,
+    DCNuSVC,
+    DCNuSVR,
+    DCOneClassSVM,
+    DCQuantileSVR,
+    LinearDCSVC,
+    to_onnx,
+)
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import onnx_graph
 from dcsvm_dask.models.model import Model, decide
@@ -79,10 +88,23 @@ def test_nu_svc(n_classes: int) -> None:
     assert_same(svc, to_onnx(svc), X[400:])
 
 
-def test_regressors_are_refused_by_name() -> None:
-    X, y = some_rows(2)
-    with pytest.raises(InputError, match="DCNuSVC or LinearDCSVC, not a DCSVR"):
-        to_onnx(DCSVR().fit(X[:50], y[:50]))
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", [DCSVR, DCNuSVR, DCQuantileSVR])
+def test_regressors_have_a_graph_of_their_prediction(kind: Any, kernel: str) -> None:
+    X, _ = some_rows(2)
+    z = 1e5 + 100.0 * np.sin(X[:, 0])
+    made = kind(kernel=kernel, gamma=0.1, C=10.0, tol=1.0).fit(X[:200], z[:200])
+    session = runtime.InferenceSession(
+        to_onnx(made).SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    (found,) = session.run(["prediction"], {"rows": X})
+    np.testing.assert_allclose(found, made.predict(X), atol=1e-6 * np.abs(made.predict(X)).max())
+
+
+def test_a_novelty_detector_is_refused_by_name() -> None:
+    X, _ = some_rows(2)
+    with pytest.raises(InputError, match="LinearDCSVC or a regressor, not a DCOneClassSVM"):
+        to_onnx(DCOneClassSVM().fit(X[:50]))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +199,9 @@ def test_two_classes_at_a_value_of_0(bias: float) -> None:
 def test_what_cannot_be_exported_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotFittedError):
         to_onnx(DCSVC())
-    with pytest.raises(InputError, match="takes a DCSVC, DCNuSVC or LinearDCSVC, not a SVC"):
+    with pytest.raises(
+        InputError, match="takes a DCSVC, DCNuSVC, LinearDCSVC or a regressor, not a SVC"
+    ):
         to_onnx(SVC())
     X, y = some_rows(2)
     svc = LinearDCSVC(C=0.01, tol=0.01).fit(X[:50], np.array([1, 2**63], np.uint64)[y[:50]])
