@@ -199,9 +199,7 @@ def test_two_classes_at_a_value_of_0(bias: float) -> None:
 def test_what_cannot_be_exported_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotFittedError):
         to_onnx(DCSVC())
-    with pytest.raises(
-        InputError, match="LinearDCSVC or a regressor, not a SVC"
-    ):
+    with pytest.raises(InputError, match="LinearDCSVC or a regressor, not a SVC"):
         to_onnx(SVC())
     X, y = some_rows(2)
     svc = LinearDCSVC(C=0.01, tol=0.01).fit(X[:50], np.array([1, 2**63], np.uint64)[y[:50]])
