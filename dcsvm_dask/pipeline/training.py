@@ -22,15 +22,13 @@ from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
-from dcsvm_dask.tasks import TASKS, RealTargets, Task, make_task
+from dcsvm_dask.tasks import OF_TASKS, TASKS, RealTargets, Task, make_task
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
-OF_TASKS = {"epsilon": "regression", "quantile": "quantile"}
-"""Parameters that a single task has."""
 
 
 @dataclass(frozen=True, slots=True)

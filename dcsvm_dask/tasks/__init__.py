@@ -9,12 +9,13 @@ from dcsvm_dask.tasks.classification import (
     svc_dual,
 )
 from dcsvm_dask.tasks.dual import Dual
-from dcsvm_dask.tasks.registry import TASKS, make_task
+from dcsvm_dask.tasks.registry import OF_TASKS, TASKS, make_task
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
 from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
+    "OF_TASKS",
     "TASKS",
     "Classification",
     "Dual",

@@ -13,6 +13,8 @@ TASKS: dict[str, type[Task]] = {
     "regression": Regression,
     "quantile": Quantile,
 }
+OF_TASKS = {"epsilon": "regression", "quantile": "quantile"}
+"""The task that has a parameter which users set."""
 
 
 def make_task(name: str, options: dict[str, Any]) -> Task:

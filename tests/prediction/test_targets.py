@@ -308,7 +308,7 @@ def test_tables_and_the_report_show_the_targets(made: Made) -> None:
     assert about["epsilon"] == 8.0
     assert "standard deviation" in dict(zip(*found["data_set"].values(), strict=True))["targets"]
     text = Path(made.run.report()).read_text()
-    for words in ("Predicted and true targets", "R^2 over time", "--epsilon 8"):
+    for words in ("Predicted and true targets", "R^2 over time", "--epsilon 8", "History"):
         assert words in text
     notebook = made.run._repr_html_()
     assert "R^2" in notebook

@@ -14,6 +14,7 @@ from dcsvm_dask.methods.search.graph import BLOCK_ROWS, Search
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.stage_id import SCORE, StageId
+from dcsvm_dask.tasks import OF_TASKS
 from dcsvm_dask.tasks.scores import SCORES
 
 NAME_VALUE = ("name", "value")
@@ -74,7 +75,8 @@ def parameters(records: Records) -> Table:
         found["multiclass"] = _multiclass(settings)
     if not records.task.has_classes:
         found["task"] = records.task.name
-        found |= records.task.to_json()
+        own = ((name, getattr(records.task, name, None)) for name in OF_TASKS)
+        found |= {name: value for name, value in own if value is not None}
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (whole problem only)"
@@ -196,7 +198,7 @@ def _task(records: Records) -> list[str]:
     """Return the options of a task that is not the usual one of its data."""
     task = records.task
     words = [] if task.name in ("classification", "regression") else ["--task", task.name]
-    for name in ("epsilon", "quantile"):
+    for name in OF_TASKS:
         if hasattr(task, name):
             words += [f"--{name}", _exactly(getattr(task, name))]
     return words

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dcsvm_dask.diagnostics.history import history as measured
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
+from dcsvm_dask.tasks.scores import SCORES
 
 COLUMNS = (
     "stage",
@@ -29,7 +30,8 @@ def history(records: Records) -> Table:
 
     ``time`` is in seconds of the run, ``seconds`` those of the stage. At levels objective and gap
     of the whole problem are estimates (``estimated``) with standard errors, and the violation is
-    that inside blocks; later stages are exact.
+    that inside blocks; later stages are exact. Runs that learn real targets have columns for their
+    scores, too.
     """
     rows = []
     for entry in measured(records.status):
@@ -43,4 +45,5 @@ def history(records: Records) -> Table:
             "estimated": "objective_estimate" in record,
         }
         rows.append({**entry, **about})
-    return table(COLUMNS, rows)
+    own = () if records.task.has_classes else tuple(key for key in SCORES if key != "accuracy")
+    return table((*COLUMNS, *own), rows)

@@ -74,12 +74,25 @@ def recovery(support: Table) -> Any:
     return made
 
 
-def bound(theorem: Table) -> Any | None:
-    """Return the figure of f(level) - f* and C^2 D / 2 on a log scale (the paper's Figure 1)."""
+def bound_name(records: Records) -> str:
+    """Return the formula of Theorem 1's bound for the task of a run."""
+    width = records.task.product_range
+    return "C² D(π) / 2" if width in (None, 1.0) else f"{width:g} C² D(π) / 2"
+
+
+def bound(theorem: Table, name: str) -> Any | None:
+    """Return the figure of f(level) - f* and its bound on a log scale (the paper's Figure 1).
+
+    Parameters
+    ----------
+    theorem : Table
+    name : str
+        The formula of the bound; see `bound_name`.
+    """
     at = list(range(len(theorem["level"])))
     series = []
     for key, label, colour in (
-        ("bound", "bound C² D(π) / 2", RED),
+        ("bound", f"bound {name}", RED),
         ("difference", "f(level) − f*", BLUE),
     ):
         known = [(x, v, e) for x, v, e in _values(theorem, key, at) if v + 2 * e > 0]
@@ -260,7 +273,7 @@ def theory_section(records: Records, tables: dict[str, Table]) -> Section:
             "levels",
         )
     )
-    made = bound(theorem)
+    made = bound(theorem, bound_name(records))
     if made is not None:
         parts.append(
             Picture(
@@ -285,7 +298,7 @@ def theory_section(records: Records, tables: dict[str, Table]) -> Section:
         LEVEL,
         ("D", "D(π)", text.number),
         ("D_error", "±", lambda value: text.number(value, 2)),
-        ("bound", "C² D / 2", text.number),
+        ("bound", bound_name(records), text.number),
         ("difference", "f(level) − f*", text.number),
         ("difference_error", "±", lambda value: text.number(value, 2)),
         ("difference_from", "from", text.word),

@@ -25,6 +25,7 @@ from dcsvm_dask.diagnostics.report.views.style import (
     plot,
     whiskers,
 )
+from dcsvm_dask.tasks.scores import SCORES
 
 LEVELS, ROUNDS = SERIES[0], EXACT
 TIME = "time (s)"
@@ -172,7 +173,7 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
         ("gap_error", "±", lambda value: text.number(value, 2)),
         ("violation", "violation", lambda value: text.number(value, 3)),
         ("n_support", "support vectors", text.whole),
-        ("accuracy", "accuracy", text.percent),
+        _score_column(history),
     ]
     if not has_levels:
         shown = [column for column in shown if not column[0].endswith("_error")]
@@ -186,6 +187,14 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
         grid(listed, shown, title="History", caption=caption, table="history", words=("stage",))
     )
     return Section("progress", "Progress", lead, parts)
+
+
+def _score_column(history: Table) -> tuple[str, str, text.Format]:
+    """Return the column of the main score of the run's task."""
+    for key, name in SCORES.items():
+        if key != "accuracy" and any(value is not None for value in history.get(key, ())):
+            return key, name, text.number
+    return "accuracy", "accuracy", text.percent
 
 
 def _pauses(records: Records) -> str:
