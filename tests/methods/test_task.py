@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,30 @@ def test_a_run_comes_to_the_solution_of_the_whole_problem(
         if fit_intercept:
             below = np.mean(z < decide(model, X, "exact"))
             assert below == pytest.approx(0.3, abs=0.06)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_joint_steps_across_the_kink_never_raise_the_objective(
+    tmp_path: Path, task: str, fit_intercept: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, (400, 2)).astype(np.float32)
+    z = 3.0 + np.sin(2.0 * X[:, 0]) * X[:, 1] + rng.standard_normal(400) * 0.3
+    data = ingest((X, z), tmp_path / "d.zarr", test=(X, z), task="regression")
+    how = {"C": 5.0, "gamma": 2.0, "fit_intercept": fit_intercept, "task": task, **TASKS[task]}
+    run = train(data, tmp_path / "run", **how, clusters=(4, 2), block_cap=64, tol=1e-3)
+    joined = 0
+    for chain in ("refine", "conquer"):
+        stages = sorted(stage for stage in run.stages() if stage.startswith(f"{chain}-"))
+        commits = [run.find(stage, "commit") for stage in stages]
+        records = [commit.record for commit in commits if commit is not None]
+        rounds = [record for record in records if "decrease" in record]
+        joined += sum(record["beta_min"] < 1.0 for record in rounds)
+        slack = 1e-9 * max((abs(record["objective"]) for record in rounds), default=0.0)
+        assert all(b["objective"] <= a["objective"] + slack for a, b in pairwise(rounds))
+        assert all(record["decrease"] >= -slack for record in rounds)
+    assert joined > 0
 
 
 @pytest.mark.parametrize("task", TASKS)
