@@ -236,8 +236,8 @@ def ingest(
     return DataSet.open(place)
 
 
-def _has_classes(task: str) -> bool:
-    if task not in TASKS:
+def _has_classes(task: Any) -> bool:
+    if not isinstance(task, str) or task not in TASKS:
         raise InputError(f"task must be one of {', '.join(TASKS)}, got {task!r:.80}")
     return TASKS[task].has_classes
 

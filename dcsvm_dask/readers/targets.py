@@ -59,7 +59,7 @@ class TargetTable:
             what = (
                 "no target"
                 if np.isnan(values[k])
-                else f"the target {given[k]}, which is beyond {MOST_TARGET:g}"
+                else f"the target {given[k]!s:.40}, which is beyond {MOST_TARGET:g}"
             )
             raise InputError(
                 f"{self.name}: row {self.n_rows + k} (counted from 0) has {what}; fill in or drop "
@@ -77,12 +77,14 @@ class TargetTable:
 
     def _number(self, k: int, value: Any) -> float:
         text = value.strip() if isinstance(value, str) else value
-        if text in ("", "?", None):
+        if text is None or (isinstance(text, str) and text in ("", "?")):
             return np.nan
         try:
             if isinstance(text, str) and "_" in text:  # float() accepts 1_000
                 raise ValueError
             return float(text)
+        except OverflowError:  # a whole number beyond float64
+            return np.inf
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"{self.name}: row {self.n_rows + k} (counted from 0) has the target "

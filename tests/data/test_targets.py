@@ -126,6 +126,7 @@ def test_numbers_that_were_classes_may_become_targets(files: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        ({"task": ["regression"]}, "task must be one of classification, regression, quantile"),
         ({"task": "regresion"}, "task must be one of classification, regression, quantile"),
         ({"task": "regression", "positive": [1]}, "positive: makes classes, but regression"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dcsvm_dask.errors import InputError
@@ -43,6 +44,9 @@ def test_numbers_become_float64(given: Any, expected: list[float]) -> None:
         ([np.inf, 1.0], "row 5 .* has the target inf, which is beyond 1e.100"),
         (["1", "-inf"], "row 6 .* has the target -inf"),
         ([1e101, 1.0], "row 5 .* has the target 1e.101"),
+        (np.array([1, 10**400], object), "row 6 .* has the target 10000.* beyond 1e.100"),
+        (np.array([1, pd.NA], object), "row 6 .* has the target <NA>, which is not a number"),
+        (np.array([1, [2]], object), r"row 6 .* has the target \[2\], which is not a number"),
         (["1", "high"], "row 6 .* has the target 'high', which is not a number"),
         (["1", "1_000"], "row 6 .* has the target '1_000', which is not a number"),
         (np.array([1 + 2j]), "targets of type complex128 are not numbers"),

@@ -140,14 +140,22 @@ MOST_IN_MATRIX = 20
 """Largest number of classes of a matrix; larger ones are in the CSV file."""
 
 
-def prediction_section(records: Records, tables: dict[str, Table]) -> Section:
-    """Return the section of predictions."""
-    predictions, modes = tables["predictions"], tables["prediction_modes"]
+def nothing_scored(records: Records, scored: Table) -> Section | None:
+    """Return the section of predictions where no model was scored on held-out rows; else None."""
     if records.run.header.get("holdout") is None:
         lead = "No rows were held out: give --holdout DATA.zarr/test to `dcsvm train`."
         return Section("prediction", "Prediction", lead)
-    if not n_rows(predictions):
+    if not n_rows(scored):
         return Section("prediction", "Prediction", "No model has been scored yet.")
+    return None
+
+
+def prediction_section(records: Records, tables: dict[str, Table]) -> Section:
+    """Return the section of predictions."""
+    predictions, modes = tables["predictions"], tables["prediction_modes"]
+    nothing = nothing_scored(records, predictions)
+    if nothing is not None:
+        return nothing
     lead = (
         "Every model is scored on held-out rows as soon as it is committed: a level by early "
         "prediction (a row is predicted by the SVM of its own block)"

@@ -12,6 +12,7 @@ from dcsvm_dask.diagnostics.report.parts import Part, Picture, Section, grid
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows
 from dcsvm_dask.diagnostics.report.views.glyphs import dots, line, points
+from dcsvm_dask.diagnostics.report.views.predictions import nothing_scored
 from dcsvm_dask.diagnostics.report.views.style import EXACT, hover, linear_range, plot
 from dcsvm_dask.tasks.scores import SCORES
 
@@ -19,11 +20,9 @@ from dcsvm_dask.tasks.scores import SCORES
 def target_section(records: Records, tables: dict[str, Table]) -> Section:
     """Return the section of predictions of a run that learns real targets."""
     scores, pairs = tables["target_scores"], tables["predicted_targets"]
-    if records.run.header.get("holdout") is None:
-        lead = "No rows were held out: give --holdout DATA.zarr/test to `dcsvm train`."
-        return Section("prediction", "Prediction", lead)
-    if not n_rows(scores):
-        return Section("prediction", "Prediction", "No model has been scored yet.")
+    nothing = nothing_scored(records, scores)
+    if nothing is not None:
+        return nothing
     lead = "Every model is scored on held-out rows as soon as it is committed."
     shown = [
         ("stage", "model", text.word),
