@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
@@ -136,14 +137,22 @@ fit_status_, shape_fit_, n_features_in_
         checking.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
         return self
 
-    @sets_up_callbacks
-    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    def _check(self) -> None:
+        """Refuse parameters that are not possible, whatever the rows."""
         shapes = self.decision_function_shape in ("ovr", "ovo")
         check(shapes, "decision_function_shape", self.decision_function_shape, "ovr or ovo")
         checking.check_flags(self, "break_ties")
         if self.break_ties and self.decision_function_shape == "ovo":
             raise InputError('break_ties needs decision_function_shape="ovr".')
-        nu, how, tol = check_nu(self.nu), solver_words(self), checking.tolerance(self.tol)
+        check_nu(self.nu)
+
+    @sets_up_callbacks
+    def _fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None
+    ) -> None:
+        self._check()
+        chain = Chain() if chain is None else chain
+        nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
         given = X
         X, codes = checking.training_rows(self, X, y)
         kernel, n_classes = checking.kernel_of(self, X), len(self.classes_)
@@ -155,8 +164,17 @@ fit_status_, shape_fit_, n_features_in_
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks, found = FitTasks(self, given, y, len(machines), about), []
         for number, machine in enumerate(machines):
+            rows, y = machine.rows(codes[variables.rows])
+            order = np.argsort(y, kind="stable")
+            mine, y = rows[order], y[order]
+            Z, before = X[variables.rows[mine]], chain.before.get(number)
             with one_thread_each(), tasks.machine(number):
-                found.append(_solve_pair(kernel, X, codes, variables, machine, nu, tol, how))
+                how["K"] = chain.matrix(kernel, Z, how["threads"], number)
+                beta = None if before is None else before.beta
+                one = solve_nu_svc(kernel, Z, y, variables.C[mine], nu, beta=beta, tol=tol, **how)
+            # In the scale of the sums, not of the margin.
+            chain.before[number] = replace(one.solution, beta=one.solution.beta * one.multiplier)
+            found.append((one, mine))
         self._scheme = "ovo"
         self._kernel, self.shape_fit_ = kernel, X.shape
         self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
@@ -176,24 +194,6 @@ fit_status_, shape_fit_, n_features_in_
                     f"nu must be at most {most:.6g}, which the classes {first!r} and {second!r} "
                     f"allow, got {nu:g}"
                 )
-
-
-def _solve_pair(
-    kernel: Kernel,
-    X: Rows,
-    codes: NDArray[np.int32],
-    variables: Variables,
-    machine: Machine,
-    nu: float,
-    tol: float,
-    how: dict[str, Any],
-) -> tuple[NuSolution, NDArray[np.int64]]:
-    """Return the solution of two classes, and its variables in their order."""
-    rows, y = machine.rows(codes[variables.rows])
-    order = np.argsort(y, kind="stable")
-    mine, y = rows[order], y[order]
-    Z = X[variables.rows[mine]]
-    return solve_nu_svc(kernel, Z, y, variables.C[mine], nu, tol=tol, **how), mine
 
 
 def _exact(
@@ -275,6 +275,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self.n_jobs = n_jobs
 
     def _check(self) -> None:
+        super()._check()
         check_nu(self.nu)
 
     def _solve(
@@ -285,10 +286,11 @@ violation_, fit_status_, shape_fit_, n_features_in_
         C: Vector,
         unit: float,
         start: Vector | None,
+        before: Solution | None,
         **how: Any,
     ) -> Solution:
-        del start
-        found = solve_nu_svr(kernel, X, z, C / unit, check_nu(self.nu), **how)
+        beta = start if before is None else before.beta
+        found = solve_nu_svr(kernel, X, z, C / unit, float(self.nu), beta=beta, **how)
         self.epsilon_ = max(0.0, found.multiplier) * unit
         return found.solution
 
@@ -367,14 +369,22 @@ violation_, fit_status_, shape_fit_, n_features_in_
         ValueError
             If a parameter or the data cannot be used.
         """
-        del y
-        self._fit(X, sample_weight)
+        self._fit(X, y, sample_weight)
         checking.warn_unsolved([self.fit_status_ == 0], self.tol)
         return self
 
+    def _check(self) -> None:
+        """Refuse parameters that are not possible."""
+        check_nu(self.nu)
+
     @sets_up_callbacks
-    def _fit(self, X: Any, sample_weight: ArrayLike | None) -> None:
-        nu, how, tol = check_nu(self.nu), solver_words(self), checking.tolerance(self.tol)
+    def _fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, chain: Chain | None = None
+    ) -> None:
+        del y
+        self._check()
+        chain = Chain() if chain is None else chain
+        nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
         given = X
         X = checking.as_rows(
             validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C")
@@ -387,8 +397,12 @@ violation_, fit_status_, shape_fit_, n_features_in_
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, given, None, 1, about)
         variables = variables_of(X, np.zeros(n, np.int32), weights, kernel)
+        Z, before = X[variables.rows], chain.before.get(0)
         with one_thread_each(), tasks.machine(0):
-            found = solve_one_class(kernel, X[variables.rows], variables.C, nu, tol=tol, **how)
+            how["K"] = chain.matrix(kernel, Z, how["threads"])
+            beta = None if before is None else before.beta
+            found = solve_one_class(kernel, Z, variables.C, nu, beta=beta, tol=tol, **how)
+        chain.before[0] = found.solution
         self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))
         self.offset_ = float(found.multiplier)
         tasks.done()

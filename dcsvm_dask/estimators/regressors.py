@@ -15,13 +15,14 @@ from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.pipeline.parameters import check_value
-from dcsvm_dask.solvers import Solution, solve_whole
+from dcsvm_dask.solvers import Solution, solve_whole, stretched
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.tasks import Quantile, Regression
 from dcsvm_dask.tasks.units import Units
@@ -64,9 +65,9 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
     C: float
     tol: float
 
-    @abstractmethod
     def _check(self) -> None:
         """Refuse parameters that are not possible."""
+        check_value("C", self.C)
 
     @abstractmethod
     def _solve(
@@ -77,6 +78,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         C: Vector,
         unit: float,
         start: Vector | None,
+        before: Solution | None,
         **how: Any,
     ) -> Solution:
         """Return the solution for scaled targets.
@@ -92,8 +94,10 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         unit : float
         start : ndarray, shape (n,), or None
             beta of the last fit.
+        before : Solution or None
+            For a smaller C, to start from.
         **how
-            ``tol`` and the words of `solver_words`.
+            ``tol``, ``K`` (the kernel matrix or None) and the words of `solver_words`.
         """
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -127,9 +131,11 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         return self
 
     @sets_up_callbacks
-    def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    def _fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None
+    ) -> None:
         self._check()
-        check_value("C", self.C)
+        chain = Chain() if chain is None else chain
         how, tol = solver_words(self), checking.tolerance(self.tol)
         last = LastFit.of(self) if hasattr(self, "warm_start") else None
         given = X
@@ -153,9 +159,12 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
                 variables.C,
                 units.unit,
                 None if start is None else start / units.unit,
+                chain.before.get(0),
                 tol=tol / units.unit,
+                K=chain.matrix(kernel, rows, how["threads"]),
                 **how,
             )
+        chain.before[0] = solution
         how = {"unit": units.unit, "centre": units.centre, "bounded": self._bounded}
         self._learn(X, variables, kernel, solution, **how)
         tasks.done()
@@ -193,6 +202,7 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
         """Return the task, with its parameters checked."""
 
     def _check(self) -> None:
+        super()._check()
         checking.check_flags(self, "fit_intercept", "warm_start")
         self._task()
 
@@ -204,11 +214,15 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
         C: Vector,
         unit: float,
         start: Vector | None,
+        before: Solution | None,
         **how: Any,
     ) -> Solution:
         task = self._task()
         dual = task.scaled(unit).dual(z, task.scaled_C(C, unit))
         most = min(how["working_size"], BLOCK_ROWS)
+        if before is not None:  # of a squared loss the multiple would need the ridge that was
+            ridged = dual.ridge is not None
+            start = before.beta if ridged else stretched(before.beta, before.gradient, dual)
         return solve_whole(
             kernel,
             X,

@@ -113,7 +113,8 @@ def solve_one_class(
         In (0, 1].
     tol : float, default 1e-3
     **how
-        ``working_size``, ``max_iter``, ``seed``, ``threads`` as for `solve_whole`.
+        ``working_size``, ``max_iter``, ``seed``, ``threads`` and ``K`` as for `solve_whole`;
+        ``beta``, a start with other sums, which is used where the kernel matrix is in memory.
     """
     nothing = np.zeros(len(weights))
     dual, total = Dual(nothing, nothing, weights), nu * float(weights.sum())
@@ -327,17 +328,25 @@ def _solve(
     *,
     tol: float,
     twice: bool = False,
+    K: NDArray[np.floating] | None = None,
+    beta: Vector | None = None,
     working_size: int = 8192,
     max_iter: int | None = None,
     seed: int = 0,
     threads: int = 1,
 ) -> tuple[Solution, int]:
     """Solve a problem with sums; `twice`: its rows are those of X, and again those of X."""
-    n = X.shape[0]
+    n, values = X.shape[0], 0
     how: dict[str, Any] = {"equality": True, "max_iter": max_iter}
-    start = brought_to_sums(np.zeros(len(dual)), dual, totals, dual.p)
-    if n <= SMALL:
+    if K is None and n <= SMALL:
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
+    if K is not None:
+        start, gradient = np.zeros(len(dual)), dual.p
+        if beta is not None:
+            start = dual.clip(np.tile(beta, 2) if twice else beta)  # which takes the signs apart
+            f = K @ beta
+            gradient = (np.tile(f, 2) if twice else f) + dual.p
+        start = brought_to_sums(start, dual, totals, gradient)
         K = np.tile(K, (2, 2)) if twice else K
         return solve_smo(K, dual, beta=start, tol=tol, **how), values
     index = np.sort(np.random.default_rng(seed).permutation(n)[:SUBSET])
