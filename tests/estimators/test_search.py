@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
-from dcsvm_dask.estimators.search import _ranks
+from dcsvm_dask.estimators.search_results import ranks
 from tests.marks import long
 
 GRID = [
@@ -94,7 +94,7 @@ def test_blocks_rank_and_the_best_are_solved_as_a_whole(cancer: Any) -> None:
 
 def test_ranks() -> None:
     mean, early = np.array([0.7, 0.9, 0.8, 0.9, 0.7, 0.8]), np.array([0, 1, 0, 1, 0, 1]) > 0
-    assert _ranks(mean, early).tolist() == [2, 4, 1, 4, 2, 6]
+    assert ranks(mean, early).tolist() == [2, 4, 1, 4, 2, 6]
 
 
 def test_bad_corners_are_bounded_and_marked(cancer: Any) -> None:

@@ -1,0 +1,98 @@
+"""The estimators that `DCSVMSearchCV` takes: what their grids have, their y and their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import make_scorer, mean_pinball_loss
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.nu import DCNuSVC, DCNuSVR, DCOneClassSVM
+from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.estimators.svr import DCSVR, DCQuantileSVR
+from dcsvm_dask.kernels import Rows
+
+KERNEL = ("kernel", "gamma", "degree", "coef0")
+"""Parameters of kernels."""
+
+
+def _labels(search: Any, X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
+    X, codes = checking.training_rows(search, X, y)
+    return X, search.classes_[codes]
+
+
+def _novelty_labels(search: Any, X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
+    what = "1 for inliers and -1 for outliers, by which candidates are scored"
+    if y is None:
+        raise InputError(f"y is missing: give labels, {what}.")
+    X, labels = checking.training_targets(search, X, y)
+    found = np.unique(labels)
+    if not np.array_equal(found, [-1.0, 1.0]):
+        shown = ", ".join(f"{one:g}" for one in found[:3])
+        raise InputError(f"y holds {shown}{', ...' * (len(found) > 3)}: give both labels, {what}.")
+    return X, labels.astype(np.int64)
+
+
+def _own_score(estimator: Any) -> None:
+    """Leave the scoring to the estimator's `score`: accuracy or R^2."""
+    del estimator
+
+
+def _pinball(estimator: DCQuantileSVR) -> Any:
+    return make_scorer(mean_pinball_loss, alpha=estimator.quantile, greater_is_better=False)
+
+
+def _auc(estimator: DCOneClassSVM) -> str:
+    del estimator
+    return "roc_auc"
+
+
+@dataclass(frozen=True)
+class Searched:
+    """How an estimator is searched for.
+
+    Attributes
+    ----------
+    axes : tuple of str
+        Parameters that a grid may have.
+    checked : callable
+        Takes the search, X and y; returns checked rows and labels or targets.
+    scoring : callable
+        Takes the estimator; returns the scoring where none is given, as `check_scoring` takes it.
+    """
+
+    axes: tuple[str, ...]
+    checked: Callable[[Any, Any, Any], tuple[Rows, NDArray[Any]]]
+    scoring: Callable[[Any], Any] = _own_score
+
+
+SEARCHED: dict[type, Searched] = {
+    DCSVC: Searched(("C", *KERNEL), _labels),
+    DCSVR: Searched(("C", "epsilon", *KERNEL), checking.training_targets),
+    DCQuantileSVR: Searched(("C", *KERNEL), checking.training_targets, _pinball),
+    DCNuSVC: Searched(("nu", *KERNEL), _labels),
+    DCNuSVR: Searched(("nu", "C", *KERNEL), checking.training_targets),
+    DCOneClassSVM: Searched(("nu", *KERNEL), _novelty_labels, _auc),
+}
+
+
+def searched(estimator: Any) -> Searched:
+    """Return how an estimator is searched for.
+
+    Raises
+    ------
+    InputError
+        If it cannot be.
+    """
+    for kind, found in SEARCHED.items():
+        if isinstance(estimator, kind):
+            return found
+    *names, last = (kind.__name__ for kind in SEARCHED)
+    raise InputError(
+        f"estimator is a {type(estimator).__name__}: give a {', '.join(names)} or {last}."
+    )
