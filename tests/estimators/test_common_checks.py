@@ -42,6 +42,7 @@ ESTIMATORS = [
     DCNuSVR(),
     DCOneClassSVM(),
     DCSVMSearchCV(DCSVC(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),
+    DCSVMSearchCV(DCSVR(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),
 ]
 METHODS = [
     CascadeSVC(leaves=2),
