@@ -9,7 +9,7 @@ from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.api.training import Place, open_holdout, train
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.pipeline.parameters import LEVEL_TOL
+from dcsvm_dask.pipeline.parameters import DEFAULT_INNER, LEVEL_TOL
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
@@ -81,6 +81,8 @@ def differences(
     found = training.differences(header["settings"], data)
     # These follow from tol, which is a goal: as in a resume, the run keeps them.
     found.pop("alone_tol", None)
+    if training.inner == DEFAULT_INNER:  # runs may have begun when SMO was all there was
+        found.pop("inner", None)
     if training.level_tol == LEVEL_TOL:
         found.pop("level_tol", None)
     held_out = None if holdout is None else open_holdout(holdout, data).url

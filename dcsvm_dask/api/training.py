@@ -159,6 +159,11 @@ def train(
     set_cap : int, optional
         Most rows of a working set of the whole problem, whose kernel matrix the only task of a
         layer holds, from 64; by default 1.5 times `block_cap`.
+    inner : {"auto", "smo", "newton", "interior-point", "projected-gradient"}, default "auto"
+        Inner solver of blocks and working sets whose kernel matrix is in memory: sequential
+        minimal optimisation, an active-set Newton method, an interior point method (LOQO) or
+        projected gradients. "auto" begins with SMO and goes on with an interior point method
+        where SMO needs more operations. The solution is the same within `tol`.
     level_tol : float, default 1e-2
         Violation > 0 at which a level's blocks are solved.
     max_rounds : int, default 1000

@@ -12,7 +12,7 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.parameters import DEFAULT_METHOD
-from dcsvm_dask.solvers import SCHEMES
+from dcsvm_dask.solvers import INNER_SOLVERS, SCHEMES
 from dcsvm_dask.tasks import TASKS, Task, make_task
 
 CAPS = ("block_cap", "set_cap")
@@ -69,6 +69,8 @@ class Settings:
     """Its name in `dcsvm_dask.tasks`."""
     task_options: dict[str, Any] = field(default_factory=dict)
     """Parameters of the task."""
+    inner: str = "smo"
+    """The inner solver of blocks and working sets; of runs of before there was a choice, SMO."""
     options: dict[str, Any] = field(default_factory=dict)
     """What that method has of its own; see `dcsvm_dask.methods.method`."""
 
@@ -113,6 +115,7 @@ class Settings:
                 }
             )
             check(found.multiclass in SCHEMES, "multiclass", found.multiclass, "ovo or ovr")
+            check(found.inner in INNER_SOLVERS, "inner", found.inner, "the name of a solver")
             check(found.task in TASKS, "task", found.task, f"one of {', '.join(TASKS)}")
             found.make_task()
             return found

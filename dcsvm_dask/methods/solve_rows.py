@@ -11,7 +11,7 @@ from dcsvm_dask.kernels import Rows, counted_kernel_matrix, is_sparse, kd_order
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.solved import SolvedRecord
-from dcsvm_dask.solvers import Solution, bias, solve_decomposition, solve_smo
+from dcsvm_dask.solvers import Solution, bias, solve_decomposition, solve_inner
 from dcsvm_dask.solvers.divide import NEGLIGIBLE
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import Dual
@@ -51,15 +51,16 @@ class RowsSolver:
         gradient: Vector | None = None,
         equality: bool = False,
     ) -> Solution:
-        """Solve it, as `solve_smo` does."""
+        """Solve it, as `solve_inner` does."""
         start: dict[str, Any] = {
             "beta": beta,
             "gradient": gradient,
             "equality": equality,
             "tol": tol,
+            "inner": self._settings.inner,
         }
         if self._K is not None:
-            return solve_smo(self._K, self.dual, **start)
+            return solve_inner(self._K, self.dual, **start)
         solution, values = solve_decomposition(
             self._settings.kernel,
             self._X,

@@ -18,8 +18,8 @@ from dcsvm_dask.solvers import (
     Solution,
     coefficient_rows,
     scheme_of,
+    solve_inner,
     solve_next,
-    solve_smo,
     solve_whole,
     stretched,
 )
@@ -180,7 +180,7 @@ def train_fold(
         most = most_steps(len(rows))
         for place, C in enumerate(costs.tolist()):
             begin, dual = time.perf_counter(), CLASSES.dual(y, C * weight[rows])
-            found = solve_smo(
+            found = solve_inner(
                 inner,
                 dual,
                 beta=stretched(beta, gradient, dual),

@@ -8,6 +8,7 @@ from typing import Any
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameter, described, parameter
 
 LEVEL_TOL = 1e-2
+DEFAULT_INNER = "auto"
 LEAST_CAP = 64
 
 
@@ -65,6 +66,11 @@ class TrainingParameters:
         "Maximum working set size (rows)",
         least=LEAST_CAP,
         default_text="1.5 times --block-cap",
+    )
+    inner: str = parameter(
+        DEFAULT_INNER,
+        "Inner solver of blocks and working sets",
+        choices=("auto", "smo", "newton", "interior-point", "projected-gradient"),
     )
     level_tol: float = parameter(
         LEVEL_TOL, "Tolerance of the blocks of levels", above=0, of_levels=True, in_command=False

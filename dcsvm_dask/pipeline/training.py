@@ -161,6 +161,7 @@ class Training(TrainingParameters):
             seed=int(self.seed),
             chunk_rows=min(max(math.ceil(n / CHUNKS), LEAST_CHUNK_ROWS), MOST_CHUNK_ROWS),
             method=self.method,
+            inner=self.inner,
             task=task.name,
             task_options=task.to_json(),
             options=self.options.to_json(),

@@ -9,6 +9,7 @@ from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.greedy.newton import Newton, RowSums
 from dcsvm_dask.solvers.greedy.rows import BasisRows
 from dcsvm_dask.solvers.greedy.solve import Expansion, grow_basis, solve_greedy
+from dcsvm_dask.solvers.inner.solve import INNER_SOLVERS, solve_inner
 from dcsvm_dask.solvers.linear.descent import Chunks
 from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks
@@ -49,6 +50,7 @@ from dcsvm_dask.solvers.working_sets import (
 )
 
 __all__ = [
+    "INNER_SOLVERS",
     "SCHEMES",
     "BasisRows",
     "Chunks",
@@ -80,6 +82,7 @@ __all__ = [
     "solve_box_qp",
     "solve_decomposition",
     "solve_greedy",
+    "solve_inner",
     "solve_linear",
     "solve_linear_chunks",
     "solve_machines",

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.program import QuadraticProgram
-from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
 
@@ -44,6 +44,7 @@ def solve_decomposition(
     equality: bool = False,
     tol: float = 1e-3,
     working_size: int = 4096,
+    inner: str = "auto",
     budget: float = 0.0,
     max_iter: int | None = None,
     callback: Callable[[int, float], object] | None = None,
@@ -54,7 +55,7 @@ def solve_decomposition(
 
     The problem is that of `solve_smo`. Each round takes a working set (Joachims 1998; chosen as
     in Zanni, Serafini, Zanghirati, JMLR 7, 2006: the rows that violate most, then the free ones),
-    solves it by `solve_smo` against the gradient of all others, and brings the gradient of the
+    solves it by `solve_inner` against the gradient of all others, and brings the gradient of the
     active rows up to date with the columns of the changed variables only. Rows that are clearly
     at their bounds rest until the violation has fallen tenfold. Before the end the gradient is
     summed from scratch; products are float32 where their estimated error is within a tenth of
@@ -70,6 +71,8 @@ def solve_decomposition(
     working_size : int, default=4096
         Largest number of rows of a working set, at least 2; the solver holds up to 1.57
         float32 matrices of working_size^2 values.
+    inner : str, default="auto"
+        The inner solver of a working set; see `solve_inner`.
     budget : float, default=0.0
         What a product may lose by skipping far pairs of rows, as for `kernel_product`; kernel
         values of working sets that are provably below a thousandth of it are zero.
@@ -98,7 +101,9 @@ def solve_decomposition(
     n = X.shape[0]
     problem = QuadraticProgram.of(n, dual, beta, gradient, equality)
     share = _SHARE if verify else _SHARE_UNVERIFIED
-    work = _Decomposition(kernel, X, problem, tol, working_size, budget, share * tol, threads)
+    work = _Decomposition(
+        kernel, X, problem, tol, working_size, inner, budget, share * tol, threads
+    )
     work.start(known=not verify)
     return work.solve(max(10_000_000, 100 * n) if max_iter is None else max_iter, callback, verify)
 
@@ -111,12 +116,13 @@ class _Decomposition:
         problem: QuadraticProgram,
         tol: float,
         size: int,
+        inner: str,
         budget: float,
         error: float,
         threads: int,
     ) -> None:
         self.kernel, self.X, self.problem, self.tol, self.size = kernel, X, problem, tol, size
-        self.budget, self.error, self.threads = budget, error, threads
+        self.inner, self.budget, self.error, self.threads = inner, budget, error, threads
         self.values = 0
         self.beta = problem.start.copy()
         self.F = self.linear = problem.dual.p
@@ -192,9 +198,10 @@ class _Decomposition:
             memory=self.memory,
         )
         self.values += values
-        inner = solve_smo(
+        found = solve_inner(
             K,
             problem.dual[rows],
+            inner=self.inner,
             beta=beta[rows],
             gradient=self.F[rows],
             equality=problem.equality,
@@ -202,10 +209,10 @@ class _Decomposition:
             max_iter=limit,
         )
         step = np.zeros_like(beta)
-        step[rows] = inner.beta - beta[rows]
-        beta[rows] = inner.beta
+        step[rows] = found.beta - beta[rows]
+        beta[rows] = found.beta
         self.F[active] += self._product(step, active) + self._ridge(step, active)
-        return inner.n_iter
+        return found.n_iter
 
     def _ridge(self, weights: Vector, rows: NDArray[np.int64] | None = None) -> Vector | float:
         """Return D times some variables, at some rows."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_matrix
 from dcsvm_dask.solvers.decomposition import solve_decomposition
+from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import bias, multipliers
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
@@ -348,7 +349,7 @@ def _solve(
             gradient = (np.tile(f, 2) if twice else f) + dual.p
         start = brought_to_sums(start, dual, totals, gradient)
         K = np.tile(K, (2, 2)) if twice else K
-        return solve_smo(K, dual, beta=start, tol=tol, **how), values
+        return solve_inner(K, dual, beta=start, tol=tol, **how), values
     index = np.sort(np.random.default_rng(seed).permutation(n)[:SUBSET])
     both = np.append(index, index + n) if twice else index
     K = kernel_matrix(kernel, X[index], dtype=np.float64, threads=threads)

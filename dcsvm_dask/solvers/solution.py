@@ -26,3 +26,5 @@ class Solution:
     """Whether `violation` is at most the tolerance asked for."""
     bias: float
     """The bias b of the decision value f + b (LIBSVM's -rho); 0 for the box problem."""
+    inner: tuple[str, ...] = ("smo",)
+    """The inner solvers that were at work, in turn."""

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
+from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import balanced, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.solvers.program import QuadraticProgram
-from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import train_on_subsets
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR, solve_working_sets
@@ -119,7 +119,7 @@ def solve_whole(
         start = balanced(checked.start, dual) if equality else checked.start
     if K is not None:
         how: dict[str, Any] = {"equality": equality, "tol": tol, "callback": callback}
-        return solve_smo(K, dual, beta=start, max_iter=limit, **how), values
+        return solve_inner(K, dual, beta=start, max_iter=limit, **how), values
     size = min(working_size, n)
     work = _Whole(kernel, X, dual, equality, tol, size, limit, seed, threads, callback)
     if start is None and blocks is not None and n >= DIVIDED_FROM:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import bias, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
-from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]
@@ -56,6 +56,7 @@ def solve_working_sets(
     equality: bool = False,
     tol: float = 1e-3,
     cap: int = 16384,
+    inner: str = "auto",
     threads: int = 1,
     rest: bool = False,
     max_iter: int | None = None,
@@ -63,8 +64,8 @@ def solve_working_sets(
 ) -> Reached:
     """Solve the dual problem by working sets of all free rows and all violators.
 
-    Joachims (1998) with sets of thousands: each is solved by `solve_smo` with its kernel matrix in
-    memory, then f of all rows follows from the changed variables. With the first set near to the
+    Joachims (1998) with sets of thousands: each is solved by `solve_inner` with its kernel matrix
+    in memory, then f of all rows follows from the changed variables. With the first set near to the
     support vectors, a handful of sets is all it takes.
 
     Parameters
@@ -81,6 +82,8 @@ def solve_working_sets(
         Violation to stop at, by the f that is kept up to date.
     cap : int, default 16384
         Most rows of a set; the solver holds up to 1.57 float32 matrices of cap^2 values.
+    inner : str, default "auto"
+        The inner solver; see `solve_inner`.
     threads : int, default 1
     rest : bool, default False
         Let rows at zero rest whose margin is larger than the violation. Their f is not brought up
@@ -120,9 +123,10 @@ def solve_working_sets(
                 resting |= (beta == 0.0) & (reach(centred, beta, dual) < -violation)
             chosen = select_set(beta, dual, centred, tol, cap, equality=equality, resting=resting)
         K, values_of_set = counted_kernel_matrix(kernel, X[chosen], threads=threads, memory=memory)
-        found = solve_smo(
+        found = solve_inner(
             K,
             dual[chosen],
+            inner=inner,
             beta=beta[chosen],
             gradient=gradient[chosen],
             equality=equality,

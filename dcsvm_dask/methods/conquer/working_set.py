@@ -24,7 +24,7 @@ from dcsvm_dask.solvers import (
     SubsetMachine,
     bias,
     reach,
-    solve_smo,
+    solve_inner,
     solve_working_sets,
     train_on_subsets,
 )
@@ -161,6 +161,7 @@ def solve_at_once(
         equality=settings.fit_intercept,
         tol=INNER_FLOOR * tol,
         cap=settings.set_cap,
+        inner=settings.inner,
         threads=threads(),
         rest=True,
         solved=set_reporter(),
@@ -197,9 +198,10 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     index = before.read("block_rows")
     X, dual = problem.take(index), problem.dual[index]
     K, values_of_set = counted_kernel_matrix(settings.kernel, X, threads=threads())
-    solution = solve_smo(
+    solution = solve_inner(
         K,
         dual,
+        inner=settings.inner,
         beta=beta[index],
         gradient=dual.gradient(f[index], beta[index]),
         equality=settings.fit_intercept,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.solvers.matrix import prepared
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
 from dcsvm_dask.solvers.smo.columns import add_columns, kernel_times
@@ -34,6 +33,20 @@ _STALLS = 20
 _LEAST_CURVATURE = 1e-30
 
 
+class Overtaking(Protocol):
+    """What is asked between phases whether another solver should go on; see `Overtake`."""
+
+    def __call__(
+        self,
+        K: NDArray[np.floating],
+        problem: QuadraticProgram,
+        beta: NDArray[np.float64],
+        F: NDArray[np.float64],
+        work: int,
+    ) -> NDArray[np.float64] | None:
+        """Return a better point than `beta`, whose gradient is F, or None."""
+
+
 def solve_smo(
     K: NDArray[np.floating],
     dual: Dual,
@@ -44,6 +57,7 @@ def solve_smo(
     tol: float = 1e-3,
     max_iter: int | None = None,
     callback: Callable[[int, float], object] | None = None,
+    overtake: Overtaking | None = None,
 ) -> Solution:
     """Solve the dual problem of a support vector machine by sequential minimal optimisation.
 
@@ -83,6 +97,8 @@ def solve_smo(
         Most steps to take; the larger of 10 million and 100 n by default.
     callback : callable, optional
         Called as callback(n_iter, violation) every 50 ms or so; a true answer stops the solver.
+    overtake : Overtaking, optional
+        Asked between phases whether another solver should go on from there.
 
     Returns
     -------
@@ -93,19 +109,20 @@ def solve_smo(
     InputError
         For shapes, bounds or values that do not fit.
     """
-    K = _matrix(K)
-    if dual.ridge is not None:
-        with _ridged(K, dual.ridge) as ridged:
-            words: dict[str, Any] = {
-                "beta": beta,
-                "gradient": gradient,
-                "equality": equality,
-                "tol": tol,
-            }
-            plain = replace(dual, ridge=None)
-            return solve_smo(ridged, plain, max_iter=max_iter, callback=callback, **words)
-    n = K.shape[0]
-    problem = QuadraticProgram.of(n, dual, beta, gradient, equality)
+    with prepared(K, dual) as (K, dual):
+        problem = QuadraticProgram.of(len(K), dual, beta, gradient, equality)
+        return _solve(K, problem, tol, max_iter, callback, overtake)
+
+
+def _solve(
+    K: NDArray[np.floating],
+    problem: QuadraticProgram,
+    tol: float,
+    max_iter: int | None,
+    callback: Callable[[int, float], object] | None,
+    overtake: Overtaking | None,
+) -> Solution:
+    n = len(K)
     limit = max(10_000_000, 100 * n) if max_iter is None else max_iter
     beta = problem.start.copy()
     product = kernel_times(K, beta)
@@ -117,7 +134,7 @@ def solve_smo(
         linear = F - product
     diagonal = _curvatures(K)
     active = ActiveSet(K, diagonal, problem)
-    n_iter = stalls = 0
+    n_iter = stalls = spent = 0
     best = np.inf
     exact = True
     going = True
@@ -128,6 +145,11 @@ def solve_smo(
                 return problem.solution(beta, F, linear, n_iter, tol)
             F = linear + kernel_times(K, beta)
             exact = True
+            continue
+        better = None if overtake is None else overtake(K, problem, beta, F, spent)
+        if better is not None:
+            beta = better
+            F, exact = linear + kernel_times(K, beta), True
             continue
         before = beta.copy()
         at_once = n <= _FEW and callback is None
@@ -141,6 +163,7 @@ def solve_smo(
             steps, violation = active.advance(target, budget)
             n_iter += steps
             work += steps * m
+            spent += steps * m
             if callback is not None and work >= _WORK:
                 work = 0
                 going = not callback(n_iter, violation)
@@ -165,20 +188,6 @@ def solve_smo(
             going = False
 
 
-@contextmanager
-def _ridged(K: NDArray[np.floating], ridge: NDArray[np.float64]) -> Iterator[NDArray[np.floating]]:
-    """Give a kernel matrix with the ridge on its diagonal, in its own memory, until it is left."""
-    if K.shape[0] != len(ridge):
-        raise InputError(f"ridge has {len(ridge)} values for {K.shape[0]} rows.")
-    K = K if K.flags.writeable else K.copy()
-    before = K.diagonal().copy()
-    np.fill_diagonal(K, before + ridge)
-    try:
-        yield K
-    finally:
-        np.fill_diagonal(K, before)
-
-
 def _curvatures(K: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return the diagonal of K, kept above 0 (linear kernels have rows of zeros).
 
@@ -195,12 +204,3 @@ def _rounding(
     """Return about how far off the gradient K beta + q is when it is summed in float64."""
     size = np.abs(linear).max() + diagonal.max() * np.linalg.norm(beta)
     return float(2.0 * np.finfo(np.float64).eps * size)
-
-
-def _matrix(K: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return K with contiguous rows; it is symmetric, so the transposed serves as well."""
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise InputError(f"the kernel matrix has the shape {K.shape}: it must be square.")
-    if K.dtype not in (np.float32, np.float64):
-        raise InputError(f"the kernel matrix is {K.dtype}: give float32 or float64.")
-    return np.ascontiguousarray(K.T if K.flags.f_contiguous else K)

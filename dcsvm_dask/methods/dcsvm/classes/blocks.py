@@ -29,7 +29,7 @@ from dcsvm_dask.solvers import (
     balanced,
     bias,
     coefficient_rows,
-    solve_smo,
+    solve_inner,
 )
 from dcsvm_dask.solvers.divide import NEGLIGIBLE
 from dcsvm_dask.solvers.machines import only_class
@@ -174,10 +174,11 @@ class _Block:
             )
 
     def solve(self, rows: Index, dual: Dual, **how: Any) -> Solution:
-        """Solve the SVM of some of the rows, as `solve_smo` does."""
+        """Solve the SVM of some of the rows, as `solve_inner` does."""
         everything = len(rows) == self._X.shape[0]
         if self._K is not None:
-            return solve_smo(self._K if everything else self._K[np.ix_(rows, rows)], dual, **how)
+            K = self._K if everything else self._K[np.ix_(rows, rows)]
+            return solve_inner(K, dual, inner=self._settings.inner, **how)
         solver = RowsSolver(self._settings, self._X if everything else self._X[rows], dual)
         found = solver.solve(**how)
         self.kernel_values += solver.kernel_values

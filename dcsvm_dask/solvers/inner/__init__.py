@@ -1,0 +1,1 @@
+"""Solvers of a working set whose kernel matrix is in memory, beside SMO."""

@@ -1,0 +1,134 @@
+"""A projected gradient method for a working set whose kernel matrix is in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dcsvm_dask.solvers.inner.projection import project, sums_of
+from dcsvm_dask.solvers.matrix import prepared
+from dcsvm_dask.solvers.program import QuadraticProgram
+from dcsvm_dask.solvers.smo.columns import kernel_times
+from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import Dual
+
+Vector = NDArray[np.float64]
+
+_MOST_STEPS = 20_000
+# Steps without a better value after which the reference of the line search falls.
+_PATIENCE = 2
+# Step lengths, relative to the inverse of the curvature.
+_SHORTEST, _LONGEST = 1e-10, 1e10
+# The gradient is summed from scratch after so many steps.
+_RENEW = 500
+
+
+def solve_projected_gradient(
+    K: NDArray[np.floating],
+    dual: Dual,
+    *,
+    beta: ArrayLike | None = None,
+    gradient: ArrayLike | None = None,
+    equality: bool = False,
+    tol: float = 1e-3,
+    max_iter: int | None = None,
+) -> Solution:
+    """Solve the dual problem by projected gradient steps of Barzilai-Borwein's length.
+
+    The problem is that of `solve_smo`. Dai, Fletcher, Math. Program. 106, 2006, algorithm A:
+    d = P(b - a g) - b with a from the last two steps, taken whole where the objective falls below
+    a reference, else as far as the quadratic says. P projects onto the bounds and sums
+    (`project`). A variable whose bounds straddle a kink is split in two of one row.
+
+    Parameters
+    ----------
+    K, dual, beta, gradient, equality, tol
+        As for `solve_smo`.
+    max_iter : int, optional
+        Most steps, 20,000 by default: smooth kernels and a large C may need more.
+
+    Returns
+    -------
+    Solution
+        With `converged` False where the steps did not suffice; feasible, and the best point seen.
+
+    Raises
+    ------
+    InputError
+        For shapes, bounds or values that do not fit.
+    """
+    with prepared(K, dual) as (K, dual):
+        problem = QuadraticProgram.of(len(K), dual, beta, gradient, equality)
+        return _solve(K, problem, tol, _MOST_STEPS if max_iter is None else max_iter)
+
+
+def _solve(K: NDArray[np.floating], problem: QuadraticProgram, tol: float, limit: int) -> Solution:
+    dual, n = problem.dual, len(K)
+    product = kernel_times(K, problem.start)
+    linear = dual.p if problem.gradient is None else problem.gradient - product
+    epsilon = np.zeros(n) if dual.epsilon is None else dual.epsilon
+    split = np.flatnonzero((epsilon > 0.0) & (dual.lower < 0.0) & (dual.upper > 0.0))
+    # First come all variables, those that are split above zero; then their parts below it.
+    row = np.concatenate([np.arange(n), split])
+    lower, upper = dual.lower.copy(), dual.upper
+    lower[split] = 0.0
+    side = np.where(lower >= 0.0, 1.0, np.where(upper <= 0.0, -1.0, 0.0))
+    tilt = np.concatenate([side * epsilon, -epsilon[split]])
+    lower = np.concatenate([lower, dual.lower[split]])
+    upper = np.concatenate([upper, np.zeros(len(split))])
+    sums = sums_of(dual, problem.equality)
+    totals = [float(problem.start[mine].sum()) for mine in sums]
+    sums = [mine[row] for mine in sums]
+    start = problem.start
+    v = np.concatenate([start, np.minimum(start[split], 0.0)])
+    v[split] = np.maximum(start[split], 0.0)
+
+    def whole(parts: Vector) -> Vector:
+        return np.bincount(row, parts, minlength=n).astype(np.float64)
+
+    F = linear + product
+    value = best_value = float(0.5 * start @ (F + linear) + tilt @ v)
+    candidate, reference, waited = value, np.inf, 0
+    best = problem.solution(start, F, linear, 0, tol)
+    slope = F[row] + tilt
+    first = float(np.abs(project(v - slope, lower, upper, sums, totals) - v).max(initial=0.0))
+    length = 1.0 / first if first > 0.0 else 1.0
+    past: list[tuple[float, float]] = []
+    steps = 0
+    while steps < limit and not best.converged:
+        slope = F[row] + tilt
+        d = project(v - length * slope, lower, upper, sums, totals) - v
+        moved = kernel_times(K, whole(d))
+        along, bend, square = float(slope @ d), float(whole(d) @ moved), float(d @ d)
+        if along >= 0.0:
+            break
+        t = 1.0
+        if value + along + 0.5 * bend >= reference and bend > 0.0:
+            t = min(1.0, -along / bend)
+        v = v + t * d
+        F = F + t * moved
+        value += t * along + 0.5 * t**2 * bend
+        steps += 1
+        if steps % _RENEW == 0:
+            F = linear + kernel_times(K, whole(v))
+        past = [*past[-1:], (square, bend)]
+        lengths, bends = (sum(some) for some in zip(*past, strict=True))
+        length = lengths / bends if bends > 0.0 else _LONGEST
+        length = min(max(length, _SHORTEST), _LONGEST)
+        if value < best_value:
+            best_value = candidate = value
+            waited = 0
+            b = dual.clip(whole(v))
+            violation = problem.violation(b, F)[0]
+            if violation <= tol:
+                best = problem.solution(b, linear + kernel_times(K, b), linear, steps, tol)
+        else:
+            candidate, waited = max(candidate, value), waited + 1
+            if waited == _PATIENCE:
+                reference, candidate, waited = candidate, value, 0
+    if not best.converged:
+        b = dual.clip(whole(v))
+        last = problem.solution(b, linear + kernel_times(K, b), linear, steps, tol)
+        best = last if last.objective < best.objective else best
+    best.n_iter = steps
+    return best
