@@ -107,9 +107,9 @@ def test_the_matrices_of_all_sets_lie_in_the_memory_of_one(
 
     def solved(K: Any, *arguments: Any, **how: Any) -> Any:
         matrices.append(K)
-        return solvers.solve_smo(K, *arguments, **how)
+        return solvers.solve_inner(K, *arguments, **how)
 
-    monkeypatch.setattr(decomposition, "solve_smo", solved)
+    monkeypatch.setattr(decomposition, "solve_inner", solved)
     solve_decomposition(
         Kernel("rbf", gamma=2.0**-5), X[:1500], y[:1500], 4.0, tol=1e-3, working_size=300
     )

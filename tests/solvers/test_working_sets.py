@@ -110,9 +110,9 @@ def test_the_matrices_of_all_sets_lie_in_the_memory_of_one(
 
     def solved(K: Any, *arguments: Any, **how: Any) -> Any:
         seen.append((K.shape[0], K.ctypes.data))
-        return solvers.solve_smo(K, *arguments, **how)
+        return solvers.solve_inner(K, *arguments, **how)
 
-    monkeypatch.setattr(working_sets, "solve_smo", solved)
+    monkeypatch.setattr(working_sets, "solve_inner", solved)
     found = solve(X[:1500], y[:1500], 4.0, cap=400, tol=1e-3)
     assert found.sets == len(seen) > 2
     assert len({size for size, _ in seen}) > 1

@@ -25,6 +25,8 @@ _CHANGES, _FEWEST_CHANGES = 0.125, 64
 # Steps in a row that may bring the violation no lower than it was: the rounding is reached.
 _STALLS = 200
 _MOST_STEPS = 1000
+# Cholesky factors after which the free variables are too far from the solution's.
+_MOST_FACTORS = 20
 # Weight of the sums' squares, in units of the largest kernel value.
 _PENALTY = 10.0
 # Violation of the problem without sums before their multipliers are renewed, in tolerances.
@@ -64,8 +66,8 @@ def solve_newton(
     Returns
     -------
     Solution
-        With `converged` False where rounding, a block without a factor, or the number of steps
-        ended it early; feasible.
+        With `converged` False where rounding, a block without a factor, or the number of steps (or
+        of factors, 20) ended it early; feasible.
 
     Raises
     ------
@@ -97,6 +99,7 @@ class _Newton:
             self.F = problem.gradient.copy()
             self.linear = self.F - product
         self.factor: BorderedFactor | None = None
+        self.factors = 0
         self.sums = sums_of(self.dual, problem.equality)
         self.totals = [float(self.beta[mine].sum()) for mine in self.sums]
         self.lambdas = multipliers(self.F, self.beta, self.dual)[: len(self.sums)]
@@ -165,9 +168,12 @@ class _Newton:
             changed = np.flatnonzero(free != (self.factor.place >= 0))
             if len(self.factor.missing(changed)) <= self.factor.room:
                 return self.factor
+        if self.factors == _MOST_FACTORS:
+            raise linalg.LinAlgError("so many factors were made, and it has not converged")
         block = np.flatnonzero(free)
         room = max(_FEWEST_CHANGES, int(_CHANGES * len(block)))
         self.factor = None  # its memory is the next one's
+        self.factors += 1
         self.factor = BorderedFactor(self.K, block, self.sums, self.rho, room)
         return self.factor
 

@@ -18,7 +18,7 @@ _CHOLESKY = 1 / 150
 # whatever its size.
 _STEPS, _MOST_STEPS, _OVERHEAD = 30, 60, 500_000
 # It is tried when SMO has spent so many times what it costs, and again when that has doubled.
-_AFTER, _LATER = 2.0, 2.0
+_AFTER, _LATER = 4.0, 2.0
 # Bytes for each pair of rows: SMO's copy of active rows is let go before, ...
 _LET_GO = 0.57
 # ... a factor is held in float64, and some more; and what any process has to spare.
