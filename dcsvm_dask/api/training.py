@@ -347,6 +347,11 @@ def open_holdout(holdout: Place, data: DataSet) -> DataSet:
         If features, classes or scaling differ, or one has targets and the other classes.
     """
     found = DataSet.open(holdout)
+    if found.one_class is not data.one_class:
+        raise InputError(
+            f"{found.url}: was ingested with --task {found.task}, the training data {data.url} "
+            f"with --task {data.task}; ingest both together"
+        )
     if (found.targets is None) is not (data.targets is None):
         kinds = ("classes", "targets") if found.targets is None else ("targets", "classes")
         raise InputError(

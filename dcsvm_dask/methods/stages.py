@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.methods import arrange, probe, score
+from dcsvm_dask.methods import arrange, offset, probe, score
 from dcsvm_dask.methods.graph import (
     COMMIT,
     Graph,
@@ -12,7 +12,7 @@ from dcsvm_dask.methods.graph import (
     single,
 )
 from dcsvm_dask.methods.method import Shape
-from dcsvm_dask.methods.problem import ARRANGE, PROBE
+from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE
 from dcsvm_dask.methods.regime import is_smooth, is_sparse_in_support
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.numbers import counted
@@ -89,6 +89,7 @@ def _describe_committee(record: Record) -> str:
 
 
 KINDS = (
+    StageKind(OFFSET, offset.describe_offset, turn=0, prepares=True, names_tasks=True),
     StageKind(PROBE, _describe_probe, turn=0, prepares=True, names_tasks=True),
     StageKind(ARRANGE, _describe_arrangement, turn=1, prepares=True),
     StageKind(MODEL, _describe_model, turn=7, names_tasks=True),
