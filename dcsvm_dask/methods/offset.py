@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
-from dcsvm_dask.methods.graph import COMMIT, Stage, single
 from dcsvm_dask.methods.partition import drawn_rows
 from dcsvm_dask.methods.problem import OFFSET, Problem, data_of, data_rows, settings_of
 from dcsvm_dask.methods.resources import threads
@@ -32,16 +31,6 @@ OWN_SHARE = 0.5
 the subset lacks would add some of it."""
 EXACT_SUM = 1e-9
 """Share of the sum by which it may be missed: rounding."""
-
-
-def offset_stage() -> Stage:
-    """Return the stage that estimates the bias."""
-    return Stage(OFFSET, (single(COMMIT, estimate_offset),), OFFSET)
-
-
-def describe_offset(record: Record) -> str:
-    """Return the result of the stage as a phrase."""
-    return f"bias ~ {record['bias']:.6g} by an SVM on {record['rows']} random rows"
 
 
 def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:

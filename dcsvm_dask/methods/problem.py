@@ -271,7 +271,7 @@ def informed(settings: Settings, record: Record) -> Settings:
     return replace(
         settings,
         task_options={**settings.task_options, "unit": unit},
-        level_tol=settings.level_tol * max(1.0, unit),
+        level_tol=max(settings.level_tol * unit, settings.alone_tol),
     )
 
 

@@ -246,7 +246,9 @@ class Predictor:
             JSON values: ``accuracy`` and ``balanced_accuracy`` in [0, 1], ``confusion``
             (``labels``; ``matrix``, a row for each true class), ``n_rows``, ``n_support``,
             ``ms_per_row``, ``mode``, ``level``. Of targets, instead of the first three: ``r2``,
-            ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile.
+            ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile. Of a
+            one-class SVM ``auc`` and ``accuracy``, as far as labels allow, and ``outliers``, the
+            share of rows with a decision value of 0 or less.
 
         Raises
         ------
@@ -376,7 +378,7 @@ class Predictor:
         )
 
     def to_sklearn(self) -> Any:
-        """Return the exact model as a fitted `sklearn.svm.SVC`, of regression `sklearn.svm.SVR`.
+        """Return the exact model as a fitted `sklearn.svm.SVC`, `SVR` or `OneClassSVM`.
 
         It takes rows that are scaled as the training data; `scale` scales raw rows.
 

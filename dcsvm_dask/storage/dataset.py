@@ -254,6 +254,16 @@ class DataSet:
         return "classification" if self.targets is None else "regression"
 
     @property
+    def labels_text(self) -> str | None:
+        """Labels of a one-class SVM and their rows, in words; None for other data."""
+        if not self.one_class or self.targets is None:
+            return None
+        if self.targets["least"] == self.targets["most"] == 0.0:
+            return "none"
+        positive = round(0.5 * (1.0 + self.targets["mean"]) * self.n_rows)
+        return f"+1: {positive:,} rows, -1: {self.n_rows - positive:,} rows"
+
+    @property
     def url(self) -> str:
         """Address of this part, for `open`."""
         return f"{self.place}/{self.part}"

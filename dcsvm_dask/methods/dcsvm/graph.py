@@ -26,7 +26,6 @@ from dcsvm_dask.methods.graph import (
     single,
 )
 from dcsvm_dask.methods.method import Goals, Shape
-from dcsvm_dask.methods.offset import offset_stage
 from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE, informed
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import (
@@ -37,7 +36,13 @@ from dcsvm_dask.methods.sizes import (
     row_parts,
     shuffle_shares,
 )
-from dcsvm_dask.methods.stages import merge_stage, probe_stage, score_stage, scored
+from dcsvm_dask.methods.stages import (
+    merge_stage,
+    offset_stage,
+    probe_stage,
+    score_stage,
+    scored,
+)
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, StageId
 
