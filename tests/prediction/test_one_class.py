@@ -247,7 +247,7 @@ def test_commands(made: Made, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     planned = invoke("plan", out, "--nu", 0.1, "--gamma", 50)
     assert planned.exit_code == 0, planned.output
-    exported = invoke("export", tmp_path / "run", tmp_path / "m.model")
+    exported = invoke("export", tmp_path / "run", tmp_path / "m.model", "--format", "libsvm")
     assert exported.exit_code == 0, exported.output
 
 
