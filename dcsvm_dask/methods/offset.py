@@ -18,6 +18,7 @@ from dcsvm_dask.random_streams import OFFSET_SUBSET
 from dcsvm_dask.solvers import brought_to_sums, solve_smo
 from dcsvm_dask.solvers.optimality import total
 from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
@@ -25,7 +26,7 @@ Vector = NDArray[np.float64]
 SUBSET = 2048
 """Rows of the subset."""
 SUBSET_TOL = 1e-3
-"""Its violation, as a share of the sum of its coefficients, which decision values are sums of."""
+"""Its violation, as a share of the largest decision value at the start."""
 OWN_SHARE = 0.5
 """Share of what a free row adds to its own f by its larger bound that is taken off: near rows that
 the subset lacks would add some of it."""
@@ -36,7 +37,7 @@ EXACT_SUM = 1e-9
 def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
     """Solve the problem of a random subset of the data set's rows, and commit its bias.
 
-    Writes ``rows`` (row numbers in the data set) and ``coef`` of its support vectors.
+    Writes the rows ``X`` and ``coef`` of its support vectors.
     """
     settings, data = settings_of(run), data_of(run)
     rows = drawn_rows(settings, data.n_rows, SUBSET, stream=OFFSET_SUBSET)
@@ -53,8 +54,14 @@ def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
     found = solve_smo(K, dual, beta=start, equality=True, tol=SUBSET_TOL * size)
     support, free = np.flatnonzero(found.beta), dual.is_free(found.beta)
     own = (1.0 - 1.0 / scale) * (found.beta * np.diagonal(K))[free]
-    attempt.write("rows", rows[support])
     attempt.write("coef", found.beta[support])
+    write_rows(
+        attempt.place / "X",
+        iter([X[support]]),
+        n_features=data.n_features,
+        sparse=data.is_sparse,
+        chunk_rows=SUBSET,
+    )
     return {
         "rows": len(rows),
         "bias": found.bias + OWN_SHARE * float(own.mean() if free.any() else 0.0),
@@ -93,7 +100,7 @@ def with_sum(run: RunFolder, problem: Problem, beta: Vector, source: Committed |
 def expected(run: RunFolder, problem: Problem) -> Vector:
     """Return f of all variables by the SVM of the subset."""
     node = run.node(OFFSET, "commit")
-    Z, coef = data_rows(run).take(node.read("rows")), node.read("coef")
+    Z, coef = node.open_rows("X").read(0, node.record["support"]), node.read("coef")
     chunks = problem.take_chunks(np.arange(problem.n))
     parts = [
         kernel_product(problem.settings.kernel, X, Z, coef, threads=threads())[0] for X in chunks

@@ -134,7 +134,7 @@ class Problem:
     @cached_property
     def total(self) -> float:
         """The sum that the variables of the only SVM have where there is a bias."""
-        return self.task.total(self.C)
+        return self.task.total(self.C) if self.task.has_sum else 0.0
 
     @cached_property
     def each_C(self) -> NDArray[np.float64]:  # noqa: N802
@@ -267,7 +267,7 @@ def informed(settings: Settings, record: Record) -> Settings:
     record : dict
         That of the stage `OFFSET`, which estimates the bias on random rows.
     """
-    unit = abs(float(record["bias"])) or 1.0
+    unit = max(abs(float(record["bias"])), settings.alone_tol)
     return replace(
         settings,
         task_options={**settings.task_options, "unit": unit},
