@@ -32,6 +32,8 @@ WORKING_SET_CHECK = 5000
 """Shrunk rows whose margins a working set checks; the number of the round follows."""
 THEOREM_REPORT = 5000
 """Pairs of rows by which a report bounds Theorem 1."""
+OFFSET_SUBSET = 6400
+"""Rows on which the first bias of a problem with a given sum is estimated."""
 SUBSAMPLE = 6500
 """Rows of the method subsample."""
 BLOCK_SIZES = 7000

@@ -64,7 +64,7 @@ def ingest(
     label : str or int, optional
         Name or position of the label: a column of a table, an array of an archive. By default
         the last column, unless it has no usual name of a label and another column has one
-        (label, target, class, y): that is refused.
+        (label, target, class, y): that is refused. "none": there is no label, for one-class.
     header : bool, optional
         Whether the first line of a CSV file holds names; found out by default.
     encoding : str, optional
@@ -85,9 +85,10 @@ def ingest(
         Seed >= 0 of that order.
     positive : sequence of labels, optional
         Make two classes: these are +1, all others -1.
-    task : {"classification", "regression", "quantile"}, default "classification"
+    task : {"classification", "regression", "quantile", "one-class"}, default "classification"
         What is to be learned: labels are classes, at most 1,000, or real targets (float64, up to
-        1e100) of which "regression" and "quantile" learn a function.
+        1e100) of which "regression" and "quantile" learn a function. Of "one-class" they are +1
+        and -1 and only score; rows need none: an array, or (X, None).
     chunk_rows : int, optional
         Rows a chunk; by default about 4 MB and at most 8,192.
     sparse : bool, optional

@@ -122,14 +122,18 @@ def train(
         Of the polynomial kernel, from 1.
     C : float, default 1.0
         Upper bound > 0 of a dual variable.
-    task : {"auto", "classification", "regression", "quantile"}, default "auto"
-        What is learned: classes; a function of the targets by epsilon-SVR; or one of their
-        quantiles. "auto": by what the data set has. Rows without a data set have classes unless
-        the task says otherwise.
+    task : {"auto", "classification", "regression", "quantile", "one-class"}, default "auto"
+        What is learned: classes; a function of the targets by epsilon-SVR; one of their quantiles;
+        or where rows like the training rows lie, by a one-class SVM, which has an offset always and
+        no `C`. "auto": by what the data set was made for. Rows without a data set have classes
+        unless the task says otherwise; rows of one-class need no y.
     epsilon : float, default 0.1
         Of regression: half the width of the tube without loss, in units of the targets.
     quantile : float, default 0.5
         Of task "quantile": the share of the targets below the predictions, in (0, 1).
+    nu : float, default 0.5
+        Of task "one-class": the share of training rows that are outliers at most, and of support
+        vectors at least, in (0, 1].
     fit_intercept : bool, default False
         Whether there is a bias, and with it the equality y'alpha = 0.
     class_weight : "balanced" or dict, optional
@@ -352,6 +356,11 @@ def open_holdout(holdout: Place, data: DataSet) -> DataSet:
         If features, classes or scaling differ, or one has targets and the other classes.
     """
     found = DataSet.open(holdout)
+    if found.one_class is not data.one_class:
+        raise InputError(
+            f"{found.url}: was ingested with --task {found.task}, the training data {data.url} "
+            f"with --task {data.task}; ingest both together"
+        )
     if (found.targets is None) is not (data.targets is None):
         kinds = ("classes", "targets") if found.targets is None else ("targets", "classes")
         raise InputError(

@@ -51,7 +51,8 @@ def describe(place: Any) -> dict[str, Any]:
             "rows": part.n_rows,
             "distinct_rows": part.n_distinct,
             "counts": part.counts,
-            "targets": part.targets,
+            "targets": None if part.one_class else part.targets,
+            "labels": part.labels_text,
             "weights": part.weights,
             "density": part.rows.density,
             "fingerprint": part.fingerprint,
@@ -156,6 +157,8 @@ def show(found: dict[str, Any], *, warned: bool = False) -> None:
         if part["targets"] is not None:
             low, high, mean, std = (f"{value:.6g}" for value in part["targets"].values())
             echo(f"    targets {low} to {high}, mean {mean}, standard deviation {std}")
+        if part["labels"] is not None:
+            echo(f"    labels of one-class: {part['labels']}")
         if part["weights"] is not None:
             least, most, total = (f"{part['weights'][key]:g}" for key in ("least", "most", "sum"))
             echo(f"    rows weigh {least} to {most}, {total} together")

@@ -22,7 +22,8 @@ from dcsvm_dask.errors import InputError
 @click.option(
     "--label",
     metavar="NAME_OR_POSITION",
-    help="Label column of a table (position from 0), or array of an archive; else the last column.",
+    help="Label column of a table (position from 0), or array of an archive; else the last column; "
+    "none: there is no label.",
 )
 @click.option("--header/--no-header", default=None, help="Whether line 1 of a table holds names.")
 @click.option(
@@ -43,10 +44,10 @@ from dcsvm_dask.errors import InputError
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed of that order.")
 @click.option(
     "--task",
-    type=click.Choice(["classification", "regression", "quantile"]),
+    type=click.Choice(["classification", "regression", "quantile", "one-class"]),
     default="classification",
     show_default=True,
-    help="What the labels are: classes, or real targets.",
+    help="What the labels are: classes, real targets, or +1 and -1 that only score (one-class).",
 )
 @click.option("--positive", metavar="LABEL,...", help="Two classes: +1 for these labels, else -1.")
 @click.option("--rows", metavar="START:STOP", help="Take these rows of SOURCE only.")

@@ -31,6 +31,8 @@ class Form:
     scaling: Scaling | None
     first_feature: int | None
     chunk_rows: int
+    one_class: bool = False
+    """Whether y are labels that only score, so that rows equal in x are equal."""
 
     def shift(self, scan: Scan) -> int:
         """Return the column of a scan's blocks that is feature 0."""

@@ -7,8 +7,9 @@ import os
 import re
 import uuid
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -18,17 +19,19 @@ import zarr
 import dcsvm_dask
 from dcsvm_dask.data.form import Form, choose_form, split_order, test_codes
 from dcsvm_dask.data.made_with import made_with
-from dcsvm_dask.data.scan import Report, Scan
+from dcsvm_dask.data.scan import Report, Scan, Table
 from dcsvm_dask.data.sources import resolve_sources
 from dcsvm_dask.data.write import write_part
 from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.columns import listed
-from dcsvm_dask.readers.labels import Label, canonical, choose_classes
+from dcsvm_dask.readers.labels import Label, LabelTable, canonical, choose_classes
 from dcsvm_dask.readers.scaling import KINDS, LEARNED
+from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Reading, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.checksums import write_checksums
@@ -38,6 +41,7 @@ from dcsvm_dask.storage.dataset import (
     COMMIT,
     FORMAT,
     VERSION,
+    VERSION_OF_ONE_CLASS,
     VERSION_OF_TARGETS,
     DataSet,
     read_commit,
@@ -46,7 +50,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rounding import RoundingLoss
-from dcsvm_dask.tasks import TASKS
+from dcsvm_dask.tasks import TASKS, OneClass
 
 SHOWN = 20
 """Number of features whose ranges are stored."""
@@ -107,9 +111,8 @@ def ingest(
     """
     words = dict(locals())  # only the parameters are local variables here
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
-    targets = not _has_classes(task)
-    if targets and positive is not None:
-        raise InputError(f"positive: makes classes, but {task} learns numbers; leave it out")
+    table = _table(task, positive)
+    targets = table is not LabelTable
     if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
         raise InputError(f"drop must be a list of names of columns, got {drop!r:.80}")
     if train_rows is not None and not _is_whole(train_rows, 1):
@@ -150,7 +153,7 @@ def ingest(
         train = _scan(
             train_source,
             rows,
-            targets=targets,
+            table=table,
             copy=split,
             statistics=None if split else statistics,
             weights=weighed,
@@ -168,7 +171,7 @@ def ingest(
             test_scan = _scan(
                 test_source,
                 (None, None),
-                targets=targets,
+                table=table,
                 copy=False,
                 statistics=None,
                 report=report_line,
@@ -178,6 +181,7 @@ def ingest(
         if order is not None and scale in LEARNED:
             train.update_statistics(statistics, order)
         form = choose_form(train, test_scan, classes, statistics, sparse, chunk_rows)
+        form = replace(form, one_class=task == OneClass.name)
         staged = RecordedPlace.at(place / attempt)
         try:
             codes = None if targets else np.array([code_of[v] for v in train.y.labels], np.int32)
@@ -236,10 +240,18 @@ def ingest(
     return DataSet.open(place)
 
 
-def _has_classes(task: Any) -> bool:
+def _table(task: Any, positive: Sequence[Label] | None) -> Callable[[str], Table]:
+    """Return what reads y of a task, given the name of a source."""
     if not isinstance(task, str) or task not in TASKS:
         raise InputError(f"task must be one of {', '.join(TASKS)}, got {task!r:.80}")
-    return TASKS[task].has_classes
+    kind = TASKS[task]
+    if kind.has_classes:
+        return LabelTable
+    if issubclass(kind, OneClass):
+        return partial(SignTable, positive=positive)
+    if positive is not None:
+        raise InputError(f"positive: makes classes, but {task} learns numbers; leave it out")
+    return TargetTable
 
 
 def _scan(source: Any, rows: tuple[int | None, int | None], **how: Any) -> Any:
@@ -318,7 +330,7 @@ def _commit(
     staged.sync()
     about = {
         "format": FORMAT,
-        "version": VERSION if form.classes else VERSION_OF_TARGETS,
+        "version": _version(form),
         "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
         "attempt": staged.name,
         "checksums": checksums,
@@ -337,6 +349,13 @@ def _commit(
         )
     lock.check()
     (place / COMMIT).write_json(seal(about))
+
+
+def _version(form: Form) -> int:
+    """Return the version of the format that is the first to have such data."""
+    if form.one_class:
+        return VERSION_OF_ONE_CLASS
+    return VERSION if form.classes else VERSION_OF_TARGETS
 
 
 def _check_parameters(

@@ -12,6 +12,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.labels import LabelTable
+from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Block, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
@@ -21,6 +22,7 @@ from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.spool import Column, RowSpool
 
 Report = Callable[[str], None]
+Table = LabelTable | TargetTable | SignTable
 
 
 class Scan:
@@ -31,8 +33,9 @@ class Scan:
     source : Source
     rows : tuple of int or None
         The rows start:stop to read, as in a slice.
-    targets : bool, default False
-        Whether y are real targets; else they are labels of classes.
+    table : callable
+        Returns what reads y, given the name of the source: labels of classes, real targets, or the
+        labels of a one-class SVM, which may be missing.
     copy : bool
         Whether to copy a source that is cheap to read again, so that rows can be permuted.
     statistics : ScalingStatistics, optional
@@ -48,7 +51,7 @@ class Scan:
     ----------
     left_out : int
         Rows of weight 0.
-    y : LabelTable or TargetTable
+    y : LabelTable, TargetTable or SignTable
         What was read as y.
 
     Raises
@@ -62,7 +65,7 @@ class Scan:
         source: Source,
         rows: tuple[int | None, int | None],
         *,
-        targets: bool = False,
+        table: Callable[[str], Table] = LabelTable,
         copy: bool,
         statistics: ScalingStatistics | None,
         weights: Weights | None = None,
@@ -70,7 +73,7 @@ class Scan:
         report: Report,
     ) -> None:
         self.source = source
-        self.y = (TargetTable if targets else LabelTable)(source.name)
+        self.y = table(source.name)
         self.nnz = 0
         self.n_features = 0
         self._limits, self._weights = rows, weights
@@ -150,12 +153,17 @@ class Scan:
             self._seen += rows.shape[0]
             yield rows, labels
 
+    def _y_of(self, labels: NDArray[Any] | None, n: int) -> NDArray[Any]:
+        if isinstance(self.y, SignTable):
+            return self.y.add(labels, n)
+        if labels is None:
+            raise InputError(f"{self.source.name}: no labels found (see --label)")
+        return self.y.add(labels)
+
     def _read(self, shown: Sequence[ScalingStatistics | Survey], report: Report) -> None:
         name = self.source.name
         for rows, labels in ahead(self._wanted()):
-            if labels is None:
-                raise InputError(f"{name}: no labels found (see --label)")
-            self._values.append(self.y.add(labels))
+            self._values.append(self._y_of(labels, rows.shape[0]))
             self.nnz += rows.nnz if self.source.is_sparse else rows.size
             self.n_features = max(self.n_features, rows.shape[1])
             for one in shown:

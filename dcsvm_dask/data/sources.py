@@ -8,6 +8,9 @@ from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from scipy import sparse
+
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, match_names
 from dcsvm_dask.readers.frames import is_frame, memory_source
@@ -147,6 +150,8 @@ def _open(
     if hasattr(source, "open_part"):  # a Dask collection
         own: Source = source.open_part(part, expected, **named)
         return own
+    if isinstance(source, np.ndarray) or sparse.issparse(source):
+        source = (source, None)
     if isinstance(source, tuple):
         if len(source) != 2:
             raise InputError(f"a tuple must be (X, y), got {len(source)} entries")

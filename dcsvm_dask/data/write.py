@@ -324,7 +324,8 @@ def stored_blocks(
     for rows, y in blocks:
         for start, stop, part in parts_to_fill(rows, dense=not form.is_sparse):
             stored = _store_form(part, name, form, scaling, loss, done + start, shift)
-            yield stored, y[start:stop], row_hashes(stored, y[start:stop])
+            own = None if form.one_class else y[start:stop]
+            yield stored, y[start:stop], row_hashes(stored, own)
         done += y.size
 
 

@@ -259,7 +259,7 @@ def arrange_part(
         weights = data.take_weights(listed)
         taken = LabelledRows(data_rows(run).take(listed), data.take_y(listed), weights)
     X, y = taken.X, taken.y
-    hashes = row_hashes(X, y)
+    hashes = row_hashes(X, None if data.one_class else y)
     kept, variable, sizes = [], np.empty(len(listed), dtype=np.int32), []
     done = 0
     for first, last in zip(borders[:-1] - borders[0], borders[1:] - borders[0], strict=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -32,6 +32,7 @@ from dcsvm_dask.tasks import TASKS, Dual, Task
 
 ARRANGE = "arrange"
 PROBE = "probe"
+OFFSET = "offset"
 CHUNK_ROWS = 4096
 
 
@@ -56,6 +57,8 @@ class Problem:
         more their codes (int32), else real targets (float64).
     n_classes : int
         0 for a task without classes.
+    first_bias : float
+        The bias that the first level begins with.
     """
 
     settings: Settings
@@ -64,6 +67,7 @@ class Problem:
     read_rows: Callable[[], NDArray[np.int64]] = field(repr=False)
     stored: NDArray[Any]
     n_classes: int = 2
+    first_bias: float = 0.0
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -126,6 +130,11 @@ class Problem:
     def C(self) -> NDArray[np.float64]:  # noqa: N802 - the field's name
         """Weights of the losses of all variables."""
         return np.asarray(self.each_C * self.weights)
+
+    @cached_property
+    def total(self) -> float:
+        """The sum that the variables of the only SVM have where there is a bias."""
+        return self.task.total(self.C) if self.task.has_sum else 0.0
 
     @cached_property
     def each_C(self) -> NDArray[np.float64]:  # noqa: N802
@@ -221,11 +230,17 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
         settings_of(run),
         number_of_classes(run),
     )
+    offset = run.find(OFFSET, "commit")
+    first_bias = 0.0
+    if offset is not None:
+        settings, first_bias = informed(settings, offset.record), float(offset.record["bias"])
     if not commit.record["parts"]:
         data, rows = data_of(run), commit.read("rows")
         stored = stored_targets(run, data.read_y(0, data.n_rows)[rows])
         X = SelectedRows(data_rows(run), rows)
-        return Problem(settings, X, commit.read("weight"), lambda: rows, stored, n_classes)
+        return Problem(
+            settings, X, commit.read("weight"), lambda: rows, stored, n_classes, first_bias
+        )
     _cached_rows.cache_clear()
     parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
 
@@ -239,6 +254,24 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
         lambda: gathered("rows"),
         gathered("targets"),
         n_classes,
+        first_bias,
+    )
+
+
+def informed(settings: Settings, record: Record) -> Settings:
+    """Return settings whose task and levels know the size of the bias.
+
+    Parameters
+    ----------
+    settings : Settings
+    record : dict
+        That of the stage `OFFSET`, which estimates the bias on random rows.
+    """
+    unit = max(abs(float(record["bias"])), settings.alone_tol)
+    return replace(
+        settings,
+        task_options={**settings.task_options, "unit": unit},
+        level_tol=max(settings.level_tol * unit, settings.alone_tol),
     )
 
 

@@ -16,20 +16,26 @@ CROWDED, MOST_BETWEEN_CROWDED = 3.0, 0.7
 LEAST_SUPPORT = 0.25
 
 
-def regime(record: Record) -> Record:
+def regime(record: Record, *, given: float = 0.0) -> Record:
     """Say whether a level's record promises that upper levels are worth their time.
 
     By Lemma 1 (Hsieh, Si, Dhillon 2014) alpha solves the block-diagonal problem: f(alpha) over
     the sum of the blocks' objectives is 1 where blocks do not see each other, and small or
     negative where they overshoot when put together.
 
+    Parameters
+    ----------
+    record : dict
+    given : float, default 0.0
+        The term of a given bias, which the objectives leave out.
+
     Returns
     -------
     dict
         ``levels_pay``, ``kept`` (the figure) and ``why`` (a sentence with it).
     """
-    own = float(record["objective"])
-    kept = float(record["objective_estimate"]) / own if own < 0 else 0.0
+    own = float(record["objective"]) + given
+    kept = (float(record["objective_estimate"]) + given) / own if own < 0 else 0.0
     pay = kept >= LEAST_KEPT
     return {
         "levels_pay": pay,

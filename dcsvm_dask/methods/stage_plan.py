@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dcsvm_dask.methods.forecast import Forecast, Load, Need
-from dcsvm_dask.methods.graph import Layer, Stage
-from dcsvm_dask.methods.stages import merge_stage
+from dcsvm_dask.methods.graph import COMMIT, Layer, Stage
+from dcsvm_dask.methods.offset import SUBSET
+from dcsvm_dask.methods.stages import merge_stage, offset_stage
 
 CAPS = "lower --block-cap and --set-cap"
 
@@ -70,6 +71,14 @@ def merging_plan(sizes: Forecast) -> StagePlan:
     """Return the plan of the stage that merges repeated rows."""
     written = 9.0 * sizes.shape.n_rows
     return StagePlan(merge_stage(), sizes.merging(), 0.0, written, remedy=None)
+
+
+def offset_plan(sizes: Forecast) -> StagePlan:
+    """Return the plan of the stage that estimates the bias with which levels begin."""
+    rows = min(SUBSET, sizes.shape.n_rows)
+    need = sizes.fixed(24.0 * rows**2 + rows * sizes.row + 40.0 * sizes.shape.n_rows)
+    load = Load(COMMIT, kernel_values=float(rows) ** 2, threaded=True)
+    return of_loads(offset_stage(), need, (load,), remedy=None)
 
 
 def of_loads(

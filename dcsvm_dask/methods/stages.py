@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.methods import arrange, probe, score
+from dcsvm_dask.methods import arrange, offset, probe, score
 from dcsvm_dask.methods.graph import (
     COMMIT,
     Graph,
@@ -12,7 +12,7 @@ from dcsvm_dask.methods.graph import (
     single,
 )
 from dcsvm_dask.methods.method import Shape
-from dcsvm_dask.methods.problem import ARRANGE, PROBE
+from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE
 from dcsvm_dask.methods.regime import is_smooth, is_sparse_in_support
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.numbers import counted
@@ -40,9 +40,18 @@ def probe_stage(**how: Any) -> Stage:
     return Stage(PROBE, (single(COMMIT, probe.probe_kernel, **how),), PROBE)
 
 
+def offset_stage() -> Stage:
+    """Return the stage that estimates the bias with which levels begin; see `offset`."""
+    return Stage(OFFSET, (single(COMMIT, offset.estimate_offset),), OFFSET)
+
+
 def merge_stage() -> Stage:
     """Return the stage that merges repeated rows and leaves them where they are."""
     return Stage(ARRANGE, (single(COMMIT, arrange.merge_repeats),), "arrange")
+
+
+def _describe_offset(record: Record) -> str:
+    return f"bias ~ {record['bias']:.6g} by an SVM on {record['rows']} random rows"
 
 
 def _describe_arrangement(record: Record) -> str:
@@ -89,6 +98,7 @@ def _describe_committee(record: Record) -> str:
 
 
 KINDS = (
+    StageKind(OFFSET, _describe_offset, turn=0, prepares=True, names_tasks=True),
     StageKind(PROBE, _describe_probe, turn=0, prepares=True, names_tasks=True),
     StageKind(ARRANGE, _describe_arrangement, turn=1, prepares=True),
     StageKind(MODEL, _describe_model, turn=7, names_tasks=True),

@@ -86,9 +86,18 @@ def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
     yield from _vectors(model.support, model.coef)
 
 
-def svr_lines(kernel: Kernel, support: Rows, coef: Vector, bias: float) -> Iterator[str]:
-    """Yield the lines of a LIBSVM model file for an epsilon-SVR; see `libsvm_lines`."""
-    yield from _head(kernel, "epsilon_svr", 2, len(coef), np.array([bias]))
+def sum_lines(
+    svm_type: str, kernel: Kernel, support: Rows, coef: Vector, bias: float
+) -> Iterator[str]:
+    """Yield the lines of a LIBSVM model file for one sum without classes; see `libsvm_lines`.
+
+    Parameters
+    ----------
+    svm_type : {"epsilon_svr", "one_class"}
+    kernel, support, coef, bias
+        As `libsvm_lines` has them.
+    """
+    yield from _head(kernel, svm_type, 2, len(coef), np.array([bias]))
     yield from _vectors(support, coef[None, :])
 
 

@@ -1,4 +1,4 @@
-"""A model as a fitted scikit-learn SVC, SVR or LinearSVC."""
+"""A model as a fitted scikit-learn SVC, SVR, OneClassSVM or LinearSVC."""
 
 from __future__ import annotations
 
@@ -147,12 +147,53 @@ def to_svr(
     from sklearn.svm import SVR
 
     svr = SVR(C=C, tol=tol, epsilon=epsilon, **_words(kernel, "SVR"))
-    svr.class_weight_ = np.empty(0)
+    return _filled(svr, kernel, support, rows, coef, bias, n_rows)
+
+
+def to_one_class(
+    kernel: Kernel,
+    nu: float,
+    tol: float,
+    support: Rows,
+    rows: NDArray[np.int64],
+    coef: Vector,
+    bias: float,
+    n_rows: int,
+) -> Any:
+    """Return a fitted `sklearn.svm.OneClassSVM` that makes the same decisions; see `to_svr`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    nu, tol : float
+        Parameters to put into the OneClassSVM.
+    support, rows, coef, bias, n_rows
+        As `to_svr` has them; the offset is minus the bias.
+    """
+    require_sklearn("to_sklearn")
+    from sklearn.svm import OneClassSVM
+
+    found = OneClassSVM(nu=nu, tol=tol, **_words(kernel, "OneClassSVM"))
+    found.offset_ = np.array([-bias])
+    return _filled(found, kernel, support, rows, coef, bias, n_rows)
+
+
+def _filled(
+    machine: Any,
+    kernel: Kernel,
+    support: Rows,
+    rows: NDArray[np.int64],
+    coef: Vector,
+    bias: float,
+    n_rows: int,
+) -> Any:
+    """Return an estimator without classes, with all that it has learned."""
+    machine.class_weight_ = np.empty(0)
     dual = np.asarray(coef, dtype=np.float64)[None, :]
-    _fill(svr, kernel, support, rows, dual, np.array([len(coef), len(coef)]), n_rows)
-    svr.intercept_ = svr._intercept_ = np.array([bias])
-    svr._dual_coef_, svr.n_iter_ = svr.dual_coef_, 0
-    return svr
+    _fill(machine, kernel, support, rows, dual, np.array([len(coef), len(coef)]), n_rows)
+    machine.intercept_ = machine._intercept_ = np.array([bias])
+    machine._dual_coef_, machine.n_iter_ = machine.dual_coef_, 0
+    return machine
 
 
 def _words(kernel: Kernel, name: str) -> dict[str, Any]:

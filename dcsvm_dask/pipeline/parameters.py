@@ -23,14 +23,17 @@ class TrainingParameters:
     C: float = parameter(1.0, "Regularisation parameter", above=0)
     task: str = parameter(
         "auto",
-        "What is learned; auto: regression where the rows have targets",
-        choices=("auto", "classification", "regression", "quantile"),
+        "What is learned; auto: what the data set was made for",
+        choices=("auto", "classification", "regression", "quantile", "one-class"),
     )
     epsilon: float | None = parameter(
         None, "Half the width of regression's tube without loss", least=0, default_text="0.1"
     )
     quantile: float | None = parameter(
         None, "Share of the targets below, of task quantile", above=0, most=1, default_text="0.5"
+    )
+    nu: float | None = parameter(
+        None, "Share of outliers at most, of task one-class", above=0, most=1, default_text="0.5"
     )
     fit_intercept: bool = parameter(False, "Train with a bias (constraint y'alpha = 0)")
     class_weight: str | dict[Any, float] | None = parameter(  # noqa: RUF009 - a field

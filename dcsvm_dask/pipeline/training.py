@@ -22,11 +22,12 @@ from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
-from dcsvm_dask.tasks import OF_TASKS, TASKS, RealTargets, Task, make_task
+from dcsvm_dask.tasks import OF_TASKS, TASKS, OneClass, RealTargets, Task, make_task
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
+LEAST_OF_ONE_CLASS = 2
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 
@@ -148,7 +149,7 @@ class Training(TrainingParameters):
         settings = Settings(
             kernel=Kernel(str(self.kernel), float(self.gamma), int(self.degree), float(self.coef0)),
             C=float(self.C),
-            fit_intercept=bool(self.fit_intercept),
+            fit_intercept=bool(self.fit_intercept) or task.has_sum,
             multiclass=self.multiclass if len(data.classes) > 2 else "ovo",
             class_weight=class_weights(self.class_weight, data.classes, data.counts),
             clusters=clusters,
@@ -201,18 +202,8 @@ class Training(TrainingParameters):
 
     def _task(self, data: DataSet) -> Task:
         """Return the task, for the targets of the data where they have some."""
-        name = self.task
-        if name == "auto":
-            name = "classification" if data.targets is None else "regression"
-        if TASKS[name].has_classes is (data.targets is not None):
-            theirs, other = "classes", name
-            if data.targets is not None:
-                theirs, other = "targets", "classification"
-            raise InputError(
-                f"{data.url}: its rows have {theirs}, but task {name} learns "
-                f"{'classes' if TASKS[name].has_classes else 'numbers'}; ingest the source with "
-                f"--task {other}"
-            )
+        name = data.task if self.task == "auto" else self.task
+        _check_kind(data, name)
         known = [one for one in METHODS.values() if name in one.tasks]
         if name not in METHODS[self.method].tasks:
             raise InputError(
@@ -222,13 +213,29 @@ class Training(TrainingParameters):
         self.options.check_task(name)
         self._refuse_of_others(name)
         task = make_task(name, self._of_task(name))
-        if not isinstance(task, RealTargets):
+        if task.has_classes:
             return task
+        learns = "numbers" if isinstance(task, RealTargets) else "no classes"
         for word in ("class_weight", "committee"):
             if getattr(self, word):
-                raise InputError(f"{word}: is for classes, and {name} learns numbers; leave it out")
+                raise InputError(
+                    f"{word}: is for classes, and {name} learns {learns}; leave it out"
+                )
+        if not isinstance(task, RealTargets):
+            self._check_one_class(data)
+            return task
         assert data.targets is not None
         return task.of_targets(data.targets, centred=self.fit_intercept)
+
+    def _check_one_class(self, data: DataSet) -> None:
+        """Refuse what a one-class SVM cannot be trained with."""
+        if self.C != 1.0:
+            raise InputError("C: a one-class SVM has no C; leave it out, and give nu")
+        if data.n_rows < LEAST_OF_ONE_CLASS:
+            raise InputError(
+                f"{data.url}: a one-class SVM needs at least {LEAST_OF_ONE_CLASS} rows, got "
+                f"{data.n_rows}"
+            )
 
     def _of_task(self, task: str) -> dict[str, Any]:
         """Return the parameters of a task that were given."""
@@ -268,6 +275,25 @@ class Training(TrainingParameters):
         wanted = round(math.log(n / BOTTOM_BLOCK_ROWS, self.k))
         levels = min(max(wanted, 1), MOST_LEVELS)
         return tuple(int(self.k) ** level for level in range(levels, 0, -1)), False
+
+
+def _check_kind(data: DataSet, name: str) -> None:
+    """Refuse data that were ingested for another kind of task."""
+    kind = TASKS[name]
+    if data.one_class is not issubclass(kind, OneClass):
+        raise InputError(
+            f"{data.url}: was ingested with --task {data.task}, but is to be trained with task "
+            f"{name}; ingest the source with --task {name}"
+        )
+    if kind.has_classes is (data.targets is not None):
+        theirs, other = "classes", name
+        if data.targets is not None:
+            theirs, other = "targets", "classification"
+        raise InputError(
+            f"{data.url}: its rows have {theirs}, but task {name} learns "
+            f"{'classes' if kind.has_classes else 'numbers'}; ingest the source with "
+            f"--task {other}"
+        )
 
 
 def method_named(name: object) -> Method:

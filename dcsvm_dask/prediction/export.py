@@ -18,18 +18,18 @@ from dcsvm_dask.models.libsvm import (
     libsvm_lines,
     ovo_lines,
     range_lines,
-    svr_lines,
+    sum_lines,
 )
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, ovo_onnx, ovr_onnx
 from dcsvm_dask.models.schemes import OneVsOne, OneVsRest
-from dcsvm_dask.models.svc import to_linear_svc, to_ovo_svc, to_svc, to_svr
+from dcsvm_dask.models.svc import to_linear_svc, to_one_class, to_ovo_svc, to_svc, to_svr
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import output
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import Classification, Regression
+from dcsvm_dask.tasks import Classification, OneClass, Regression
 
 # Its model is a vector of weights.
 LINEAR = "liblinear"
@@ -152,7 +152,8 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
     else:
         exact = read_expansion(run)
         n_support, parts = len(exact.coef), (exact.kernel, exact.support, exact.coef, exact.bias)
-        lines = libsvm_lines(*parts, labels) if labels else svr_lines(*parts)
+        svm_type = "one_class" if prepared.one_class else "epsilon_svr"
+        lines = libsvm_lines(*parts, labels) if labels else sum_lines(svm_type, *parts)
     target.write_bytes("".join(lines).encode())
     notes = []
     task = settings_of(run).task
@@ -212,7 +213,7 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
     """
     prepared = Preparation.read(run)
     output(target, "file", overwrite=overwrite)
-    classes = label_array(prepared.classes) if prepared.has_classes else None
+    classes = label_array(prepared.labels) if prepared.labels else None
     own, scaling = prepared.scaling, None
     if own is not None:
         scaling = RowScaling(own.offset, own.factor, own.kind == "unit")
@@ -237,13 +238,13 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
     return {
         "model": target.url,
         "n_support": model.n_support,
-        "classes": prepared.classes,
+        "classes": prepared.labels,
         "notes": notes,
     }
 
 
 def export_svc(run: RunFolder) -> Any:
-    """Return the exact model as a fitted scikit-learn SVC or SVR; see `to_svc` and `to_svr`.
+    """Return the exact model as a fitted scikit-learn SVC, SVR or OneClassSVM; see `to_svc`.
 
     The model of liblinear becomes a LinearSVC. It has names of features only if rows are not
     scaled:
@@ -263,7 +264,7 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
         model, rows = _one_vs_one_of_rows(run)
         return to_ovo_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
     task = settings.make_task()
-    if not isinstance(task, Classification | Regression):
+    if not isinstance(task, Classification | Regression | OneClass):
         raise InputError(
             f"{run.place}: scikit-learn has no kernel machine for {task.name}; export it in "
             "LIBSVM's format or as ONNX"
@@ -282,6 +283,17 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
             settings.C,
             tol,
             task.epsilon,
+            exact.support,
+            exact.rows,
+            exact.coef,
+            exact.bias,
+            prepared.n_rows,
+        )
+    if isinstance(task, OneClass):
+        return to_one_class(
+            exact.kernel,
+            task.nu,
+            tol,
             exact.support,
             exact.rows,
             exact.coef,

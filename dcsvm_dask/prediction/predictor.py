@@ -78,7 +78,8 @@ class Predictor:
         Returns
         -------
         ndarray, shape (n,)
-            Labels as they were in the training data; of regression and quantiles float64 targets.
+            Labels as they were in the training data; of regression and quantiles float64 targets;
+            of a one-class SVM +1 for rows like the training rows and -1 for others.
 
         Raises
         ------
@@ -89,7 +90,7 @@ class Predictor:
         values = predicting.decision_values(
             self.folder, X, choice, execution or Execution(), encoding
         )
-        classes = Preparation.read(self.folder).classes
+        classes = Preparation.read(self.folder).labels
         if not classes:
             return values
         scheme = scheme_for(len(classes), settings_of(self.folder).multiclass)
@@ -135,7 +136,7 @@ class Predictor:
         InputError
             If there is no such model, the rows do not fit it, or the run has learned numbers.
         """
-        n_classes = len(Preparation.read(self.folder).classes)
+        n_classes = len(Preparation.read(self.folder).labels)
         if not n_classes:
             raise InputError(
                 f"{self.folder.place}: has learned numbers, which have no decision function; use "
@@ -245,7 +246,9 @@ class Predictor:
             JSON values: ``accuracy`` and ``balanced_accuracy`` in [0, 1], ``confusion``
             (``labels``; ``matrix``, a row for each true class), ``n_rows``, ``n_support``,
             ``ms_per_row``, ``mode``, ``level``. Of targets, instead of the first three: ``r2``,
-            ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile.
+            ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile. Of a
+            one-class SVM ``auc`` and ``accuracy``, as far as labels allow, and ``outliers``, the
+            share of rows with a decision value of 0 or less.
 
         Raises
         ------
@@ -375,7 +378,7 @@ class Predictor:
         )
 
     def to_sklearn(self) -> Any:
-        """Return the exact model as a fitted `sklearn.svm.SVC`, of regression `sklearn.svm.SVR`.
+        """Return the exact model as a fitted `sklearn.svm.SVC`, `SVR` or `OneClassSVM`.
 
         It takes rows that are scaled as the training data; `scale` scales raw rows.
 

@@ -111,13 +111,13 @@ def predict_file(
         ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``.
     """
     prepared = Preparation.read(run)
-    writer = open_predictions(out, prepared.classes, overwrite=overwrite)
+    writer = open_predictions(out, prepared.labels, overwrite=overwrite)
     rows = open_batches(data, prepared, labelled=False, encoding=encoding)
     _check_out(rows, writer.target)
     n, seconds = 0, 0.0
     scheme = None
-    if prepared.has_classes:
-        scheme = scheme_for(len(prepared.classes), settings_of(run).multiclass)
+    if prepared.labels:
+        scheme = scheme_for(len(prepared.labels), settings_of(run).multiclass)
     with writer, closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, _ in found:
             if scheme is None:

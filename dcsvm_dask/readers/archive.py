@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.columns import NO_LABEL
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ def archive_names(
         Names of the arrays in the archive.
     part : {"train", "test"}
     label : str, int or None
-        Name of the labels, with or without ``_train`` at its end.
+        Name of the labels, with or without ``_train`` at its end. `NO_LABEL`: the training part
+        has none.
     needs_labels : bool
         Whether rows without labels are an error.
 
@@ -55,7 +57,9 @@ def archive_names(
             break
     else:
         raise InputError(f"{path}: no array {bases[0]}; there are: {shown}")
-    if label is not None:
+    if label == NO_LABEL:
+        tried, needs_labels, label = [f"y_{part}"] if part != "train" else [], False, None
+    elif label is not None:
         text = str(label).removesuffix("_train")
         tried = [f"{text}_{part}"] + ([str(label)] if part == "train" else [])
     else:

@@ -2,7 +2,8 @@
 
 All readers (text, Parquet, NumPy matrices and data frames) use the same rule: the label is the
 column named by ``label``, else the last one. If the last column has no usual name of a label and
-another one has (`LABEL_NAMES`), the label is ambiguous, and the table is an error.
+another one has (`LABEL_NAMES`), the label is ambiguous, and the table is an error. The name
+`NO_LABEL` says that no column is a label, unless a column is called so.
 
 A later table (a test part, rows to predict) is matched with the training data by the names of the
 columns where both have names: in any order, and other columns are left out. Otherwise it is
@@ -17,6 +18,9 @@ from dataclasses import dataclass
 from dcsvm_dask.errors import InputError
 
 LABEL_NAMES = ("label", "target", "class", "y")
+
+NO_LABEL = "none"
+"""What is given as the label of rows that have none."""
 
 _SHOWN = 20
 """Largest number of names in a message."""
@@ -106,7 +110,9 @@ def column_layout(
     if expected is None:
         kept: Sequence[int] = kept_columns(path, columns, names, drop)
         own = None if names is None else [names[k] for k in kept]
-        place: int | None = label_position(path, columns, own, label, kept)
+        place: int | None = None
+        if label != NO_LABEL or NO_LABEL in (own or ()):
+            place = label_position(path, columns, own, label, kept)
     elif names is not None and expected.names is not None:
         return _by_name(path, names, expected.names, expected.label)
     else:

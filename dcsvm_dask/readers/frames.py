@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import Expected, column_layout, kept_columns
+from dcsvm_dask.readers.columns import NO_LABEL, Expected, column_layout, kept_columns
 from dcsvm_dask.readers.source import (
     ArraySource,
     Block,
@@ -172,7 +172,7 @@ def memory_source(
             f"{name}: {type(X).__module__}.{type(X).__name__} is not a data frame of pandas or "
             "Polars in memory; convert it, for example with compute(), collect() or to_pandas()"
         )
-    if label is not None or drop:
+    if label not in (None, NO_LABEL) or drop:
         raise InputError(
             f"{name}: an array has no names for {'drop' if label is None else f'label {label!r}'}; "
             "give labels as y, or a data frame"

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers import table_parse as parse
-from dcsvm_dask.readers.columns import LABEL_NAMES, Expected, column_layout, label_position
+from dcsvm_dask.readers.columns import (
+    LABEL_NAMES,
+    NO_LABEL,
+    Expected,
+    column_layout,
+    label_position,
+)
 from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import count_lines, read_top, show, text_blocks
 from dcsvm_dask.readers.source import Block, Reading
@@ -131,13 +137,17 @@ def _has_names(cells: list[str], expected: Expected) -> bool:
 def _is_header(
     path: str, cells: list[str], label: str | int | None, expected: Expected | None
 ) -> bool:
-    if isinstance(label, str) and not _is_number(label):
+    if isinstance(label, str) and label != NO_LABEL and not _is_number(label):
         return True
     place = None
     if expected is not None and expected.position is not None:
         if len(cells) == expected.n_features + 1:
             place = expected.position
-    elif len(cells) > 1 and (expected is None or len(cells) != expected.n_features):
+    elif (
+        len(cells) > 1
+        and label != NO_LABEL
+        and (expected is None or len(cells) != expected.n_features)
+    ):
         place = label_position(path, len(cells), None, label)
     features = [_is_number(cell) for k, cell in enumerate(cells) if k != place]
     if not any(features) and features:

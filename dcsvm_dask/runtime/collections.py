@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +14,11 @@ from dask.core import flatten
 from scipy import sparse
 
 from dcsvm_dask.data.partitions import Reader
-from dcsvm_dask.data.scan import Report
+from dcsvm_dask.data.scan import Report, Table
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.frames import is_frame, memory_source
+from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.source import Reading, check_shape, name_of
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
@@ -188,7 +189,7 @@ class CollectionSource:
         self,
         rows: tuple[int | None, int | None],
         *,
-        targets: bool = False,
+        table: Callable[[str], Table] = LabelTable,
         copy: bool,
         statistics: ScalingStatistics | None,
         weights: Any = None,
@@ -201,8 +202,8 @@ class CollectionSource:
         ----------
         rows : tuple (int or None, int or None)
             Must be (None, None).
-        targets : bool
-            Must be False.
+        table : type of LabelTable
+            Labels are those of classes.
         copy : bool
             Must be False.
         statistics : ScalingStatistics or None
@@ -220,13 +221,13 @@ class CollectionSource:
         Raises
         ------
         InputError
-            If targets, rows, a shuffle or weights are asked for, or a worker does not see the data
-            set's folder.
+            If other targets, rows, a shuffle or weights are asked for, or a worker does not see the
+            data set's folder.
         """
-        if targets:
+        if table is not LabelTable:
             raise InputError(
                 f"{self.name}: Dask collections are taken in with labels of classes only; give "
-                "the rows of a regression in memory or as a file"
+                "rows of other tasks in memory or as a file"
             )
         for word, given in (
             ("rows", rows != (None, None)),

@@ -24,6 +24,7 @@ from dcsvm_dask.solvers.machines import (
     scheme_of,
     solve_machines,
 )
+from dcsvm_dask.solvers.nu import brought_to_sums
 from dcsvm_dask.solvers.online.solve import Learned, solve_online
 from dcsvm_dask.solvers.optimality import (
     balanced,
@@ -65,6 +66,7 @@ __all__ = [
     "SubsetMachine",
     "balanced",
     "bias",
+    "brought_to_sums",
     "coefficient_rows",
     "duality_gap",
     "first_set",

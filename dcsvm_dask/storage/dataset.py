@@ -6,7 +6,8 @@ Layout below ``DATA.zarr``::
     parts-ATTEMPT/checksums.json     of every object of the attempt; its own is in dataset.json
     parts-ATTEMPT/train/rows/...     rows, see rows/read.py
     parts-ATTEMPT/train/codes        int32 (n,): index into the classes
-    parts-ATTEMPT/train/targets      float64 (n,): instead of codes, for regression
+    parts-ATTEMPT/train/targets      float64 (n,): instead of codes, for regression; labels +1 and
+                                     -1 (0: none) for a one-class SVM
     parts-ATTEMPT/train/hashes       uint64 (n, 2): see hashing.py
     parts-ATTEMPT/train/weights      float64 (n,): positive factors of C, where rows have weights
     parts-ATTEMPT/test/...           the same, where there is a test part
@@ -39,7 +40,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows.read import RowArray, open_rows
 
 FORMAT = "dcsvm-dataset"
-VERSION, VERSION_OF_TARGETS = 2, 3
+VERSION, VERSION_OF_TARGETS, VERSION_OF_ONE_CLASS = 2, 3, 4
 CHECKSUMS = "checksums.json"
 COMMIT = "dataset.json"
 PARTS = ("train", "test")
@@ -73,8 +74,11 @@ class DataSet:
         Rows of each class in this part.
     targets : dict or None
         ``least``, ``most``, ``mean`` and ``std`` of this part's targets; None if rows have classes.
+    one_class : bool
+        Whether targets are the labels of a one-class SVM, which only score: +1, -1, 0 where there
+        is none.
     n_distinct : int
-        Rows that differ in x or in y.
+        Rows that differ in x or in y; for a one-class SVM in x.
     weights : dict or None
         ``least``, ``most`` and ``sum`` of the weights; None if rows have none.
     fingerprint : str
@@ -106,6 +110,7 @@ class DataSet:
     classes: list[Label]
     counts: list[int]
     targets: dict[str, float] | None
+    one_class: bool
     n_distinct: int
     weights: dict[str, float] | None
     fingerprint: str
@@ -147,10 +152,10 @@ class DataSet:
             )
         root, part, meta = _find(Location.of(place))
         try:
-            if meta["version"] not in (VERSION, VERSION_OF_TARGETS):
+            if meta["version"] not in (VERSION, VERSION_OF_TARGETS, VERSION_OF_ONE_CLASS):
                 raise InputError(
                     f"{root}: a data set of version {meta['version']}, this dcsvm reads {VERSION} "
-                    f"and {VERSION_OF_TARGETS}; ingest its source again"
+                    f"to {VERSION_OF_ONE_CLASS}; ingest its source again"
                 )
             if part not in meta["parts"]:
                 raise InputError(f"{root}: this data set has no part {part!r}")
@@ -182,6 +187,7 @@ class DataSet:
                 classes=list(meta["classes"]),
                 counts=[int(c) for c in about["counts"]],
                 targets=_statistics(about.get("targets")),
+                one_class=meta["version"] == VERSION_OF_ONE_CLASS,
                 n_distinct=int(about["n_distinct"]),
                 weights=about.get("weights"),
                 fingerprint=str(about["fingerprint"]),
@@ -215,7 +221,7 @@ class DataSet:
             "n_features": meta["n_features"] == self.n_features,
             "sparse": meta["sparse"] is self.is_sparse,
             "chunk_rows": meta["chunk_rows"] == self.chunk_rows,
-            "version": (meta["version"] == VERSION_OF_TARGETS) is (self.targets is not None),
+            "version": (meta["version"] > VERSION) is (self.targets is not None),
             "classes": are_labels(meta["classes"])
             and len(set(self.classes)) == len(self.classes)
             and bool(self.classes) is (self.targets is None),
@@ -239,6 +245,23 @@ class DataSet:
             "ranges": len(self.ranges) <= self.n_features,
         }
         return next((f"{key} is impossible" for key, holds in checks.items() if not holds), None)
+
+    @property
+    def task(self) -> str:
+        """The usual task of its rows."""
+        if self.one_class:
+            return "one-class"
+        return "classification" if self.targets is None else "regression"
+
+    @property
+    def labels_text(self) -> str | None:
+        """Labels of a one-class SVM and their rows, in words; None for other data."""
+        if not self.one_class or self.targets is None:
+            return None
+        if self.targets["least"] == self.targets["most"] == 0.0:
+            return "none"
+        positive = round(0.5 * (1.0 + self.targets["mean"]) * self.n_rows)
+        return f"+1: {positive:,} rows, -1: {self.n_rows - positive:,} rows"
 
     @property
     def url(self) -> str:

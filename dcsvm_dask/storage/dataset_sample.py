@@ -35,7 +35,7 @@ class SampledDataSet:
         self.url, self.fingerprint, self.attempt = data.url, data.fingerprint, data.attempt
         self.n_rows, self.n_features = len(index), data.n_features
         self.is_sparse, self.chunk_rows = data.is_sparse, data.chunk_rows
-        self.classes, self.targets = data.classes, data.targets
+        self.classes, self.targets, self.one_class = data.classes, data.targets, data.one_class
         self.n_distinct = min(len(index), data.n_distinct)
         self.counts: list[int] = []
 

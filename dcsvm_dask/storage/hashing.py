@@ -27,20 +27,22 @@ _S33 = np.uint64(33)
 _S32 = np.uint64(32)
 
 
-def row_hashes(rows: Rows, y: NDArray[np.integer | np.float64]) -> NDArray[np.uint64]:
-    """Return the 128-bit hashes of rows with their class codes or targets.
+def row_hashes(rows: Rows, y: NDArray[np.integer | np.float64] | None) -> NDArray[np.uint64]:
+    """Return the 128-bit hashes of rows with their class codes or targets, or of rows alone.
 
     Parameters
     ----------
     rows : float32 ndarray or csr_array, shape (n, d)
-    y : int32, int64 or float64 array, shape (n,)
-        Class codes, or targets without -0.0; int64 may be the bits of such targets.
+    y : int32, int64 or float64 array, shape (n,), or None
+        Class codes, or targets without -0.0; int64 may be the bits of such targets. None: rows
+        that are equal have equal hashes.
 
     Returns
     -------
     uint64 array, shape (n, 2)
     """
     out = np.empty((rows.shape[0], 2), np.uint64)
+    y = np.zeros(rows.shape[0], np.int32) if y is None else y
     codes = np.ascontiguousarray(y).view(np.int64) if y.dtype == np.float64 else y
     if sparse.issparse(rows):
         _hash_sparse(rows.data.view(np.uint32), rows.indices, rows.indptr, codes, out)

@@ -17,6 +17,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.labels import Label, LabelTable
 from dcsvm_dask.readers.scaling import Scaling
+from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import ARCHIVES
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.storage.dataset import DataSet, are_labels
@@ -34,7 +35,8 @@ class Preparation:
     Attributes
     ----------
     classes : list of labels
-        Of two, the second one is the positive class. Empty where the rows have targets.
+        Of two, the second one is the positive class. Empty where the rows have targets, or are
+        those of a one-class SVM.
     positive : list of labels or None
         Labels of the source that were joined into the class 1; all others are -1.
     n_features : int
@@ -46,6 +48,8 @@ class Preparation:
     reading : dict
         How the source was read; see `DataSet`.
     feature_names : list of str or None
+    one_class : bool
+        Whether labels are +1 and -1 and only score.
     """
 
     classes: list[Label]
@@ -56,6 +60,12 @@ class Preparation:
     n_rows: int
     reading: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
+    one_class: bool = False
+
+    @property
+    def labels(self) -> list[Label]:
+        """The labels that predictions have: the classes, or -1 and +1; empty for real targets."""
+        return [-1, 1] if self.one_class else self.classes
 
     @property
     def has_classes(self) -> bool:
@@ -74,6 +84,7 @@ class Preparation:
             n_rows=data.n_rows,
             reading=dict(data.reading),
             feature_names=data.feature_names,
+            one_class=data.one_class,
         )
 
     def write(self, run: RunFolder) -> None:
@@ -93,6 +104,7 @@ class Preparation:
             "n_rows": self.n_rows,
             "reading": self.reading,
             "feature_names": self.feature_names,
+            **({"one_class": True} if self.one_class else {}),
         }
         run.write(NAME, value)
 
@@ -137,6 +149,7 @@ class Preparation:
                 n_rows=int(value["n_rows"]),
                 reading=dict(value["reading"]),
                 feature_names=value["feature_names"],
+                one_class=bool(value.get("one_class", False)),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
@@ -178,13 +191,16 @@ class Preparation:
         Returns
         -------
         ndarray, shape (n,), int32 or float64
-            Of two classes 0 is negative and 1 positive.
+            Of two classes 0 is negative and 1 positive; of a one-class SVM +1, -1, or 0 where a
+            label is not known.
 
         Raises
         ------
         InputError
             If a label is no class of the training data, or a target no number.
         """
+        if self.one_class:
+            return SignTable(name, first_row, self.positive).add(labels)
         if not self.has_classes:
             return TargetTable(name, first_row).add(labels)
         table = LabelTable(name, first_row)
@@ -203,6 +219,8 @@ class Preparation:
         InputError
             If the training data do not have its classes, or one has targets and the other classes.
         """
+        if self.one_class or data.one_class:
+            return self._signs_of(data)
         if self.has_classes is (data.targets is not None):
             ours, theirs = ("classes", "targets") if self.has_classes else ("targets", "classes")
             raise InputError(
@@ -212,6 +230,18 @@ class Preparation:
             return data.read_y
         codes = self.codes_of_classes(data)
         return lambda start, stop: codes[data.read_codes(start, stop)]
+
+    def _signs_of(self, data: DataSet) -> Callable[[int, int], NDArray[Any]]:
+        """Return what reads the labels of a one-class SVM; classes -1 and 1 are such labels."""
+        if self.one_class and data.one_class:
+            return data.read_y
+        if self.one_class and data.classes == self.labels:
+            return lambda start, stop: 2.0 * data.read_codes(start, stop) - 1.0
+        other = "one-class" if self.one_class else "another task"
+        raise InputError(
+            f"{data.url}: was ingested with --task {data.task}, but the model learned {other}; "
+            "ingest its source with the task of the training data"
+        )
 
     def codes_of_classes(self, data: DataSet) -> NDArray[np.int32]:
         """Return the code of each class of another data set.

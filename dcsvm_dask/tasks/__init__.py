@@ -9,16 +9,19 @@ from dcsvm_dask.tasks.classification import (
     svc_dual,
 )
 from dcsvm_dask.tasks.dual import Dual
-from dcsvm_dask.tasks.registry import OF_TASKS, TASKS, make_task
+from dcsvm_dask.tasks.one_class import OneClass
+from dcsvm_dask.tasks.registry import OF_TASKS, SUPERVISED, TASKS, make_task
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
 from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
     "OF_TASKS",
+    "SUPERVISED",
     "TASKS",
     "Classification",
     "Dual",
+    "OneClass",
     "Quantile",
     "RealTargets",
     "Regression",

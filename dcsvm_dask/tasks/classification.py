@@ -23,6 +23,7 @@ class Classification:
 
     name: ClassVar[str] = "classification"
     has_classes: ClassVar[bool] = True
+    has_sum: ClassVar[bool] = False
     centre = 0.0
     unit = 1.0
     has_kinks = False
@@ -48,6 +49,11 @@ class Classification:
         """
         furthest = targets * C
         return Dual(-targets, np.minimum(furthest, 0.0), np.maximum(furthest, 0.0))
+
+    def total(self, C: Vector) -> float:
+        """Return the sum that the variables have with a bias: zero."""
+        del C
+        return 0.0
 
     def alpha(self, beta: Vector) -> Vector:
         """Return alpha_i = y_i beta_i, 0 or more."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.tasks.classification import Classification
+from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.regression import Quantile, Regression
 from dcsvm_dask.tasks.task import Task
 
@@ -12,8 +13,11 @@ TASKS: dict[str, type[Task]] = {
     "classification": Classification,
     "regression": Regression,
     "quantile": Quantile,
+    "one-class": OneClass,
 }
-OF_TASKS = {"epsilon": "regression", "quantile": "quantile"}
+SUPERVISED = ("classification", "regression", "quantile")
+"""Tasks that learn from targets."""
+OF_TASKS = {"epsilon": "regression", "quantile": "quantile", "nu": "one-class"}
 """The task that has a parameter which users set."""
 
 

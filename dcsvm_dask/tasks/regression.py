@@ -34,6 +34,7 @@ class RealTargets:
     unit: float = 1.0
 
     has_classes: ClassVar[bool] = False
+    has_sum: ClassVar[bool] = False
 
     @property
     def has_kinks(self) -> bool:
@@ -61,6 +62,11 @@ class RealTargets:
     def targets(self, y: NDArray[Any]) -> Vector:
         """Return the targets of rows: what the data set holds."""
         return y.astype(np.float64, copy=False)
+
+    def total(self, C: Vector) -> float:
+        """Return the sum that the variables have with a bias: zero."""
+        del C
+        return 0.0
 
     def alpha(self, beta: Vector) -> Vector:
         """Return the dual variables, which are beta: alpha - alpha* of the textbooks."""

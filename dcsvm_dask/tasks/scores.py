@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 SCORES = {
+    "auc": "AUC",
     "accuracy": "accuracy",
     "r2": "R^2",
     "mae": "MAE",
     "rmse": "RMSE",
     "pinball": "pinball loss",
     "coverage": "coverage",
+    "outliers": "share of outliers",
 }
 """Names for users by the keys of records; the first one that a record has is its main score."""
 
@@ -23,10 +28,28 @@ def scores_in(record: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 def score_text(name: str, value: float) -> str:
     """Return a score as it is shown, with its name."""
-    return f"{name} {value:.4f}" if name in ("accuracy", "R^2") else f"{name} {value:.4g}"
+    return f"{name} {value:.4f}" if name in ("AUC", "accuracy", "R^2") else f"{name} {value:.4g}"
 
 
 def main_score(record: Mapping[str, Any]) -> str | None:
     """Return the main score of a record in words; None where it has none."""
     found = scores_in(record)
     return score_text(*found[0]) if found else None
+
+
+def area_under_curve(decision: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
+    """Return the area under the ROC curve (AUC): how often a positive row is above a negative one.
+
+    Equal decision values count half.
+
+    Parameters
+    ----------
+    decision : ndarray, shape (n,), float64
+    positive : ndarray of bool, shape (n,)
+        Some are, some are not.
+    """
+    above = int(np.count_nonzero(positive))
+    _, value, counts = np.unique(decision, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - 0.5 * (counts - 1)  # the mean one of equal values, from 1
+    ranks = float(rank[value[positive]].sum())
+    return (ranks - above * (above + 1) / 2) / (above * (len(positive) - above))

@@ -19,6 +19,8 @@ class Task(Protocol):
     """Name in settings and run folders."""
     has_classes: ClassVar[bool]
     """Whether targets are classes: more than two need several SVMs."""
+    has_sum: ClassVar[bool]
+    """Whether the variables have a given sum, not zero: levels begin with an estimated bias."""
 
     @property
     def centre(self) -> float:
@@ -60,6 +62,15 @@ class Task(Protocol):
         targets : ndarray, shape (n,), float64
         C : ndarray, shape (n,), float64
             Weight of each row's loss, 0 or more.
+        """
+
+    def total(self, C: Vector) -> float:
+        """Return the sum that the variables of all rows have where there is a bias.
+
+        Parameters
+        ----------
+        C : ndarray, shape (n,), float64
+            Weight of each row's loss.
         """
 
     def alpha(self, beta: Vector) -> Vector:

@@ -19,7 +19,7 @@ from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
-from dcsvm_dask.tasks import TASKS
+from dcsvm_dask.tasks import SUPERVISED, TASKS
 
 STAGE = StageId.about(MODEL, "bag")
 
@@ -143,5 +143,5 @@ METHOD = Method(
     bagging,
     plan_stages,
     Bagging,
-    tasks=tuple(TASKS),
+    tasks=SUPERVISED,
 )

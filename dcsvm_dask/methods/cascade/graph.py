@@ -23,7 +23,7 @@ from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import CHECK, PASS, StageId
-from dcsvm_dask.tasks import TASKS
+from dcsvm_dask.tasks import SUPERVISED
 
 # Passes before a cascade gives up; each lowers the objective, and few are needed.
 MOST_PASSES = 100
@@ -253,5 +253,5 @@ METHOD = Method(
     Cascade,
     (StageKind(PASS, _describe_pass, measured_by=CHECK), StageKind(CHECK, measures=True)),
     whole_problem=True,
-    tasks=tuple(TASKS),
+    tasks=SUPERVISED,
 )

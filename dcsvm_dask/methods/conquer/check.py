@@ -135,7 +135,8 @@ def commit_check(
 
     At the start (number 0) solutions of separate blocks may overshoot together, so beta is scaled
     by s = min(1, -p'b / b'K b), the exact line search towards zero; with a kink epsilon'abs(b) is
-    part of the linear term, with squared losses their diagonal of K.
+    part of the linear term, with squared losses their diagonal of K. Where variables have a given
+    sum they are as they are.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def commit_check(
     found = [run.node(stage, f"{layer}-{part:04d}") for part in range(parts)]
     f = np.concatenate([part.read("f") for part in found])
     scale = 1.0
-    if number == 0:
+    if number == 0 and not problem.task.has_sum:
         dual = problem.dual
         quadratic, linear = float(np.dot(beta[rows], f)), float((dual.p * beta).sum())
         if dual.epsilon is not None:

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from dcsvm_dask.kernels import kernel_product
 from dcsvm_dask.methods.conquer.point import Point, commit_point
+from dcsvm_dask.methods.offset import with_sum
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.methods.solve_rows import FAR_PAIRS, RowsSolver
@@ -29,7 +30,7 @@ def start_scope(
 ) -> Record:
     """Write the warm start of a chain of rounds and the variables that it works on.
 
-    With a bias, beta is scaled to sum(beta) = 0.
+    With a bias, beta is scaled to sum(beta) = 0, or brought to the sum that its task asks for.
 
     Parameters
     ----------
@@ -41,8 +42,11 @@ def start_scope(
         Whether the rounds work on its support vectors alone (the paper's refinement).
     """
     problem = read_problem(run)
-    beta = np.zeros(problem.n) if source is None else run.node(source, "commit").read("beta")[0]
-    if problem.settings.fit_intercept:
+    before = None if source is None else run.node(source, "commit")
+    beta = np.zeros(problem.n) if before is None else before.read("beta")[0]
+    if problem.task.has_sum:
+        beta = with_sum(run, problem, beta, before)
+    elif problem.settings.fit_intercept:
         beta = balanced(beta, problem.dual)
     rows = np.flatnonzero(beta) if support_only else np.arange(problem.n)
     attempt.write("rows", rows.astype(np.int64))

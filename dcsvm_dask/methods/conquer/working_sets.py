@@ -45,7 +45,12 @@ KINDS = (
 
 
 def working_sets(
-    chain: Chain, *, predicts_support: bool, whole: bool = False, before: Sequence[Stage] = ()
+    chain: Chain,
+    *,
+    predicts_support: bool,
+    whole: bool = False,
+    feasible: bool = True,
+    before: Sequence[Stage] = (),
 ) -> Generator[Graph, dict[str, Record], Reached]:
     """Yield a start from zero, then rounds of one working set each.
 
@@ -59,12 +64,16 @@ def working_sets(
         more than it saves.
     whole : bool
         Whether all rows fit into one set: then one task does everything but the last look.
+    feasible : bool, default True
+        Whether zero has the sum that the variables have; else the start is one that has it.
     before : sequence of Stage
         Stages that go first.
     """
-    number = int(whole)
+    number = int(whole and feasible)
     graph = list(before)
-    if whole:
+    if not feasible:
+        stage = check_stage(chain, 0, None)
+    elif whole:
         stage = closing_stage(chain, number, None, at_once=True, predicts_support=predicts_support)
     else:
         graph += [subset_stage()] if predicts_support else []

@@ -100,7 +100,7 @@ def commit_balance(
     slots : int
         Number of tasks.
     """
-    before, unit = run.node(previous, "commit"), read_problem(run).task.unit
+    before, problem = run.node(previous, "commit"), read_problem(run)
     table = read_table(run, level)
     nodes = read_slots(run, stage, slots)
     total = summed((node.record for node in nodes), *OTHERS)
@@ -112,5 +112,5 @@ def commit_balance(
         **total,
         "offset": offset,
         "slope": slope,
-        "next_bias": next_bias(offset, balance, slope, unit),
+        "next_bias": next_bias(offset, balance - problem.total, slope, problem.task.unit),
     }

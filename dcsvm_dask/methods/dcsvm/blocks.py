@@ -1,9 +1,9 @@
 """Solving the blocks of a level, warm from the level below, with a bias that all share.
 
 For a bias c that is given, blocks are apart: each solves min 0.5 b'Kb + (p + c)'b over its box.
-The c that makes the sum of all their variables zero is the multiplier of the whole problem's
-equality. That sum falls as b rises, nearly in a straight line: its slope is what the free rows
-answer.
+The c that makes the sum of all their variables zero, or what the task asks for, is the multiplier
+of the whole problem's equality. That sum falls as b rises, nearly in a straight line: its slope is
+what the free rows answer.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def response(solver: RowsSolver, solution: Solution, tol: float) -> float:
 
 
 def next_bias(bias: float, balance: float, slope: float, unit: float = 1.0) -> float:
-    """Return the bias at which the sum of beta is expected to be zero.
+    """Return the bias at which the sum of beta is expected to be that of the problem.
 
     Parameters
     ----------
     balance : float
-        Sum of beta at `bias`.
+        Sum of beta at `bias`, less that of the problem.
     slope : float
         Its change for each unit of the bias; where nothing answers (0) the bias stays.
     unit : float, default 1.0
@@ -86,7 +86,7 @@ class SharedBias:
         """Solve the blocks of a task, with a bias for the one that the level below expects."""
         before = None if share.below is None else run.node(share.below, "commit")
         start = None if before is None else before.read("beta")[0]
-        offset = 0.0 if before is None else before.record["next_bias"]
+        offset = problem.first_bias if before is None else before.record["next_bias"]
 
         def solve(block: int) -> Solved:
             rows, probed = table.rows(block), block % PROBED == 0
@@ -114,7 +114,7 @@ class SharedBias:
             for node in nodes:
                 bias[node.record["members"]] = node.record["biases"]
         total = summed((node.record for node in nodes), *OTHERS)
-        before = {"next_bias": 0.0, "slope": 0.0}
+        before = {"next_bias": problem.first_bias, "slope": 0.0}
         if below is not None:
             before = run.node(below, "commit").record
         offset, slope = before["next_bias"], before["slope"]
@@ -130,7 +130,10 @@ class SharedBias:
         }
         if with_bias:
             unit = problem.task.unit
-            record["next_bias"] = next_bias(offset, total["balance"], slope, unit)
+            balance = total["balance"] - problem.total
+            record["next_bias"] = next_bias(offset, balance, slope, unit)
+            if problem.task.has_sum:  # one level of density for all blocks
+                bias[:] = offset
             bias += problem.task.centre
         counts = np.diff(np.searchsorted(chosen, table.offsets))[:, None]
         return Gathered(support, beta[None, support], counts, bias[:, None], record)

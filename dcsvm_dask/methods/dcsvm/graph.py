@@ -26,7 +26,7 @@ from dcsvm_dask.methods.graph import (
     single,
 )
 from dcsvm_dask.methods.method import Goals, Shape
-from dcsvm_dask.methods.problem import ARRANGE, PROBE
+from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE, informed
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import (
     PAGES_OF_PIECE,
@@ -36,7 +36,13 @@ from dcsvm_dask.methods.sizes import (
     row_parts,
     shuffle_shares,
 )
-from dcsvm_dask.methods.stages import merge_stage, probe_stage, score_stage, scored
+from dcsvm_dask.methods.stages import (
+    merge_stage,
+    offset_stage,
+    probe_stage,
+    score_stage,
+    scored,
+)
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, StageId
 
@@ -147,7 +153,9 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     goals : Goals
     shape : Shape
     """
-    levels = len(settings.clusters)
+    levels, has_sum = len(settings.clusters), settings.make_task().has_sum
+    if has_sum:
+        settings = informed(settings, (yield [offset_stage()])[OFFSET])
     if not levels and shape.n_variables <= settings.set_cap:
         return (yield from few_rows(settings, goals, shape))
     if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
@@ -162,7 +170,9 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # A run that was to stop at a level has rows in block order already.
         in_blocks = (yield [merge_stage()])[ARRANGE]["parts"]
         before = [arrange_stage(settings, shape)] if in_blocks else []
-        reached = yield from working_sets(chain, predicts_support=True, before=before)
+        reached = yield from working_sets(
+            chain, predicts_support=True, feasible=not has_sum, before=before
+        )
         return (yield from finish_with(reached, shape))
     yield [arrange_stage(settings, shape)]
     source: str | None = None
@@ -197,7 +207,8 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         reached = yield from conquer(chain)
     else:
         # SVMs of clusters that contradict each other are a worse start than none.
-        reached = yield from working_sets(replace(chain, source=None), predicts_support=True)
+        chain = replace(chain, source=None)
+        reached = yield from working_sets(chain, predicts_support=True, feasible=not has_sum)
     return (yield from finish_with(reached, shape))
 
 
@@ -214,7 +225,11 @@ def few_rows(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     chain = replace(chain, parts=1)
     predicts_support = shape.n_variables > PREDICTED_ABOVE
     reached = yield from working_sets(
-        chain, predicts_support=predicts_support, whole=True, before=[merge_stage()]
+        chain,
+        predicts_support=predicts_support,
+        whole=True,
+        feasible=not settings.make_task().has_sum,
+        before=[merge_stage()],
     )
     return (yield from finish_with(reached, shape))
 

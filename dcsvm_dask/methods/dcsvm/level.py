@@ -110,7 +110,9 @@ def commit_level(
         "alone": table.alone,
         **solver.estimate(problem, table, found, rule),
     }
-    return {**record, **regime(record), **stored}
+    # Without it the objective of a problem whose variables have a sum is smallest at zero.
+    given = record["offset"] * record["balance"] if problem.task.has_sum else 0.0
+    return {**record, **regime(record, given=given), **stored}
 
 
 def level_rule(run: RunFolder, stage: str, table: BlockTable, found: Gathered) -> Rule:

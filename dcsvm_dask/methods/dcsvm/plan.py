@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dcsvm_dask.methods.committee import DECIDED_ROWS, LAYER
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage, round_stage
 from dcsvm_dask.methods.conquer.working_sets import (
@@ -21,7 +23,7 @@ from dcsvm_dask.methods.forecast import NEAR_PAIRS, Forecast, Load, largest
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS
-from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
+from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.methods.stages import probe_stage
 
 # Rounds of a kind, typical: only the run itself can tell.
@@ -39,9 +41,10 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     settings, measured = sizes.settings, sizes.measured
     levels = len(settings.clusters)
     climbs = not measured.smooth or bool(levels and (settings.levels_forced or goals.stop_at))
+    first = [offset_plan(sizes)] if settings.make_task().has_sum else []
     if not levels and sizes.n <= settings.set_cap:
-        return _few_rows(sizes, goals)
-    return _tree(sizes, goals) if climbs else _working_sets(sizes, goals)
+        return first + _few_rows(sizes, goals)
+    return first + (_tree(sizes, goals) if climbs else _working_sets(sizes, goals))
 
 
 def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
@@ -52,6 +55,7 @@ def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     written = sizes.point_bytes() + sizes.support * sizes.row
     return [
         merging_plan(sizes),
+        *_feasible_start(sizes, replace(chain, parts=1)),
         of_loads(
             solve,
             sizes.working_set(),
@@ -73,9 +77,7 @@ def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     solve = Load("solve", kernel_values=min(values, sizes.set_rows**2), threaded=True)
     rest = values - solve.kernel_values
     commit = Load(COMMIT, written_bytes=sizes.point_bytes())
-    return [
-        StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0),
-        merging_plan(sizes),
+    starts = _feasible_start(sizes, chain) or [
         of_loads(
             subset_stage(), sizes.subset(), (Load(COMMIT, kernel_values=subset, threaded=True),)
         ),
@@ -84,6 +86,11 @@ def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             sizes.checking(n),
             (Load("predict", kernel_values=predicting), commit),
         ),
+    ]
+    return [
+        StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0),
+        merging_plan(sizes),
+        *starts,
         of_loads(
             set_stage(chain, 1, ""),
             need,
@@ -96,6 +103,15 @@ def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             (solve, Load("close", kernel_values=rest, threaded=True), commit),
         ),
     ]
+
+
+def _feasible_start(sizes: Forecast, chain: Chain) -> list[StagePlan]:
+    """Lay out the start of working sets that has the sum of the task; none where that is zero."""
+    if not sizes.settings.make_task().has_sum:
+        return []
+    whole = Load("recompute", kernel_values=float(sizes.n) * sizes.support, threaded=True)
+    commit = Load(COMMIT, written_bytes=sizes.point_bytes())
+    return [of_loads(check_stage(chain, 0, None), sizes.checking(sizes.n), (whole, commit))]
 
 
 def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:

@@ -71,6 +71,8 @@ def parameters(records: Records) -> Table:
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", *CAPS, "level_tol")
     found |= {key: settings[key] for key in keys}
+    if records.task.has_sum:
+        del found["C"]
     if _has_many_classes(records):
         found["multiclass"] = _multiclass(settings)
     if not records.task.has_classes:
@@ -125,7 +127,9 @@ def data_set(records: Records) -> Table:
         signs = (" (-1)", " (+1)") if len(data.classes) == 2 else [""] * len(data.classes)
         for label, count, sign in zip(data.classes, data.counts, signs, strict=True):
             found[f"class {label}{sign}"] = count
-        if data.targets is not None:
+        if data.labels_text is not None:
+            found["labels"] = data.labels_text
+        elif data.targets is not None:
             low, high, mean, std = (f"{value:.6g}" for value in data.targets.values())
             found["targets"] = f"{low} to {high}, mean {mean}, standard deviation {std}"
         if data.weights is not None:

@@ -14,11 +14,12 @@ from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows
 from dcsvm_dask.diagnostics.report.views.glyphs import dots, line, points
 from dcsvm_dask.diagnostics.report.views.predictions import nothing_scored
 from dcsvm_dask.diagnostics.report.views.style import EXACT, hover, linear_range, plot
+from dcsvm_dask.tasks import RealTargets
 from dcsvm_dask.tasks.scores import SCORES
 
 
 def target_section(records: Records, tables: dict[str, Table]) -> Section:
-    """Return the section of predictions of a run that learns real targets."""
+    """Return the section of predictions of a run that learns real targets, or one class."""
     scores, pairs = tables["target_scores"], tables["predicted_targets"]
     nothing = nothing_scored(records, scores)
     if nothing is not None:
@@ -37,10 +38,10 @@ def target_section(records: Records, tables: dict[str, Table]) -> Section:
     if n_rows(scores) > 1:
         made = over_time(scores, key, SCORES[key])
         parts.append(Picture(made, f"{SCORES[key]} over time", LEVELS, "target_scores"))
-    parts += [
-        Picture(scatter(pairs), "Predicted and true targets", DIAGONAL, "predicted_targets"),
-        grid(scores, shown, title="Models", table="target_scores", words=words),
-    ]
+    if isinstance(records.task, RealTargets):
+        made = scatter(pairs)
+        parts.append(Picture(made, "Predicted and true targets", DIAGONAL, "predicted_targets"))
+    parts.append(grid(scores, shown, title="Models", table="target_scores", words=words))
     return Section("prediction", "Prediction", lead, parts)
 
 

@@ -1,0 +1,67 @@
+"""Labels of a one-class SVM: +1 for rows like the training rows, -1 for others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.labels import Label, LabelTable, canonical
+
+
+class SignTable:
+    """Reads labels of consecutive blocks of rows as signs, or their absence as zeros.
+
+    Parameters
+    ----------
+    name : str
+        The source, for messages.
+    first_row : int, default 0
+        The row of the first label.
+    positive : sequence of labels, optional
+        Labels that are +1, all others are -1. None: labels are +1 and -1, or all are 0, which is no
+        label.
+    """
+
+    dtype = np.dtype(np.float64)
+    """Of the arrays that `add` returns."""
+
+    def __init__(
+        self, name: str, first_row: int = 0, positive: Sequence[Label] | None = None
+    ) -> None:
+        self.name = name
+        self._positive = None if positive is None else {canonical(label) for label in positive}
+        self._table = LabelTable(name, first_row)
+
+    def add(self, labels: NDArray[Any] | None, n: int = 0) -> NDArray[np.float64]:
+        """Return the signs of the labels of the next rows: +1, -1, or 0 where there is none.
+
+        Parameters
+        ----------
+        labels : array, shape (n,), or None
+            None: the rows have no labels.
+        n : int
+            Number of rows without labels.
+
+        Raises
+        ------
+        InputError
+            If a label is missing, or has no sign.
+        """
+        if labels is None:
+            return np.zeros(n)
+        codes, table = self._table.add(labels), self._table
+        if self._positive is not None:
+            signs = [1.0 if label in self._positive else -1.0 for label in table.labels]
+            return np.array(signs)[codes]
+        for label, row in zip(table.labels, table.first_rows, strict=True):
+            if label not in (-1, 0, 1) or (label == 0 and len(table.labels) > 1):
+                raise InputError(
+                    f"{self.name}: row {row} (counted from 0) has the label {label!r:.40}; labels "
+                    "of one-class are +1 and -1 (or all 0: unknown): say which are +1 (--positive "
+                    "LABEL,...), or that no column is a label (--label none)"
+                )
+        return np.array(table.labels, dtype=np.float64)[codes]
