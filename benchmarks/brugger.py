@@ -2,18 +2,20 @@
 
     python -m benchmarks.brugger [--quick] [--tables svc,nu_svc,svr,nu_svr]
                                  [--sets mv,mnist,kddcup99,covtype] [--rows N] [--peers sklearn]
+                                 [--tol 0.001]
 
-The parameters are the report's: D. Brugger, Parallel support vector machines, 2006. Its training
-rows are all ours, by default; scikit-learn (LIBSVM, one core) gets 100,000 of them at most. Of
-kddcup99 the 10 % file is here instead of all rows, and mnist-576 and kddcup98 are not here. Rows are
-permuted, so that fewer of them are a random sample. The report has no support vectors; those of
-LIBSVM are beside ours.
+The parameters are the report's: D. Brugger, Parallel support vector machines, 2006. By default we
+train on all rows that it trains on, and scikit-learn (LIBSVM, one core) on 100,000 of them at most.
+Of kddcup99 the 10 % file is here; mnist-576 and kddcup98 are not. Rows are permuted, so that fewer
+of them are a random sample. The report tells no numbers of support vectors: ours and LIBSVM's stand
+beside each other.
 
 nu of C-SVC and epsilon-SVR is sum(alpha) / (C m), of m rows. With it the nu formulation has the
-same solution, so the report's nu should be that of its C formulation on as many rows. Fewer rows
-have a larger one. Seconds are those of training and not to be compared with the report's. Ends with
-1 where a nu is not as expected, or ours and LIBSVM's differ on the same rows. Writes
-``brugger.json``.
+same solution, so the report's nu should be that of its C formulation on as many rows; fewer rows
+have a larger one. The report stops at .01 on kddcup99 and covtype, which leaves nu-SVC's solution
+open, since its tolerance is multiplied by C. Seconds are those of training and not to be compared
+with the report's. Ends with 1 where a nu is not as expected, or ours and LIBSVM's figures differ on
+the same rows. Writes ``brugger.json``.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ FORMULATIONS: dict[str, tuple[Any, Any, str]] = {
 }
 """Our estimator, LIBSVM's, and the parameters of a set that the formulation does not have."""
 CACHE_MB, LIBSVM_ROWS, QUICK_ROWS, FEW = 1000, 100_000, 4_000, 400
-NEAR, ACCURACY_NEAR, MSE_NEAR = 0.05, 0.002, 0.1
+NEAR, ACCURACY_NEAR, MSE_NEAR = 0.1, 0.002, 0.1
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Problem:
     parameters : dict
         Of all formulations together.
     scores : dict
-        For each formulation the accuracy or the mean squared error of PSMO, the report's solver, and
-        of its LIBSVM.
+        For each formulation the accuracy or the mean squared error of PSMO, the report's solver,
+        and of its LIBSVM.
     """
 
     load: Callable[[], Rows]
@@ -100,25 +102,25 @@ PROBLEMS = {
     "mv": Problem(
         mv,
         36_768,
-        {"C": 32.0, "epsilon": 0.01, "nu": 0.020947, "gamma": 0.1084, "tol": 1e-3},
+        {"C": 32.0, "epsilon": 0.01, "nu": 0.020947, "gamma": 0.1084},
         {"svr": (3.15e-5, 3.24e-5), "nu_svr": (3.24e-5, 3.21e-5)},
     ),
     "mnist": Problem(
         mnist,
         60_000,
-        {"C": 10.0, "nu": 0.006753, "kernel": "poly", "degree": 7, "gamma": 1.0, "tol": 1e-3},
+        {"C": 10.0, "nu": 0.006753, "kernel": "poly", "degree": 7, "gamma": 1.0},
         {"svc": (0.9951, 0.9951), "nu_svc": (0.9951, 0.9951)},
     ),
     "kddcup99": Problem(
         kddcup99,
         4_898_430,
-        {"C": 2.0, "nu": 0.001164, "gamma": 0.6, "tol": 1e-2},
+        {"C": 2.0, "nu": 0.001164, "gamma": 0.6},
         {"svc": (0.9271, 0.9271), "nu_svc": (0.9271, 0.9271)},
     ),
     "covtype": Problem(
         covtype,
         435_759,
-        {"C": 10.0, "nu": 0.131544, "gamma": 2e-5, "tol": 1e-2},
+        {"C": 10.0, "nu": 0.131544, "gamma": 2e-5},
         {"svc": (0.9635, 0.9636), "nu_svc": (0.9634, 0.9633)},
     ),
 }
@@ -147,33 +149,33 @@ def main() -> int:
     options.add_argument("--sets", default=",".join(PROBLEMS))
     options.add_argument("--rows", type=int, help="training rows of each set, at most")
     options.add_argument("--peers", default="sklearn", choices=("sklearn", "none"))
+    options.add_argument("--tol", type=float, default=1e-3)
     options.add_argument("--out", type=Path, default=Path("brugger.json"))
     chosen = options.parse_args()
     rows = chosen.rows or (QUICK_ROWS if chosen.quick else None)
     print(f"compiling or loading: {compiling_seconds():.1f} s\n")
     print("| " + " | ".join(HEAD) + " |")
     print("|---" * len(HEAD) + "|", flush=True)
-    found = []
+    peer, found = chosen.peers == "sklearn", []
     for name in chosen.sets.split(","):
         X, y, X_test, y_test = PROBLEMS[name].load()
         test = slice(QUICK_ROWS if chosen.quick else None)
         data = X[:rows], y[:rows], X_test[test], y_test[test]
-        for table in chosen.tables.split(","):
-            if table in PROBLEMS[name].scores:
-                found.append(compare(name, table, data, peer=chosen.peers == "sklearn"))
+        tables = [table for table in chosen.tables.split(",") if table in PROBLEMS[name].scores]
+        found += [compare(name, table, data, chosen.tol, peer=peer) for table in tables]
     print()
     wrong = [complaint for figures in found for complaint in complaints(figures)]
-    print("\n".join(wrong) or "every nu is as expected, and LIBSVM's figures agree with ours")
+    print("\n".join(wrong) or "every nu is as expected, and ours and LIBSVM's figures agree")
     write(chosen.out, {"problems": found})
     return int(bool(wrong))
 
 
-def compare(name: str, table: str, data: Rows, *, peer: bool) -> Figures:
+def compare(name: str, table: str, data: Rows, tol: float, *, peer: bool) -> Figures:
     """Train ours, and LIBSVM where it is asked for; print a line of the table."""
     problem = PROBLEMS[name]
     ours, libsvm, others = FORMULATIONS[table]
     words = {key: value for key, value in problem.parameters.items() if key not in others.split()}
-    words["cache_size"] = CACHE_MB
+    words |= {"tol": tol, "cache_size": CACHE_MB}
     X, y, X_test, y_test = data
     ours(**words).fit(X[:FEW], y[:FEW])
     mine = measure(ours(**words), data)
