@@ -129,6 +129,9 @@ def train(
         unless the task says otherwise; rows of one-class need no y.
     epsilon : float, default 0.1
         Of regression: half the width of the tube without loss, in units of the targets.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
+        Of regression: C times what is outside of the tube, or its square, as `LinearSVR` has them.
+        Methods of linear SVMs have a `loss` of their own.
     quantile : float, default 0.5
         Of task "quantile": the share of the targets below the predictions, in (0, 1).
     nu : float, default 0.5

@@ -9,6 +9,7 @@ from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameter, described, pa
 
 LEVEL_TOL = 1e-2
 DEFAULT_INNER = "auto"
+SQUARED_LOSS = "squared_epsilon_insensitive"
 LEAST_CAP = 64
 
 
@@ -28,6 +29,12 @@ class TrainingParameters:
     )
     epsilon: float | None = parameter(
         None, "Half the width of regression's tube without loss", least=0, default_text="0.1"
+    )
+    loss: str | None = parameter(
+        None,
+        "Loss of regression: linear or squared outside of the tube",
+        choices=("epsilon_insensitive", SQUARED_LOSS),
+        default_text="epsilon_insensitive",
     )
     quantile: float | None = parameter(
         None, "Share of the targets below, of task quantile", above=0, most=1, default_text="0.5"

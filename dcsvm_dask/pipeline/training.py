@@ -17,7 +17,7 @@ from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
-from dcsvm_dask.pipeline.parameters import TrainingParameters
+from dcsvm_dask.pipeline.parameters import SQUARED_LOSS, TrainingParameters
 from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
@@ -240,7 +240,10 @@ class Training(TrainingParameters):
     def _of_task(self, task: str) -> dict[str, Any]:
         """Return the parameters of a task that were given."""
         words = (word for word, owner in OF_TASKS.items() if owner == task)
-        return {word: float(value) for word in words if (value := getattr(self, word)) is not None}
+        given = {word: value for word in words if (value := getattr(self, word)) is not None}
+        loss = given.pop("loss", None)
+        found: dict[str, Any] = {word: float(value) for word, value in given.items()}
+        return found if loss is None else {**found, "squared": loss == SQUARED_LOSS}
 
     def _refuse_of_others(self, task: str) -> None:
         """Refuse parameters of other tasks."""
@@ -312,8 +315,10 @@ def method_named(name: object) -> Method:
 def parameter_names(method: str) -> list[str]:
     """Return the parameters that a method has."""
     of_levels = METHODS[method].sets_levels
+    own = [one.name for one in fields(METHODS[method].options)]
     common = [one.name for one, about in described(Training) if of_levels or not about.of_levels]
-    return [*common, *(one.name for one in fields(METHODS[method].options))]
+    # What a method has of its own under the same name, as the loss of linear SVMs, goes first.
+    return [*(name for name in common if name not in own), *own]
 
 
 def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> None:

@@ -17,7 +17,12 @@ TASKS: dict[str, type[Task]] = {
 }
 SUPERVISED = ("classification", "regression", "quantile")
 """Tasks that learn from targets."""
-OF_TASKS = {"epsilon": "regression", "quantile": "quantile", "nu": "one-class"}
+OF_TASKS = {
+    "epsilon": "regression",
+    "loss": "regression",
+    "quantile": "quantile",
+    "nu": "one-class",
+}
 """The task that has a parameter which users set."""
 
 

@@ -101,6 +101,11 @@ class Regression(RealTargets):
         check(number, "epsilon", self.epsilon, "a number, 0 or more")
 
     @property
+    def loss(self) -> str:
+        """The loss by its name in scikit-learn."""
+        return "squared_epsilon_insensitive" if self.squared else "epsilon_insensitive"
+
+    @property
     def has_kinks(self) -> bool:
         """Whether the dual problem has kinks: with a tube."""
         return self.epsilon > 0.0
