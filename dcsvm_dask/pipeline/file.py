@@ -133,6 +133,7 @@ _METHOD_TYPES: Types = {
     "int": (int,),
     "bool": (bool,),
     "int | str": (int, str),
+    "str | None": (str,),
     "int | None": (int,),
     "float | None": (float, int),
     "str | dict[Any, float] | None": (str, dict),
