@@ -13,6 +13,7 @@ from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.parameters import check_parameters
+from dcsvm_dask.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Options:
         InputError
         """
 
-    def check_task(self, task: str) -> None:
+    def check_task(self, task: Task) -> None:
         """Refuse a task for which these parameters mean nothing; by default none.
 
         Raises

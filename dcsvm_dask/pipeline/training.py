@@ -210,9 +210,9 @@ class Training(TrainingParameters):
                 f"{data.url}: method {self.method} is not for {name}; methods that are: "
                 f"{', '.join(one.name for one in known)}"
             )
-        self.options.check_task(name)
         self._refuse_of_others(name)
         task = make_task(name, self._of_task(name))
+        self.options.check_task(task)
         if task.has_classes:
             return task
         learns = "numbers" if isinstance(task, RealTargets) else "no classes"

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import kernel_matrix
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model
@@ -252,3 +253,13 @@ def test_squared_losses_without_a_tube_are_kernel_ridge_regression(
     found = decide(load_model(run, choose_model(run).stage), X, "exact", dtype=np.float64)
     far = np.abs(found - peer.predict(X.astype(np.float64)))
     assert far.max() < 1e-4 * unit
+
+
+def test_the_squared_loss_is_refused_by_name_where_there_is_none(data: DataSet) -> None:
+    squared = {"loss": "squared_epsilon_insensitive"}
+    with pytest.raises(InputError, match="loss: libsvm has no squared_epsilon_insensitive"):
+        Training.of({"method": "libsvm", "fit_intercept": True, **squared}).settle(data)
+    with pytest.raises(InputError, match="loss: is a parameter of task regression"):
+        Training.of({"task": "quantile", **squared})
+    with pytest.raises(InputError, match="loss must be one of epsilon_insensitive"):
+        Training.of({"loss": "hinge"})

@@ -19,7 +19,7 @@ from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
-from dcsvm_dask.tasks import SUPERVISED, TASKS
+from dcsvm_dask.tasks import SUPERVISED, Task
 
 STAGE = StageId.about(MODEL, "bag")
 
@@ -49,10 +49,10 @@ class Bagging(Options):
         """Whether the method trains on rows that have weights: it draws whole rows."""
         return False
 
-    def check_task(self, task: str) -> None:
+    def check_task(self, task: Task) -> None:
         """Refuse votes that only classes have, for a task that learns numbers."""
-        numbers = not TASKS[task].has_classes
-        check(not numbers or self.vote == "mean", "vote", self.vote, f"mean for {task}")
+        known = task.has_classes or self.vote == "mean"
+        check(known, "vote", self.vote, f"mean for {task.name}")
 
     def __post_init__(self) -> None:
         super().__post_init__()
