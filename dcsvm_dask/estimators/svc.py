@@ -220,8 +220,10 @@ class DCSVC(TellsCallbacks, Voting):
         kernel = checking.kernel_of(self, X)
         C = checking.bounds(self, X, codes, sample_weight)
         variables = variables_of(X, codes, C, kernel)
-        n_classes, known = len(self.classes_), start is not None
-        divided = divides(self, len(variables.rows), known=known, single=n_classes == 2)
+        n_classes = len(self.classes_)
+        # SVMs of many classes are solved side by side, and known solutions in few steps.
+        by_size = n_classes == 2 and start is None
+        divided = divides(self, len(variables.rows), by_size=by_size)
         count = None if divided else len(machines_of(n_classes, self._scheme))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, X, y, count, about)

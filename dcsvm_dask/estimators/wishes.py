@@ -18,19 +18,18 @@ def wishes(estimator: Any) -> list[str]:
     return [name for name in WISHES if _is_given(getattr(estimator, name))]
 
 
-def divides(estimator: Any, n: int, *, known: bool, single: bool = True) -> bool:
+def divides(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
     """Return whether `fit` trains a run: if a parameter asks for one, or n is large.
 
     Parameters
     ----------
     estimator : estimator
         With the parameters `WISHES` and `max_iter`.
-    n : int
+    n : int, default 0
         Number of distinct rows.
-    known : bool
-        Whether a solution is known from which `fit` starts warm; then n does not count.
-    single : bool, default True
-        Whether there is one SVM; several are solved side by side in memory, whatever n.
+    by_size : bool, default False
+        Whether n counts, which it does where a run of many rows is sooner done than a fit in
+        memory.
 
     Raises
     ------
@@ -43,8 +42,7 @@ def divides(estimator: Any, n: int, *, known: bool, single: bool = True) -> bool
             f"max_iter is not possible with {asked[0]}: a run takes its steps in many blocks and "
             "rounds, which a time_budget bounds. Leave one of them out."
         )
-    many = single and n >= LEAST_ROWS_FOR_LEVELS
-    return bool(asked) or (many and not bounded and not known)
+    return bool(asked) or (by_size and not bounded and n >= LEAST_ROWS_FOR_LEVELS)
 
 
 def _is_given(value: Any) -> bool:
