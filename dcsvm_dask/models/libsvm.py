@@ -65,8 +65,8 @@ def libsvm_lines(
     return ovo_lines(Model(kernel, *arrays, OneVsOne(2)), labels[::-1])
 
 
-def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
-    """Yield the lines of a LIBSVM model file for a C-SVC, one SVM for each pair of classes.
+def ovo_lines(model: Model, labels: Sequence[int], *, svm_type: str = "c_svc") -> Iterator[str]:
+    """Yield the lines of a LIBSVM model file for classes, one SVM for each pair of them.
 
     Parameters
     ----------
@@ -74,21 +74,28 @@ def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
         A one-vs-one model of the whole problem.
     labels : sequence of int
         What stands for each class.
+    svm_type : {"c_svc", "nu_svc"}, default "c_svc"
 
     Raises
     ------
     InputError
         If LIBSVM has no such kernel.
     """
-    yield from _head(model.kernel, "c_svc", model.n_classes, model.n_support, model.bias[0])
+    yield from _head(model.kernel, svm_type, model.n_classes, model.n_support, model.bias[0])
     yield _line("label", labels)
     yield _line("nr_sv", model.counts[0].tolist())
     yield from _vectors(model.support, model.coef)
 
 
-def svr_lines(kernel: Kernel, support: Rows, coef: Vector, bias: float) -> Iterator[str]:
-    """Yield the lines of a LIBSVM model file for an epsilon-SVR; see `libsvm_lines`."""
-    yield from _head(kernel, "epsilon_svr", 2, len(coef), np.array([bias]))
+def svr_lines(
+    kernel: Kernel, support: Rows, coef: Vector, bias: float, *, svm_type: str = "epsilon_svr"
+) -> Iterator[str]:
+    """Yield the lines of a LIBSVM model file for one SVM without classes; see `libsvm_lines`.
+
+    `svm_type` is "epsilon_svr", "nu_svr" or "one_class", whose decision value is above 0 for
+    inliers.
+    """
+    yield from _head(kernel, svm_type, 2, len(coef), np.array([bias]))
     yield from _vectors(support, coef[None, :])
 
 
