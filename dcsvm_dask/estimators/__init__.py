@@ -3,6 +3,7 @@
 They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `dcsvm_dask.solvers`.
 """
 
+from dcsvm_dask.estimators.libsvm import to_libsvm
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.methods import (
     BaggingSVC,
@@ -35,5 +36,6 @@ __all__ = [
     "LtpuSVC",
     "NystromSVC",
     "OnlineSVC",
+    "to_libsvm",
     "to_onnx",
 ]

@@ -19,7 +19,12 @@ from dcsvm_dask.estimators.fit_tasks import (
     TellsCallbacks,
     sets_up_callbacks,
 )
-from dcsvm_dask.estimators.runs import reached, trained, training_parameters
+from dcsvm_dask.estimators.runs import (
+    labels_and_weights,
+    reached,
+    trained,
+    training_parameters,
+)
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.models.model import Model
 
@@ -125,7 +130,8 @@ class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
         kernel = checking.kernel_of(self, X)
         checking.bounds(self, X, codes, sample_weight)
         weights = checking.weights_of(X, sample_weight)
-        words = {
+        labels, words = labels_and_weights(self, codes)
+        words |= {
             "method": self.method,
             **training_parameters(self, kernel),
             **{name: getattr(self, name) for name in self.own()},
@@ -141,7 +147,7 @@ class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
         }
         with (
             checking.threads_for_tasks(self.n_jobs),
-            trained(self.run, X, codes, self.classes_, words, **how) as run,
+            trained(self.run, X, labels, words, **how) as run,
         ):
             _, node, model = reached(run.folder)
         self.model_, self.n_support_vectors_ = model, model.n_support

@@ -53,12 +53,7 @@ def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int3
     ValueError
         If X or y cannot be used, or has one class only.
     """
-    clients = [getattr(estimator, "client", None)]
-    if is_collection((X, y)):  # which Dask computes here
-        clients.append(default_client())
-    for client in clients:
-        if client is not None:
-            check_client(client)
+    _check_clients(estimator, X, y)
     given = X
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", multi_output=False
@@ -94,6 +89,7 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
     ValueError
         If X or y cannot be used.
     """
+    _check_clients(estimator, X, y)
     given = X
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", y_numeric=True
@@ -107,6 +103,16 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
         )
     _warn_rounded(given, X, names_of(estimator))
     return as_rows(X), targets
+
+
+def _check_clients(estimator: Any, X: Any, y: Any) -> None:
+    """Refuse a client that cannot be used, of an estimator or of Dask collections."""
+    clients = [getattr(estimator, "client", None)]
+    if is_collection((X, y)):  # which Dask computes here
+        clients.append(default_client())
+    for client in clients:
+        if client is not None:
+            check_client(client)
 
 
 def names_of(estimator: Any) -> list[str] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from dcsvm_dask.kernels import Kernel, Rows, is_linear
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import Solution
 
+Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 MOST_CACHE = 1e12
@@ -90,17 +93,35 @@ class KernelExpansion(TellsCallbacks, BaseEstimator):
         beta = solution.beta * unit
         sign = np.append(np.sign(beta), 0.0)[variables.of_row]
         of_rows = sign * variables.shared_out(np.abs(beta), bounded=bounded)
-        self.support_ = np.flatnonzero(of_rows).astype(np.int32)
-        self.support_vectors_ = X[self.support_]
-        dual: Any = of_rows[None, self.support_]
-        self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(X) else dual
-        self.intercept_ = np.array([solution.bias * unit + centre])
-        self.n_iter_ = int(np.clip(solution.n_iter, 1, checking.MOST_SEED))
-        # Centring takes centre times sum(beta) = 0 off.
-        self.objective_ = solution.objective * unit**2
-        self.violation_ = solution.violation * unit
-        self.fit_status_ = int(not solution.converged)
+        own = replace(
+            solution,
+            beta=of_rows,
+            bias=solution.bias * unit + centre,
+            # Centring takes centre times sum(beta) = 0 off.
+            objective=solution.objective * unit**2,
+            violation=solution.violation * unit,
+        )
+        self._learn_rows(own, X.__getitem__)
         self._kernel, self.shape_fit_ = kernel, X.shape
+
+    def _learn_rows(self, solution: Solution, take: Callable[[Index], Rows]) -> None:
+        """Set the attributes that are learned from a solution with a variable for each row.
+
+        Parameters
+        ----------
+        solution : Solution
+        take : callable
+            Returns some of the rows.
+        """
+        support = np.flatnonzero(solution.beta)
+        self.support_ = support.astype(np.int32)
+        self.support_vectors_ = take(support)
+        dual: Any = solution.beta[None, support]
+        self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(self.support_vectors_) else dual
+        self.intercept_ = np.array([solution.bias])
+        self.n_iter_ = int(np.clip(solution.n_iter, 1, checking.MOST_SEED))
+        self.objective_, self.violation_ = solution.objective, solution.violation
+        self.fit_status_ = int(not solution.converged)
 
     @property
     def coef_(self) -> Any:

@@ -39,8 +39,8 @@ def to_onnx(estimator: DCSVC | LinearDCSVC | KernelRegressor) -> Any:
     Raises
     ------
     InputError
-        If the estimator is another, the package onnx is not installed, labels have a type that
-        ONNX has not, or the model is above 2 GB.
+        If the estimator is another, its model is an early one, the package onnx is not installed,
+        labels have a type that ONNX has not, or the model is above 2 GB.
     sklearn.exceptions.NotFittedError
     """
     if not isinstance(estimator, DCSVC | DCNuSVC | LinearDCSVC | KernelRegressor):
@@ -49,6 +49,11 @@ def to_onnx(estimator: DCSVC | LinearDCSVC | KernelRegressor) -> Any:
             f"{type(estimator).__name__}"
         )
     check_is_fitted(estimator)
+    if getattr(estimator, "level_", 0):
+        raise InputError(
+            "to_onnx: there is no graph of an early model, in which each block has an SVM of its "
+            "own; fit with stop_at=0"
+        )
     if isinstance(estimator, KernelRegressor):
         coef, bias = dense(estimator.dual_coef_)[0], float(estimator.intercept_[0])
         return expansion_onnx(estimator._kernel, estimator.support_vectors_, coef, bias, None)

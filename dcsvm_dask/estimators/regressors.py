@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from dcsvm_dask.clustering import bisect
-from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.chain import Chain
@@ -22,9 +20,7 @@ from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.pipeline.parameters import check_value
-from dcsvm_dask.solvers import Solution, solve_whole, stretched
-from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
-from dcsvm_dask.tasks import Quantile, Regression
+from dcsvm_dask.solvers import Solution
 from dcsvm_dask.tasks.units import Units
 
 Vector = NDArray[np.float64]
@@ -135,6 +131,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None
     ) -> None:
         self._check()
+        alone = chain is not None  # no run: fits of a search would share its folder
         chain = Chain() if chain is None else chain
         how, tol = solver_words(self), checking.tolerance(self.tol)
         last = LastFit.of(self) if hasattr(self, "warm_start") else None
@@ -146,11 +143,17 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         if not (C > 0).any():
             raise InputError("No row has a weight above 0.")
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        tasks = FitTasks(self, given, y, 1, about)
         variables = variables_of(X, targets.view(np.int64), C, kernel)
+        start = None if last is None else last.start(X, variables)
+        divided = not alone and self._divides()
+        tasks = FitTasks(self, given, y, None if divided else 1, about)
+        if divided:
+            self._fit_by_run(kernel, X, targets, weights, tasks)
+            self._kernel, self.shape_fit_ = kernel, X.shape
+            tasks.done()
+            return
         rows, z = X[variables.rows], targets[variables.rows]
         units = Units.of(z, centred=self._has_bias)
-        start = None if last is None else last.start(X, variables)
         with one_thread_each(), tasks.machine(0):
             solution = self._solve(
                 kernel,
@@ -168,6 +171,16 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         how = {"unit": units.unit, "centre": units.centre, "bounded": self._bounded}
         self._learn(X, variables, kernel, solution, **how)
         tasks.done()
+
+    def _divides(self) -> bool:
+        """Return whether `fit` trains a run."""
+        return False
+
+    def _fit_by_run(
+        self, kernel: Kernel, X: Rows, targets: Vector, weights: Vector | None, tasks: FitTasks
+    ) -> None:
+        """Train a run, where `_divides`."""
+        raise NotImplementedError
 
     @property
     def _bounded(self) -> bool:
@@ -189,53 +202,3 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         ndarray, shape (n,), float64
         """
         return self._values(X)
-
-
-class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
-    """Base class of regressors whose problem is that of a task, solved by `solve_whole`."""
-
-    fit_intercept: bool
-    warm_start: bool
-
-    @abstractmethod
-    def _task(self) -> Regression | Quantile:
-        """Return the task, with its parameters checked."""
-
-    def _check(self) -> None:
-        super()._check()
-        checking.check_flags(self, "fit_intercept", "warm_start")
-        self._task()
-
-    def _solve(
-        self,
-        kernel: Kernel,
-        X: Rows,
-        z: Vector,
-        C: Vector,
-        unit: float,
-        start: Vector | None,
-        before: Solution | None,
-        **how: Any,
-    ) -> Solution:
-        task = self._task()
-        dual = task.scaled(unit).dual(z, task.scaled_C(C, unit))
-        most = min(how["working_size"], BLOCK_ROWS)
-        if before is not None:  # of a squared loss the multiple would need the ridge that was
-            ridged = dual.ridge is not None
-            start = before.beta if ridged else stretched(before.beta, before.gradient, dual)
-        return solve_whole(
-            kernel,
-            X,
-            dual,
-            beta=None if start is None else dual.clip(start),
-            blocks=_blocks(X, most, how["seed"]) if start is None else None,
-            equality=self._has_bias,
-            **how,
-        )[0]
-
-
-def _blocks(X: Rows, most: int, seed: int) -> NDArray[np.int32] | None:
-    """Return the block of each row; None where there are too few rows."""
-    if X.shape[0] < DIVIDED_FROM:
-        return None
-    return block_labels(bisect(X, most, np.random.default_rng(seed)))

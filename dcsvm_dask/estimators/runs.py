@@ -15,6 +15,7 @@ from dcsvm_dask import api
 from dcsvm_dask.api.ingesting import data_for_run, data_place
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.choice import Choice, choose_model
 from dcsvm_dask.methods.predict import load_model
@@ -38,10 +39,31 @@ def training_parameters(estimator: Any, kernel: Kernel) -> dict[str, Any]:
         "coef0": kernel.coef0,
         "C": float(estimator.C),
         "fit_intercept": bool(estimator.fit_intercept),
-        "class_weight": dict(enumerate(estimator.class_weight_.tolist())),
         "tol": checking.tolerance(estimator.tol),
         "seed": checking.seed_of(estimator.random_state),
     }
+
+
+def labels_and_weights(
+    estimator: Any, codes: NDArray[np.int32]
+) -> tuple[NDArray[Any], dict[str, Any]]:
+    """Return the labels of rows as a run has them, and the weights of classes by these labels.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``classes_`` and ``class_weight_``.
+    codes : ndarray, shape (n,), int32
+
+    Returns
+    -------
+    labels : ndarray, shape (n,)
+    words : dict
+        ``class_weight`` of `dcsvm_dask.train`.
+    """
+    labels = run_labels(estimator.classes_)
+    weights = dict(zip(labels.tolist(), estimator.class_weight_.tolist(), strict=True))
+    return labels[codes], {"class_weight": weights}
 
 
 def rows_of_weight(
@@ -73,11 +95,47 @@ def rows_of_weight(
 
 
 @contextmanager
+def trained_as_asked(
+    estimator: Any,
+    kernel: Kernel,
+    X: Rows,
+    y: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    tasks: FitTasks,
+    own: dict[str, Any],
+) -> Iterator[RunFolder]:
+    """Train an estimator that has the parameters `WISHES` as a run; yield its folder.
+
+    Parameters
+    ----------
+    estimator : estimator
+    kernel : Kernel
+    X : Rows, shape (n, n_features)
+    y : ndarray, shape (n,)
+        See `trained`.
+    weights : ndarray, shape (n,), float64, optional
+        Weights of rows, 0 or more.
+    tasks : FitTasks
+        Is told of the run's stages.
+    own : dict
+        Parameters of `dcsvm_dask.train` that not every estimator has.
+    """
+    words = {**training_parameters(estimator, kernel), "stop_at": estimator.stop_at, **own}
+    how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
+    how["more_callbacks"] = [StageTasks(tasks)]
+    how |= {"weights": weights, "feature_names": checking.names_of(estimator)}
+    with (
+        checking.threads_for_tasks(estimator.n_jobs),
+        trained(estimator.run, X, y, words, **how) as run,
+    ):
+        yield run.folder
+
+
+@contextmanager
 def trained(
     place: Any,
     X: Rows,
-    codes: NDArray[np.int32],
-    classes: NDArray[Any],
+    y: NDArray[Any],
     words: dict[str, Any],
     *,
     weights: NDArray[np.float64] | None = None,
@@ -94,12 +152,10 @@ def trained(
     place : str, path or None
         The run's folder; the data lie beside it, as ``PLACE.data.zarr``. None: a temporary folder.
     X : ndarray or CSR, shape (n, d), float32
-    codes : ndarray, shape (n,), int32
-    classes : ndarray, shape (n_classes,)
-        Labels by their codes, ascending. The data set has them where they are numbers, or strings
-        that are none; else it has the codes.
+    y : ndarray, shape (n,)
+        Labels, see `labels_and_weights`, or targets where a task of `words` has them.
     words : dict
-        Parameters of `dcsvm_dask.train`; weights of classes by their codes.
+        Parameters of `dcsvm_dask.train`.
     weights : ndarray, shape (n,), float64, optional
         Weights of rows, above 0.
     feature_names : list of str, optional
@@ -116,11 +172,7 @@ def trained(
     InputError
         If the run was begun with other data or parameters.
     """
-    labels = _labels(classes)
-    if words.get("class_weight") is not None:
-        of_classes = words["class_weight"].values()
-        words = {**words, "class_weight": dict(zip(labels.tolist(), of_classes, strict=True))}
-    y = labels[codes]
+    taken = {"weights": weights, "task": words.get("task", "classification")}
     source = ArraySource(X, y, feature_names=feature_names)
     if callbacks is not None and not isinstance(callbacks, list | tuple):
         raise InputError(f"callbacks is {callbacks!r:.80}; give a list of dcsvm_dask.Callback.")
@@ -133,21 +185,24 @@ def trained(
     }
     if place is None:
         with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
-            data = api.ingest(source, Path(folder) / "data.zarr", weights=weights)
+            data = api.ingest(source, Path(folder) / "data.zarr", **taken)
             yield api.train(data.url, Path(folder) / "run", **how, **words)
         return
     target = Location.of(place)
     if not (target / "run.json").exists():
-        with data_for_run(source, target, weights=weights) as data:
+        with data_for_run(source, target, **taken) as data:
             yield api.train(data.url, target, **how, **words)
         return
-    _refuse_others(target, data_place(target), X, y, weights, words)
+    _refuse_others(target, data_place(target), X, y, taken, words)
     goals = {"tol": words["tol"]} | {key: words[key] for key in ("stop_at",) if key in words}
     yield api.resume(target, **how, **goals)
 
 
-def _labels(classes: NDArray[Any]) -> NDArray[Any]:
-    """Return labels that a data set keeps as they are, in the same order; else the codes."""
+def run_labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return what stands for classes in a data set, in the same order.
+
+    The labels, where they are numbers, or strings that are none; else the codes.
+    """
     if classes.dtype.kind in "iuf":  # scikit-learn takes whole numbers only
         return classes.astype(np.int64)
     words = [one for one in classes.tolist() if isinstance(one, str)]
@@ -169,13 +224,13 @@ def _refuse_others(
     place: Location,
     X: Rows,
     y: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    taken: dict[str, Any],
     words: dict[str, Any],
 ) -> None:
     """Refuse a run that was begun with other data or parameters."""
     data, header = DataSet.open(place), RunFolder.open(target).header
     with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
-        given = api.ingest((X, y), Path(folder) / "data.zarr", weights=weights).fingerprint
+        given = api.ingest((X, y), Path(folder) / "data.zarr", **taken).fingerprint
     if given != data.fingerprint or given != header["data"]["fingerprint"]:
         raise InputError(f"run: {target} was begun with other data; name another folder.")
     if not Training.of(words).began(header["settings"], data):

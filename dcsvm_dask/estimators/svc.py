@@ -13,6 +13,7 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_ca
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
+from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import machines_of
 
@@ -219,12 +220,14 @@ class DCSVC(TellsCallbacks, Voting):
         kernel = checking.kernel_of(self, X)
         C = checking.bounds(self, X, codes, sample_weight)
         variables = variables_of(X, codes, C, kernel)
-        divides = svc_runs.divides(self, len(variables.rows), known=start is not None)
         n_classes = len(self.classes_)
-        count = None if divides else len(machines_of(n_classes, self._scheme))
+        # SVMs of many classes are solved side by side, and known solutions in few steps.
+        by_size = n_classes == 2 and start is None
+        divided = divides(self, len(variables.rows), by_size=by_size)
+        count = None if divided else len(machines_of(n_classes, self._scheme))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, X, y, count, about)
-        if divides:
+        if divided:
             svc_runs.fit(self, kernel, X, codes, checking.weights_of(X, sample_weight), tasks)
         else:
             alpha = None if start is None else gathered(start, variables)

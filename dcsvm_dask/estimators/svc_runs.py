@@ -1,65 +1,29 @@
-"""DCSVC trained as a run, by divide and conquer: when, with which parameters, and read again."""
+"""DCSVC trained as a run, by divide and conquer, and read again."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.early import learn_early
 from dcsvm_dask.estimators.exact import of_run
-from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
-from dcsvm_dask.estimators.runs import reached, rows_of_weight, trained, training_parameters
+from dcsvm_dask.estimators.fit_tasks import FitTasks
+from dcsvm_dask.estimators.restoring import opened, with_parameters
+from dcsvm_dask.estimators.runs import (
+    labels_and_weights,
+    reached,
+    rows_of_weight,
+    trained_as_asked,
+)
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.methods.problem import settings_of
-from dcsvm_dask.parameters import DEFAULT_METHOD
-from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
-from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]
-
-WISHES = ("run", "client", "stop_at", "time_budget", "callbacks")
-"""Parameters that only a run can serve."""
-
-
-def divides(estimator: Any, n: int, *, known: bool) -> bool:
-    """Return whether `fit` trains a run: if a parameter asks for one, or n is large.
-
-    Parameters
-    ----------
-    estimator : DCSVC
-    n : int
-        Number of distinct rows.
-    known : bool
-        Whether a solution is known from which `fit` starts warm; then n does not count.
-
-    Raises
-    ------
-    InputError
-        If `max_iter` is set with a parameter that asks for a run.
-    """
-    asked = [name for name in WISHES if _is_given(getattr(estimator, name))]
-    bounded = estimator.max_iter != -1
-    if asked and bounded:
-        raise InputError(
-            f"max_iter is not possible with {asked[0]}: a run takes its steps in many blocks and "
-            "rounds, which a time_budget bounds. Leave one of them out."
-        )
-    many = n >= LEAST_ROWS_FOR_LEVELS and len(estimator.classes_) == 2
-    return bool(asked) or (many and not bounded and not known)
-
-
-def _is_given(value: Any) -> bool:
-    nothing = isinstance(value, str | bytes | numbers.Number | Sequence) and not value
-    return value is not None and not nothing
 
 
 def fit(
@@ -82,16 +46,10 @@ def fit(
     rows = np.arange(len(codes))
     if weights is not None:
         rows = rows_of_weight(codes, weights, estimator.classes_)
-    words = training_parameters(estimator, kernel)
-    words |= {"multiclass": estimator._scheme, "stop_at": estimator.stop_at}
-    how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
-    how["more_callbacks"] = [StageTasks(tasks)]
-    how |= {"weights": weights, "feature_names": checking.names_of(estimator)}
-    with (
-        checking.threads_for_tasks(estimator.n_jobs),
-        trained(estimator.run, X, codes, estimator.classes_, words, **how) as run,
-    ):
-        take_over(estimator, run.folder, rows, codes, lambda index: X[index])
+    y, own = labels_and_weights(estimator, codes)
+    own["multiclass"] = estimator._scheme
+    with trained_as_asked(estimator, kernel, X, y, weights, tasks, own) as folder:
+        take_over(estimator, folder, rows, codes, lambda index: X[index])
 
 
 def take_over(
@@ -119,37 +77,18 @@ def take_over(
         coef[:, rows] = found.coef
         estimator._learn(replace(found, coef=coef), codes, take)
         return
-    estimator._learn_early(model, choice.level)
+    learn_early(estimator, model, choice.level)
 
 
 def restored(kind: type[Any], run: Any) -> Any:
     """Return the `DCSVC` that a run has trained; see `DCSVC.from_run`."""
-    folder = RunFolder.open(Location.of(run))
-    settings = settings_of(folder)
-    if settings.method != DEFAULT_METHOD:
-        raise InputError(f"run: {folder.place} is one of method {settings.method}, not dcsvm.")
-    data = DataSet.open(folder.header["data"]["url"])
+    folder, settings, data = opened(run, "classification")
     labels = label_array(data.classes)
-    goals = folder.header["goals"]
-    made: Any = kind(
-        C=settings.C,
-        kernel=settings.kernel.name,
-        degree=settings.kernel.degree,
-        gamma=settings.kernel.gamma,
-        coef0=settings.kernel.coef0,
-        fit_intercept=settings.fit_intercept,
-        tol=goals["tol"],
-        multiclass=settings.multiclass,
-        class_weight=dict(zip(labels.tolist(), settings.class_weight, strict=False)) or None,
-        random_state=settings.seed,
-        run=folder.place.url,
-        stop_at=goals["stop_at"],
-    )
-    made.classes_, made._kernel, made._scheme = labels, settings.kernel, settings.multiclass
+    weights = dict(zip(labels.tolist(), settings.class_weight, strict=False)) or None
+    own = {"multiclass": settings.multiclass, "class_weight": weights}
+    made = with_parameters(kind, folder, settings, data, **own)
+    made.classes_, made._scheme = labels, settings.multiclass
     made.class_weight_ = np.array(settings.class_weight or np.ones(len(labels)))
-    if data.feature_names is not None and data.scaling is None:  # scaled rows have lost them
-        made.feature_names_in_ = np.array(data.feature_names, dtype=object)
-    made.n_features_in_, made.shape_fit_ = data.n_features, (data.n_rows, data.n_features)
     codes = data.read_codes(0, data.n_rows)
     take_over(made, folder, np.arange(len(codes)), codes, data.rows.take)
     return made

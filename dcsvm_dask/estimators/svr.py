@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.checks import check
-from dcsvm_dask.estimators.regressors import TaskRegressor
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators.task_regressor import TaskRegressor
+from dcsvm_dask.estimators.wishes import wishes
 from dcsvm_dask.tasks import Quantile, Regression
 
 LOSSES = {"epsilon_insensitive": False, "squared_epsilon_insensitive": True}
@@ -20,6 +22,10 @@ class DCSVR(TaskRegressor):
     Rows that are equal in x and target are one variable, so that neither the order of rows nor
     repeats change the solution. Targets are centred and scaled inside, with C, `epsilon` and `tol`,
     so that their unit does not matter. Rows are held in float32, targets in float64.
+
+    With a `run`, a `client`, `stop_at`, a `time_budget` or `callbacks` it is trained by divide and
+    conquer, as a run (see `dcsvm_dask.train`), of the epsilon-insensitive loss alone; else in
+    memory.
 
     Parameters
     ----------
@@ -43,12 +49,23 @@ class DCSVR(TaskRegressor):
     tol : float, default 1e-3
         Violation of the optimality conditions to stop at, as LIBSVM's ``-e``, in units of y.
     max_iter : int, default -1
-        Most steps of two variables; -1: no limit.
+        Most steps of two variables, in memory and not as a run; -1: no limit.
     cache_size : float, default 1000.0
         MB for the kernel matrices of working sets. Their size shapes the solution, within `tol`.
     warm_start : bool, default False
         Whether `fit` begins at the last solution where it is given the same rows, as after C was
-        raised; with other rows it begins anew.
+        raised, and then in memory; with other rows it begins anew.
+    stop_at : int, default 0
+        The level of DC-SVM's tree whose early model is taken; 0: the exact model.
+    time_budget : float, optional
+        Seconds after which the lowest level that is solved is the model.
+    run : str or path, optional
+        A folder for the run, which is kept: `fit` goes on with what is there, `from_run` reads it.
+        Its data lie beside it, as ``RUN.data.zarr``.
+    client : distributed.Client, optional
+        Whose cluster trains; by default it is this process.
+    callbacks : sequence of dcsvm_dask.Callback, optional
+        Who is told of a run's progress.
     random_state : int, RandomState or None, default None
         Of random subsets, which shape the way to the solution only. None is 0.
     n_jobs : int or None, default -1
@@ -69,12 +86,16 @@ class DCSVR(TaskRegressor):
     coef_ : ndarray or CSR, shape (1, n_features)
         Weights of features; for the linear kernel only.
     n_iter_ : int
-        Steps of two variables.
+        Steps of two variables; 1 of a run, whose blocks do not count them.
     objective_ : float
         Dual objective 0.5 b'Kb - y'b + epsilon sum |b|, of the squared loss plus
         sum b_i^2 / (4 C_i).
     violation_ : float
         How far the solution is from optimal, by a gradient summed from scratch, in units of y.
+    level_ : int
+        The level whose early model decides; 0: the exact one does. Of an early model there are
+        `support_vectors_`, but no coefficients.
+    early_model_ : Model or None
     fit_status_ : int
         0 if it is solved to `tol`, else 1.
     shape_fit_ : tuple of two ints
@@ -88,6 +109,8 @@ class DCSVR(TaskRegressor):
     A. Smola, B. Schoelkopf. A tutorial on support vector regression. Statistics and Computing 14,
     2004.
     """
+
+    task_name = Regression.name
 
     def __init__(
         self,
@@ -104,6 +127,11 @@ class DCSVR(TaskRegressor):
         max_iter: int = -1,
         cache_size: float = 1000.0,
         warm_start: bool = False,
+        stop_at: int = 0,
+        time_budget: float | None = None,
+        run: Any = None,
+        client: Any = None,
+        callbacks: Any = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -119,6 +147,11 @@ class DCSVR(TaskRegressor):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.stop_at = stop_at
+        self.time_budget = time_budget
+        self.run = run
+        self.client = client
+        self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -127,6 +160,15 @@ class DCSVR(TaskRegressor):
         known = isinstance(loss, str) and loss in LOSSES
         check(known, "loss", loss, f"one of {', '.join(LOSSES)}")
         return Regression(self.epsilon, LOSSES[self.loss])
+
+    def _check(self) -> None:
+        super()._check()
+        asked = wishes(self)
+        if LOSSES[self.loss] and asked:
+            raise InputError(
+                f"{asked[0]} is not possible with loss={self.loss!r}: a run has the "
+                "epsilon-insensitive loss alone. Leave one of them out."
+            )
 
     @property
     def _bounded(self) -> bool:
@@ -146,14 +188,16 @@ class DCQuantileSVR(TaskRegressor):
         Which quantile is predicted, in (0, 1).
     C : float, default 1.0
         Weight of the loss, above 0.
-    kernel, degree, gamma, coef0, fit_intercept, tol, max_iter, cache_size, warm_start, \
-random_state, n_jobs
+    kernel, degree, gamma, coef0, fit_intercept, tol, max_iter, cache_size, warm_start, stop_at, \
+time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVR` has them.
 
     References
     ----------
     I. Takeuchi, Q. Le, T. Sears, A. Smola. Nonparametric quantile estimation. JMLR 7, 2006.
     """
+
+    task_name = Quantile.name
 
     def __init__(
         self,
@@ -169,6 +213,11 @@ random_state, n_jobs
         max_iter: int = -1,
         cache_size: float = 1000.0,
         warm_start: bool = False,
+        stop_at: int = 0,
+        time_budget: float | None = None,
+        run: Any = None,
+        client: Any = None,
+        callbacks: Any = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -183,6 +232,11 @@ random_state, n_jobs
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.stop_at = stop_at
+        self.time_budget = time_budget
+        self.run = run
+        self.client = client
+        self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
 

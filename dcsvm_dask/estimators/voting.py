@@ -22,18 +22,6 @@ from dcsvm_dask.models.schemes import SCHEMES
 Index = NDArray[np.int64]
 
 
-EXACT = (
-    "support_",
-    "n_support_",
-    "dual_coef_",
-    "intercept_",
-    "n_iter_",
-    "objective_",
-    "violation_",
-)
-"""Attributes that an early model lacks."""
-
-
 class Voting(ClassifierMixin, BaseEstimator):
     """A classifier by SVMs of two classes, one for each pair or each class, or early ones.
 
@@ -54,15 +42,6 @@ class Voting(ClassifierMixin, BaseEstimator):
     def _scheme_of(self, n_classes: int) -> str:
         """Return which SVMs there are; of two classes there is one, that of the pair."""
         return self.multiclass if n_classes > 2 else "ovo"
-
-    def _learn_early(self, model: Model, level: int) -> None:
-        """Set the attributes that are learned of an early model, and no others."""
-        for name in EXACT:
-            if hasattr(self, name):
-                delattr(self, name)
-        self.early_model_, self.level_ = model, level
-        self.support_vectors_ = model.support
-        self.fit_status_ = 0
 
     def _learn(self, found: Exact, codes: NDArray[np.int32], take: Callable[[Index], Rows]) -> None:
         """Set the attributes that are learned of the exact SVMs."""

@@ -65,8 +65,8 @@ def libsvm_lines(
     return ovo_lines(Model(kernel, *arrays, OneVsOne(2)), labels[::-1])
 
 
-def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
-    """Yield the lines of a LIBSVM model file for a C-SVC, one SVM for each pair of classes.
+def ovo_lines(model: Model, labels: Sequence[int], *, svm_type: str = "c_svc") -> Iterator[str]:
+    """Yield the lines of a LIBSVM model file for classes, one SVM for each pair of them.
 
     Parameters
     ----------
@@ -74,13 +74,14 @@ def ovo_lines(model: Model, labels: Sequence[int]) -> Iterator[str]:
         A one-vs-one model of the whole problem.
     labels : sequence of int
         What stands for each class.
+    svm_type : {"c_svc", "nu_svc"}, default "c_svc"
 
     Raises
     ------
     InputError
         If LIBSVM has no such kernel.
     """
-    yield from _head(model.kernel, "c_svc", model.n_classes, model.n_support, model.bias[0])
+    yield from _head(model.kernel, svm_type, model.n_classes, model.n_support, model.bias[0])
     yield _line("label", labels)
     yield _line("nr_sv", model.counts[0].tolist())
     yield from _vectors(model.support, model.coef)
@@ -93,7 +94,8 @@ def sum_lines(
 
     Parameters
     ----------
-    svm_type : {"epsilon_svr", "one_class"}
+    svm_type : {"epsilon_svr", "nu_svr", "one_class"}
+        The decision value of the last is above 0 for inliers.
     kernel, support, coef, bias
         As `libsvm_lines` has them.
     """

@@ -205,6 +205,10 @@ def test_what_cannot_be_exported_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     svc = LinearDCSVC(C=0.01, tol=0.01).fit(X[:50], np.array([1, 2**63], np.uint64)[y[:50]])
     with pytest.raises(InputError, match="ONNX has no labels such as 9223372036854775808"):
         to_onnx(svc)
+    early = DCSVR().fit(X[:50], y[:50])
+    early.level_ = 1
+    with pytest.raises(InputError, match="no graph of an early model"):
+        to_onnx(early)
     svc = DCSVC().fit(X[:50], y[:50])
     monkeypatch.setattr(onnx_graph, "find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"pip install 'dcsvm-dask\[onnx\]'"):

@@ -143,10 +143,10 @@ def test_without_it_nothing_is_kept(problem: Problem) -> None:
 def test_after_a_run_it_goes_on_in_memory(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dcsvm_dask.estimators import svc_runs
+    from dcsvm_dask.estimators import svc_runs, wishes
 
     X, y = problem("breast_cancer")
-    monkeypatch.setattr(svc_runs, "LEAST_ROWS_FOR_LEVELS", 100)
+    monkeypatch.setattr(wishes, "LEAST_ROWS_FOR_LEVELS", 100)
     warm = DCSVC(**HOW, warm_start=True).fit(X, y)
     monkeypatch.setattr(svc_runs, "fit", None)  # no other run
     warm.set_params(C=2.0).fit(X, y)

@@ -1,0 +1,73 @@
+"""Estimators read again from the runs that trained them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.parameters import DEFAULT_METHOD
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import RunFolder
+
+
+def opened(run: Any, task: str) -> tuple[RunFolder, Settings, DataSet]:
+    """Return the folder of a run of a task, its settings and its data.
+
+    Parameters
+    ----------
+    run : str or path
+    task : str
+        Its name in `dcsvm_dask.tasks`.
+
+    Raises
+    ------
+    InputError
+        If there is no such run, or it is of another method or task.
+    """
+    folder = RunFolder.open(Location.of(run))
+    settings = settings_of(folder)
+    if settings.method != DEFAULT_METHOD:
+        raise InputError(f"run: {folder.place} is one of method {settings.method}, not dcsvm.")
+    if settings.task != task:
+        raise InputError(f"run: {folder.place} is one of task {settings.task}, not {task}.")
+    return folder, settings, DataSet.open(folder.header["data"]["url"])
+
+
+def with_parameters(
+    kind: type[Any], folder: RunFolder, settings: Settings, data: DataSet, **own: Any
+) -> Any:
+    """Return an estimator with the parameters of a run and what it knows of the data.
+
+    Parameters
+    ----------
+    kind : type
+    folder : RunFolder
+    settings : Settings
+    data : DataSet
+    **own
+        Parameters that only this kind of estimator has.
+    """
+    goals = folder.header["goals"]
+    made = kind(
+        C=settings.C,
+        kernel=settings.kernel.name,
+        degree=settings.kernel.degree,
+        gamma=settings.kernel.gamma,
+        coef0=settings.kernel.coef0,
+        fit_intercept=settings.fit_intercept,
+        tol=goals["tol"],
+        random_state=settings.seed,
+        run=folder.place.url,
+        stop_at=goals["stop_at"],
+        **own,
+    )
+    made._kernel = settings.kernel
+    if data.feature_names is not None and data.scaling is None:  # scaled rows have lost them
+        made.feature_names_in_ = np.array(data.feature_names, dtype=object)
+    made.n_features_in_, made.shape_fit_ = data.n_features, (data.n_rows, data.n_features)
+    return made

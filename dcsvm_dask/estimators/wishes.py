@@ -1,0 +1,50 @@
+"""When the fit of an estimator is a run."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
+
+WISHES = ("run", "client", "stop_at", "time_budget", "callbacks")
+"""Parameters that only a run can serve."""
+
+
+def wishes(estimator: Any) -> list[str]:
+    """Return which parameters of an estimator ask for a run."""
+    return [name for name in WISHES if _is_given(getattr(estimator, name))]
+
+
+def divides(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
+    """Return whether `fit` trains a run: if a parameter asks for one, or n is large.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameters `WISHES` and `max_iter`.
+    n : int, default 0
+        Number of distinct rows.
+    by_size : bool, default False
+        Whether n counts, which it does where a run of many rows is sooner done than a fit in
+        memory.
+
+    Raises
+    ------
+    InputError
+        If `max_iter` is set with a parameter that asks for a run.
+    """
+    asked, bounded = wishes(estimator), estimator.max_iter != -1
+    if asked and bounded:
+        raise InputError(
+            f"max_iter is not possible with {asked[0]}: a run takes its steps in many blocks and "
+            "rounds, which a time_budget bounds. Leave one of them out."
+        )
+    return bool(asked) or (by_size and not bounded and n >= LEAST_ROWS_FOR_LEVELS)
+
+
+def _is_given(value: Any) -> bool:
+    nothing = isinstance(value, str | bytes | numbers.Number | Sequence) and not value
+    return value is not None and not nothing

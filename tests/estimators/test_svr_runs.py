@@ -1,0 +1,172 @@
+"""DCSVR and DCQuantileSVR as runs: kept, gone on with, early, with weights, on a cluster."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client
+from scipy import sparse
+from sklearn.base import clone
+
+import dcsvm_dask
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import DCSVC, DCSVR, DCQuantileSVR, DCSVMSearchCV
+from dcsvm_dask.pipeline import training
+from tests.marks import long
+
+WORDS: dict[str, Any] = {"C": 2.0, "gamma": 0.2, "tol": 1e-5}
+KINDS = [DCSVR(epsilon=0.1, **WORDS), DCQuantileSVR(quantile=0.3, **WORDS)]
+
+
+@pytest.fixture(scope="module")
+def rows(shared_data: Callable[[str], Any]) -> Any:
+    """Return standardised houses, 40 of them twice, and targets of the unit one."""
+    file = shared_data("cadata")
+    some = np.random.default_rng(0).permutation(len(file["X_train"]))[:1200]
+    X, y = file["X_train"][some].astype(np.float64), file["y_train"][some].astype(np.float64)
+    X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
+    y = (y - y.mean()) / y.std() + 3.0
+    return np.concatenate([X, X[:40]]), np.concatenate([y, y[:40]])
+
+
+@pytest.fixture
+def trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have some hundred rows make a tree of a level."""
+    monkeypatch.setattr(training, "LEAST_ROWS_FOR_LEVELS", 500)
+
+
+def of_rows(model: Any, n: int) -> Any:
+    """Return beta of all rows."""
+    beta = np.zeros(n)
+    dual = model.dual_coef_
+    beta[model.support_] = dual.toarray()[0] if sparse.issparse(dual) else dual[0]
+    return beta
+
+
+@pytest.mark.parametrize("estimator", KINDS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [True, long(False)])
+def test_a_run_ends_in_the_same_solution(
+    rows: Any, tmp_path: Path, trees: None, estimator: Any, weighted: bool, fit_intercept: bool
+) -> None:
+    X, y = rows
+    weight = np.random.default_rng(1).choice([0.0, 0.25, 1.0, 3.5], len(y)) if weighted else None
+    here = clone(estimator).set_params(fit_intercept=fit_intercept).fit(X, y, weight)
+    run = clone(here).set_params(run=tmp_path / "run").fit(X, y, weight)
+    np.testing.assert_allclose(run.predict(X), here.predict(X), rtol=0, atol=2e-4)
+    assert run.objective_ == pytest.approx(here.objective_, rel=1e-6)
+    assert run.violation_ <= run.tol
+    assert (run.level_, run.fit_status_, run.shape_fit_) == (0, 0, X.shape)
+    np.testing.assert_array_equal(run.support_vectors_, X[run.support_])
+    beta = of_rows(run, len(y))
+    assert (np.abs(beta) <= 2.0 * (1.0 if weight is None else weight) * (1 + 1e-12)).all()
+    if weight is None:  # equal rows share
+        np.testing.assert_array_equal(beta[:40], beta[1200:])
+    again = type(estimator).from_run(tmp_path / "run")
+    np.testing.assert_array_equal(again.predict(X), run.predict(X))
+    own = "epsilon" if isinstance(estimator, DCSVR) else "quantile"
+    for name in ("C", "gamma", "tol", "fit_intercept", own):
+        assert getattr(again, name) == getattr(run, name)
+
+
+def test_rows_given_twice_are_rows_that_weigh_double(rows: Any, tmp_path: Path) -> None:
+    X, y = sparse.csr_array(rows[0][:400]), rows[1][:400]
+    times = np.random.default_rng(1).integers(0, 4, len(y))
+    order = np.repeat(np.arange(len(y)), times)
+    repeated = DCSVR(**WORDS, run=tmp_path / "many").fit(X[order], y[order])
+    weighted = DCSVR(**WORDS, run=tmp_path / "few").fit(X, y, sample_weight=times)
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=0, atol=1e-9)
+    together = np.bincount(order, of_rows(repeated, len(order)), len(y))
+    np.testing.assert_allclose(of_rows(weighted, len(y)), together, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", KINDS, ids=lambda one: type(one).__name__)
+def test_an_early_model_goes_on_to_the_exact_one(
+    rows: Any, tmp_path: Path, trees: None, estimator: Any
+) -> None:
+    X, y = rows
+    early = clone(estimator).set_params(stop_at=1, run=tmp_path / "run").fit(X, y)
+    assert early.level_ == 1
+    for name in ("dual_coef_", "n_support_", "intercept_"):
+        assert not hasattr(early, name)
+    told = api.open_run(tmp_path / "run").predict(X, mode="early", precision="float64")
+    np.testing.assert_allclose(early.predict(X), told, atol=1e-9)
+    again = pickle.loads(pickle.dumps(early))
+    np.testing.assert_array_equal(again.predict(X), early.predict(X))
+    here = clone(estimator).fit(X, y)
+    assert np.corrcoef(early.predict(X), here.predict(X))[0, 1] > 0.9
+    exact = clone(early).set_params(stop_at=0).fit(X, y)
+    assert exact.level_ == 0
+    np.testing.assert_allclose(exact.predict(X), here.predict(X), rtol=0, atol=2e-4)
+    early.set_params(stop_at=0, run=None).fit(X, y)
+    assert early.early_model_ is None
+    np.testing.assert_array_equal(early.predict(X), here.predict(X))
+
+
+def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Path) -> None:
+    X, y = rows[0][:300], rows[1][:300]
+    model = DCSVR(**WORDS, run=tmp_path / "run").fit(X, y)
+    with pytest.raises(InputError, match="begun with other parameters"):
+        clone(model).set_params(epsilon=0.2).fit(X, y)
+    with pytest.raises(InputError, match="begun with other parameters"):
+        DCQuantileSVR(**WORDS, run=tmp_path / "run").fit(X, y)
+    with pytest.raises(InputError, match="begun with other data"):
+        clone(model).fit(X, y + 1.0)
+    with pytest.raises(InputError, match="is one of task regression, not quantile"):
+        DCQuantileSVR.from_run(tmp_path / "run")
+    with pytest.raises(InputError, match="is one of task regression, not classification"):
+        DCSVC.from_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"run": "r", "max_iter": 5}, "max_iter is not possible with run"),
+        (
+            {"run": "r", "loss": "squared_epsilon_insensitive"},
+            "run is not possible with loss='squared_epsilon_insensitive'",
+        ),
+        ({"stop_at": 4}, "there is no level 4"),
+        ({"time_budget": -1}, "time-budget must be a positive number of seconds, got -1"),
+        ({"client": "tcp://here"}, "must be a distributed.Client, got"),
+        ({"callbacks": 5}, "give a list of dcsvm_dask.Callback"),
+    ],
+)
+def test_what_a_run_cannot_do_is_refused(rows: Any, words: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        DCSVR(**WORDS, **words).fit(rows[0][:300], rows[1][:300])
+
+
+def test_who_follows_is_told(rows: Any) -> None:
+    stages: list[str] = []
+
+    class Follows(dcsvm_dask.Callback):
+        def on_commit(self, event: Any) -> None:
+            stages.append(event.stage)
+
+    DCSVR(**WORDS, callbacks=[Follows()]).fit(rows[0][:300], rows[1][:300])
+    assert any(stage.startswith("model-") for stage in stages)
+
+
+def test_a_search_trains_the_best_one_alone_as_a_run(rows: Any, tmp_path: Path) -> None:
+    X, y = rows[0][:300], rows[1][:300]
+    base = DCSVR(**WORDS, run=tmp_path / "run")
+    search = DCSVMSearchCV(base, {"C": [0.5, 5.0]}, cv=2).fit(X, y)
+    again = DCSVR.from_run(tmp_path / "run")
+    assert search.best_params_["C"] == again.C
+    np.testing.assert_array_equal(again.predict(X), search.predict(X))
+
+
+@pytest.mark.long
+def test_a_client_s_cluster_trains(rows: Any, tmp_path: Path) -> None:
+    X, y = rows
+    here = DCSVR(**WORDS, run=tmp_path / "here").fit(X, y)
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
+        there = DCSVR(**WORDS, client=client, run=tmp_path / "there").fit(X, y)
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
