@@ -21,8 +21,10 @@ from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.regressors import KernelRegressor
+from dcsvm_dask.estimators.regressors import LastFit as LastExpansion
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.estimators.voting import Voting
+from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Machine, Solution, coefficient_rows, machines_of
 from dcsvm_dask.solvers.nu import NuSolution, solve_nu_svc, solve_nu_svr, solve_one_class
@@ -55,7 +57,7 @@ class DCNuSVC(TellsCallbacks, Voting):
     nu : float, default 0.5
         In (0, 1]; at most 2 min(W1, W2) / (W1 + W2) for every two classes of weights W1 and W2.
     kernel, degree, gamma, coef0, max_iter, decision_function_shape, break_ties, cache_size, \
-random_state, n_jobs
+warm_start, random_state, n_jobs
         As `DCSVC` has them.
     tol : float, default 1e-3
         Violation to stop at, before the solution is divided by rho.
@@ -92,6 +94,7 @@ fit_status_, shape_fit_, n_features_in_
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         cache_size: float = 1000.0,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -105,6 +108,7 @@ fit_status_, shape_fit_, n_features_in_
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.cache_size = cache_size
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -141,7 +145,7 @@ fit_status_, shape_fit_, n_features_in_
         """Refuse parameters that are not possible, whatever the rows."""
         shapes = self.decision_function_shape in ("ovr", "ovo")
         check(shapes, "decision_function_shape", self.decision_function_shape, "ovr or ovo")
-        checking.check_flags(self, "break_ties")
+        checking.check_flags(self, "break_ties", "warm_start")
         if self.break_ties and self.decision_function_shape == "ovo":
             raise InputError('break_ties needs decision_function_shape="ovr".')
         check_nu(self.nu)
@@ -153,6 +157,7 @@ fit_status_, shape_fit_, n_features_in_
         self._check()
         chain = Chain() if chain is None else chain
         nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
+        last, rho = LastFit.of(self), getattr(self, "rho_", None)
         given = X
         X, codes = checking.training_rows(self, X, y)
         kernel, n_classes = checking.kernel_of(self, X), len(self.classes_)
@@ -161,6 +166,8 @@ fit_status_, shape_fit_, n_features_in_
         self._check_classes(nu, np.asarray(np.bincount(codes, weights, n_classes), np.float64))
         variables = variables_of(X, codes, weights, kernel)
         machines = machines_of(n_classes)
+        start = None if last is None else last.alpha(X, codes, self.classes_, "ovo")
+        alpha = None if start is None else gathered(start, variables)
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks, found = FitTasks(self, given, y, len(machines), about), []
         for number, machine in enumerate(machines):
@@ -171,6 +178,9 @@ fit_status_, shape_fit_, n_features_in_
             with one_thread_each(), tasks.machine(number):
                 how["K"] = chain.matrix(kernel, Z, how["threads"], number)
                 beta = None if before is None else before.beta
+                if before is None and alpha is not None and rho is not None:
+                    place = machine.place(codes[variables.rows[mine]])
+                    beta = y * alpha[place, mine] * rho[number]
                 one = solve_nu_svc(kernel, Z, y, variables.C[mine], nu, beta=beta, tol=tol, **how)
             # In the scale of the sums, not of the margin.
             chain.before[number] = replace(one.solution, beta=one.solution.beta * one.multiplier)
@@ -235,7 +245,8 @@ class DCNuSVR(KernelRegressor):
         In (0, 1].
     C : float, default 1.0
         Penalty of errors, above 0.
-    kernel, degree, gamma, coef0, tol, max_iter, cache_size, random_state, n_jobs
+    kernel, degree, gamma, coef0, tol, max_iter, cache_size, warm_start, random_state, \
+n_jobs
         As `DCSVR` has them.
 
     Attributes
@@ -259,6 +270,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         tol: float = 1e-3,
         max_iter: int = -1,
         cache_size: float = 1000.0,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -271,11 +283,13 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _check(self) -> None:
         super()._check()
+        checking.check_flags(self, "warm_start")
         check_nu(self.nu)
 
     def _solve(
@@ -306,7 +320,8 @@ class DCOneClassSVM(OutlierMixin, KernelExpansion):
     ----------
     nu : float, default 0.5
         In (0, 1].
-    kernel, degree, gamma, coef0, tol, max_iter, cache_size, random_state, n_jobs
+    kernel, degree, gamma, coef0, tol, max_iter, cache_size, warm_start, random_state, \
+n_jobs
         As `DCSVR` has them; `tol` is that of 0.5 a'Ka over 0 <= a <= 1 with sum(a) = nu n.
 
     Attributes
@@ -334,6 +349,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         tol: float = 1e-3,
         max_iter: int = -1,
         cache_size: float = 1000.0,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -345,6 +361,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -375,6 +392,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
 
     def _check(self) -> None:
         """Refuse parameters that are not possible."""
+        checking.check_flags(self, "warm_start")
         check_nu(self.nu)
 
     @sets_up_callbacks
@@ -385,7 +403,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self._check()
         chain = Chain() if chain is None else chain
         nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
-        given = X
+        last, given = LastExpansion.of(self), X
         X = checking.as_rows(
             validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C")
         )
@@ -400,7 +418,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
         Z, before = X[variables.rows], chain.before.get(0)
         with one_thread_each(), tasks.machine(0):
             how["K"] = chain.matrix(kernel, Z, how["threads"])
-            beta = None if before is None else before.beta
+            start = None if last is None else last.start(X, variables)
+            beta = start if before is None else before.beta
             found = solve_one_class(kernel, Z, variables.C, nu, beta=beta, tol=tol, **how)
         chain.before[0] = found.solution
         self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.checks import check
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.task_regressor import TaskRegressor
-from dcsvm_dask.estimators.wishes import wishes
 from dcsvm_dask.tasks import Quantile, Regression
 
 LOSSES = {"epsilon_insensitive": False, "squared_epsilon_insensitive": True}
@@ -24,8 +22,7 @@ class DCSVR(TaskRegressor):
     so that their unit does not matter. Rows are held in float32, targets in float64.
 
     With a `run`, a `client`, `stop_at`, a `time_budget` or `callbacks` it is trained by divide and
-    conquer, as a run (see `dcsvm_dask.train`), of the epsilon-insensitive loss alone; else in
-    memory.
+    conquer, as a run (see `dcsvm_dask.train`); else in memory.
 
     Parameters
     ----------
@@ -160,15 +157,6 @@ class DCSVR(TaskRegressor):
         known = isinstance(loss, str) and loss in LOSSES
         check(known, "loss", loss, f"one of {', '.join(LOSSES)}")
         return Regression(self.epsilon, LOSSES[self.loss])
-
-    def _check(self) -> None:
-        super()._check()
-        asked = wishes(self)
-        if LOSSES[self.loss] and asked:
-            raise InputError(
-                f"{asked[0]} is not possible with loss={self.loss!r}: a run has the "
-                "epsilon-insensitive loss alone. Leave one of them out."
-            )
 
     @property
     def _bounded(self) -> bool:

@@ -40,7 +40,9 @@ def fit(
     """
     rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
     own = {"task": estimator.task_name}
-    own |= {word: float(getattr(estimator, word)) for word in _words(estimator.task_name)}
+    for word in _words(estimator.task_name):
+        value = getattr(estimator, word)
+        own[word] = value if isinstance(value, str) else float(value)
     with trained_as_asked(estimator, kernel, X, targets, weights, tasks, own) as folder:
         take_over(estimator, folder, rows, len(targets), X.__getitem__)
 
@@ -81,7 +83,8 @@ def take_over(
 def restored(kind: type[Any], run: Any) -> Any:
     """Return the regressor that a run has trained; see `TaskRegressor.from_run`."""
     folder, settings, data = opened(run, kind.task_name)
-    own = {word: settings.task_options[word] for word in _words(kind.task_name)}
+    task = settings.make_task()
+    own = {word: getattr(task, word) for word in _words(kind.task_name)}
     made = with_parameters(kind, folder, settings, data, **own)
     take_over(made, folder, np.arange(data.n_rows), data.n_rows, data.rows.take)
     return made

@@ -3,8 +3,9 @@
 Up to `SMALL` rows they are solved as they are. More rows are first solved without the sums, for a
 multiplier in their place: a nu-SVC is the C-SVC at C = 1 / rho, a nu-SVR the epsilon-SVR at its
 epsilon, a one-class SVM the box problem with the linear term -rho (Schoelkopf, Smola, Williamson,
-Bartlett, Neural Computation 12, 2000). A random subset gives the multiplier, secants bring the sum
-near; the solution is then brought to the sums exactly and is the start of the problem itself.
+Bartlett, Neural Computation 12, 2000). A start or a random subset gives the multiplier, secants
+bring the sum near; the solution is then brought to the sums exactly and is the start of the problem
+itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_matrix, kernel_product
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import bias, multipliers
@@ -115,7 +116,7 @@ def solve_one_class(
     tol : float, default 1e-3
     **how
         ``working_size``, ``max_iter``, ``seed``, ``threads`` and ``K`` as for `solve_whole`;
-        ``beta``, a start with other sums, which is used where the kernel matrix is in memory.
+        ``beta``, a start with other sums.
     """
     nothing = np.zeros(len(weights))
     dual, total = Dual(nothing, nothing, weights), nu * float(weights.sum())
@@ -274,6 +275,7 @@ def _near(
     size: float,
     tol: float,
     solve: Callable[[Dual, Vector | None, float], Solution],
+    beta: Vector | None = None,
 ) -> tuple[Solution, Dual]:
     """Return the solution without sums whose variables have about a given sum of sizes.
 
@@ -289,10 +291,11 @@ def _near(
     tol : float
     solve : callable
         Solves a problem from a start to a tolerance.
+    beta : ndarray, optional
+        The first start.
     """
     low, high, at = 0.0, np.inf, max(first, 0.0)
     tried: list[tuple[float, float]] = []
-    beta: Vector | None = None
     excess = 1.0
     for _ in range(MOST_SECANTS):
         easy = way.easy(at)
@@ -344,20 +347,18 @@ def _solve(
     if K is not None:
         start, gradient = np.zeros(len(dual)), dual.p
         if beta is not None:
-            start = dual.clip(np.tile(beta, 2) if twice else beta)  # which takes the signs apart
-            f = K @ beta
-            gradient = (np.tile(f, 2) if twice else f) + dual.p
+            start, gradient = _start(beta, K @ beta, dual, twice=twice)
         start = brought_to_sums(start, dual, totals, gradient)
         K = np.tile(K, (2, 2)) if twice else K
         return solve_inner(K, dual, beta=start, tol=tol, **how), values
-    index = np.sort(np.random.default_rng(seed).permutation(n)[:SUBSET])
-    both = np.append(index, index + n) if twice else index
-    K = kernel_matrix(kernel, X[index], dtype=np.float64, threads=threads)
-    few = dual[both].scaled(n / len(index) if way.scaled else 1.0)
-    of_few = totals if way.scaled else [len(index) / n * total for total in totals]
-    first = brought_to_sums(np.zeros(len(few)), few, of_few, few.p)
-    found = solve_smo(np.tile(K, (2, 2)) if twice else K, few, beta=first, tol=SUBSET_TOL, **how)
-    values, steps = len(index) ** 2, found.n_iter
+    if beta is None:
+        multiplier, values, steps = _multiplier_of_subset(
+            kernel, X, dual, totals, way, twice=twice, seed=seed, threads=threads, **how
+        )
+    else:
+        f, values = kernel_product(kernel, X, X, beta, threads=threads)
+        start, gradient = _start(beta, f, dual, twice=twice)
+        multiplier, steps = way.multiplier(gradient, start, dual), 0
 
     def solve(easy: Dual, beta: Vector | None, tol: float) -> Solution:
         nonlocal values, steps
@@ -378,7 +379,7 @@ def _solve(
         return given
 
     size = sum(map(abs, totals))
-    given, easy = _near(way, way.multiplier(found.gradient, found.beta, few), size, tol, solve)
+    given, easy = _near(way, multiplier, size, tol, solve, beta)
     beta = given.beta
     gradient = given.gradient - easy.p
     if twice:
@@ -398,3 +399,35 @@ def _solve(
     )
     solution.n_iter += steps
     return solution, values + more
+
+
+def _start(beta: Vector, f: Vector, dual: Dual, *, twice: bool) -> tuple[Vector, Vector]:
+    """Return a start as variables of the problem with sums, and its gradient."""
+    if twice:  # the bounds take the signs apart
+        beta, f = np.tile(beta, 2), np.tile(f, 2)
+    return dual.clip(beta), f + dual.p
+
+
+def _multiplier_of_subset(
+    kernel: Kernel,
+    X: Rows,
+    dual: Dual,
+    totals: list[float],
+    way: _Way,
+    *,
+    twice: bool,
+    seed: int,
+    threads: int,
+    **how: Any,
+) -> tuple[float, int, int]:
+    """Return the multiplier of a random subset, and the kernel values and steps that it took."""
+    n = X.shape[0]
+    index = np.sort(np.random.default_rng(seed).permutation(n)[:SUBSET])
+    both = np.append(index, index + n) if twice else index
+    K = kernel_matrix(kernel, X[index], dtype=np.float64, threads=threads)
+    few = dual[both].scaled(n / len(index) if way.scaled else 1.0)
+    of_few = totals if way.scaled else [len(index) / n * total for total in totals]
+    first = brought_to_sums(np.zeros(len(few)), few, of_few, few.p)
+    found = solve_smo(np.tile(K, (2, 2)) if twice else K, few, beta=first, tol=SUBSET_TOL, **how)
+    multiplier = way.multiplier(found.gradient, found.beta, few)
+    return multiplier, len(index) ** 2, found.n_iter

@@ -128,10 +128,6 @@ def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Pa
     ("words", "said"),
     [
         ({"run": "r", "max_iter": 5}, "max_iter is not possible with run"),
-        (
-            {"run": "r", "loss": "squared_epsilon_insensitive"},
-            "run is not possible with loss='squared_epsilon_insensitive'",
-        ),
         ({"stop_at": 4}, "there is no level 4"),
         ({"time_budget": -1}, "time-budget must be a positive number of seconds, got -1"),
         ({"client": "tcp://here"}, "must be a distributed.Client, got"),
@@ -170,3 +166,17 @@ def test_a_client_s_cluster_trains(rows: Any, tmp_path: Path) -> None:
     with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
         there = DCSVR(**WORDS, client=client, run=tmp_path / "there").fit(X, y)
     np.testing.assert_array_equal(there.predict(X), here.predict(X))
+
+
+def test_a_run_has_the_squared_loss_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (400, 2)).astype(np.float32)
+    y = 3.0 + np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(400)
+    how: dict[str, Any] = {"C": 2.0, "epsilon": 0.05, "loss": "squared_epsilon_insensitive"}
+    memory = DCSVR(gamma=0.5, tol=1e-5, **how).fit(X, y)
+    run = DCSVR(gamma=0.5, tol=1e-5, run=str(tmp_path / "run"), **how).fit(X, y)
+    np.testing.assert_allclose(run.predict(X), memory.predict(X), rtol=0, atol=1e-3)
+    assert run.objective_ == pytest.approx(memory.objective_, rel=1e-5)
+    again = DCSVR.from_run(tmp_path / "run")
+    assert again.loss == how["loss"]
+    np.testing.assert_array_equal(again.predict(X), run.predict(X))
