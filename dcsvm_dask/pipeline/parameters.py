@@ -10,6 +10,7 @@ from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameter, described, pa
 LEVEL_TOL = 1e-2
 DEFAULT_INNER = "auto"
 SQUARED_LOSS = "squared_epsilon_insensitive"
+REGRESSION_LOSSES = ("epsilon_insensitive", SQUARED_LOSS)
 LEAST_CAP = 64
 
 
@@ -33,7 +34,7 @@ class TrainingParameters:
     loss: str | None = parameter(
         None,
         "Loss of regression: linear or squared outside of the tube",
-        choices=("epsilon_insensitive", SQUARED_LOSS),
+        choices=REGRESSION_LOSSES,
         default_text="epsilon_insensitive",
     )
     quantile: float | None = parameter(

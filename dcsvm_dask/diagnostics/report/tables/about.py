@@ -204,7 +204,8 @@ def _task(records: Records) -> list[str]:
     words = [] if task.name in ("classification", "regression") else ["--task", task.name]
     for name in OF_TASKS:
         if hasattr(task, name):
-            words += [f"--{name}", _exactly(getattr(task, name))]
+            value = getattr(task, name)
+            words += [f"--{name}", value if isinstance(value, str) else _exactly(value)]
     return words
 
 
