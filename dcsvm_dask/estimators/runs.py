@@ -116,7 +116,7 @@ def trained_as_asked(
     weights : ndarray, shape (n,), float64, optional
         Weights of rows, 0 or more.
     tasks : FitTasks
-        Is told of the run's stages.
+        Reports the run's stages to callbacks.
     own : dict
         Parameters of `dcsvm_dask.train` that not every estimator has.
     """

@@ -57,7 +57,7 @@ def fit_scores(
     -------
     Scores
     """
-    # Made anew, not cloned: who follows the fit of an estimator is told of the best one's alone.
+    # Made anew, not cloned: callbacks see the fit of the best candidate alone.
     base = type(base)(**clone(base).get_params(deep=False))
     models = [clone(base).set_params(**one) for one in candidates]
     for model in models:

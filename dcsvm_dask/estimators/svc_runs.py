@@ -41,7 +41,7 @@ def fit(
     weights : ndarray, shape (n,), float64, optional
         Weights of rows, 0 or more.
     tasks : FitTasks
-        Is told of its stages.
+        Reports its stages to callbacks.
     """
     rows = np.arange(len(codes))
     if weights is not None:

@@ -62,7 +62,7 @@ class DCSVR(TaskRegressor):
     client : distributed.Client, optional
         Whose cluster trains; by default it is this process.
     callbacks : sequence of dcsvm_dask.Callback, optional
-        Who is told of a run's progress.
+        Called with the progress of a run; see `dcsvm_dask.Callback`.
     random_state : int, RandomState or None, default None
         Of random subsets, which shape the way to the solution only. None is 0.
     n_jobs : int or None, default -1

@@ -36,7 +36,7 @@ def fit(
     weights : ndarray, shape (n,), float64, optional
         Weights of rows, 0 or more.
     tasks : FitTasks
-        Is told of its stages.
+        Reports its stages to callbacks.
     """
     rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
     own = {"task": estimator.task_name}

@@ -85,6 +85,16 @@ class QuadraticProgram:
             equality=equality,
         )
 
+    def linear(self, product: Vector) -> Vector:
+        """Return what the gradient is beside K beta: p, or what a given gradient holds besides.
+
+        Parameters
+        ----------
+        product : ndarray, shape (n,), float64
+            K times the start.
+        """
+        return self.dual.p if self.gradient is None else self.gradient - product
+
     def violation(
         self, beta: Vector, F: Vector, rows: NDArray[np.int64] | slice = _ALL
     ) -> tuple[float, float | Vector]:

@@ -119,9 +119,8 @@ class _InteriorPoint:
     def __init__(self, K: _Block, problem: QuadraticProgram, tol: float) -> None:
         self.K, self.problem, self.tol, dual = K, problem, tol, problem.dual
         n = len(K)
-        product = K.times(problem.start)
-        given = problem.gradient
-        self.linear = dual.p if given is None else given - product
+        self.at_start = K.times(problem.start)
+        self.linear = problem.linear(self.at_start)
         epsilon = np.zeros(n) if dual.epsilon is None else dual.epsilon
         kinked = (epsilon > 0.0) & (dual.lower < 0.0) & (dual.upper > 0.0)
         below, above = dual.lower > -UNBOUNDED, dual.upper < UNBOUNDED
@@ -159,7 +158,7 @@ class _InteriorPoint:
         w = np.where(self.bounded, np.maximum(-slope, 0.0) + 0.1 * size, 0.0)
         best = self.problem.solution(
             self.problem.start,
-            self.linear + self.K.times(self.problem.start),
+            self.linear + self.at_start,
             self.linear,
             0,
             self.tol,

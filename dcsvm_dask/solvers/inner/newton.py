@@ -92,12 +92,8 @@ class _Newton:
         self.K, self.problem, self.dual, self.tol = K, problem, problem.dual, tol
         self.beta = problem.start.copy()
         product = kernel_times(K, self.beta)
-        if problem.gradient is None:
-            self.linear = self.dual.p
-            self.F = self.linear + product
-        else:
-            self.F = problem.gradient.copy()
-            self.linear = self.F - product
+        self.linear = problem.linear(product)
+        self.F = self.linear + product
         self.factor: BorderedFactor | None = None
         self.factors = 0
         self.sums = sums_of(self.dual, problem.equality)

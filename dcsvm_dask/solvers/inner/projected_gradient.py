@@ -65,7 +65,7 @@ def solve_projected_gradient(
 def _solve(K: NDArray[np.floating], problem: QuadraticProgram, tol: float, limit: int) -> Solution:
     dual, n = problem.dual, len(K)
     product = kernel_times(K, problem.start)
-    linear = dual.p if problem.gradient is None else problem.gradient - product
+    linear = problem.linear(product)
     epsilon = np.zeros(n) if dual.epsilon is None else dual.epsilon
     split = np.flatnonzero((epsilon > 0.0) & (dual.lower < 0.0) & (dual.upper > 0.0))
     # First come all variables, those that are split above zero; then their parts below it.
