@@ -24,8 +24,8 @@ class BorderedFactor:
         [C' 0  D] [d_N]   [-g_N]
 
     where the columns of E are unit vectors of the held variables. Eliminating d_B leaves a small
-    system, the Schur complement U'U - [0 0; 0 D] with U = L^-1 [E C] (Gill, Murray, Saunders, Wright,
-    1990). A column of U is found once, by one triangular solve, and kept.
+    system, the Schur complement U'U - [0 0; 0 D] with U = L^-1 [E C] (Gill, Murray, Saunders,
+    Wright, 1990). A column of U is found once, by one triangular solve, and kept.
 
     Parameters
     ----------
