@@ -50,7 +50,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rounding import RoundingLoss
-from dcsvm_dask.tasks import TASKS, OneClass
+from dcsvm_dask.tasks import DATA_TASKS, TASKS, OneClass
 
 SHOWN = 20
 """Number of features whose ranges are stored."""
@@ -242,8 +242,8 @@ def ingest(
 
 def _table(task: Any, positive: Sequence[Label] | None) -> Callable[[str], Table]:
     """Return what reads y of a task, given the name of a source."""
-    if not isinstance(task, str) or task not in TASKS:
-        raise InputError(f"task must be one of {', '.join(TASKS)}, got {task!r:.80}")
+    if not isinstance(task, str) or task not in DATA_TASKS:
+        raise InputError(f"task must be one of {', '.join(DATA_TASKS)}, got {task!r:.80}")
     kind = TASKS[task]
     if kind.has_classes:
         return LabelTable

@@ -1,8 +1,9 @@
-"""The bias that levels begin with, estimated on random rows: for tasks whose variables have a sum.
+"""The multipliers that levels begin with, of random rows: for tasks whose variables have sums.
 
-With the sum given, the variables of one block depend on all others. With the bias given they do
+With a sum given, the variables of one block depend on all others. With its multiplier given they do
 not. So a random subset is solved with its bounds scaled to the sum of all rows, and its multiplier
-is the first bias that blocks share; later stages move it until the sum is met.
+is the first bias that blocks share; later stages move it until the sum is met. Where the sizes of
+variables have a sum, too, the multiplier of that stays as it is till the whole problem is solved.
 """
 
 from __future__ import annotations
@@ -12,10 +13,23 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
 from dcsvm_dask.methods.partition import drawn_rows
-from dcsvm_dask.methods.problem import OFFSET, Problem, data_of, data_rows, settings_of
+from dcsvm_dask.methods.problem import (
+    OFFSET,
+    Problem,
+    data_of,
+    data_rows,
+    settings_of,
+    stored_targets,
+)
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.random_streams import OFFSET_SUBSET
-from dcsvm_dask.solvers import brought_to_sums, solve_smo
+from dcsvm_dask.solvers import (
+    balanced,
+    brought_to_size,
+    brought_to_sums,
+    sign_multipliers,
+    solve_inner,
+)
 from dcsvm_dask.solvers.optimality import total
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.rows import write_rows
@@ -35,7 +49,7 @@ EXACT_SUM = 1e-9
 
 
 def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
-    """Solve the problem of a random subset of the data set's rows, and commit its bias.
+    """Solve the problem of a random subset of the data set's rows, and commit its multipliers.
 
     Writes the rows ``X`` and ``coef`` of its support vectors.
     """
@@ -43,17 +57,39 @@ def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
     rows = drawn_rows(settings, data.n_rows, SUBSET, stream=OFFSET_SUBSET)
     weights = data.read_weights(0, data.n_rows)
     weights = np.ones(data.n_rows) if weights is None else weights
-    task, C = settings.make_task(), settings.C * weights
+    task = settings.make_task()
+    y = (
+        stored_targets(run, data.read_y(0, data.n_rows))
+        if task.size(weights) is not None
+        else weights
+    )
+    C = settings.bound_of((y > 0).astype(np.int8)) * weights
     scale = float(C.sum() / C[rows].sum())
-    dual = task.dual(np.zeros(len(rows)), scale * C[rows])
+    scaled, size = task.product_range == 1.0, task.size(C)
+    dual = task.dual(y[rows].astype(np.float64), (scale if scaled else 1.0) * C[rows])
     X = data_rows(run).take(rows)
     K, values = counted_kernel_matrix(settings.kernel, X, dtype=np.float64, threads=threads())
-    wanted = task.total(C)
-    start = brought_to_sums(np.zeros(len(rows)), dual, [wanted], dual.p)
-    size = max(float(np.abs(K @ start).max()), 1e-12)
-    found = solve_smo(K, dual, beta=start, equality=True, tol=SUBSET_TOL * size)
+    zero = np.zeros(len(rows))
+    if size is None:
+        start = brought_to_sums(zero, dual, [task.total(C)], dual.p)
+    else:
+        start = brought_to_size(zero, dual, size if scaled else size / scale, dual.p)
+    largest = max(float(np.abs(K @ start).max()), 1e-12)
+    found = solve_inner(K, dual, inner="smo", beta=start, equality=True, tol=SUBSET_TOL * largest)
     support, free = np.flatnonzero(found.beta), dual.is_free(found.beta)
-    own = (1.0 - 1.0 / scale) * (found.beta * np.diagonal(K))[free]
+    own = (1.0 - 1.0 / scale) * (found.beta * np.diagonal(K))
+    if size is None:
+        record = {"bias": found.bias + OWN_SHARE * float(own[free].mean() if free.any() else 0.0)}
+    else:
+        below, above = sign_multipliers(found.gradient, found.beta, dual)
+        if scaled:
+            below, above = (
+                b + OWN_SHARE * float(own[mine].mean() if mine.any() else 0.0)
+                for b, mine in ((below, free & (own < 0.0)), (above, free & (own > 0.0)))
+            )
+        epsilon = 0.5 * (above - below)
+        unit = task.unit if task.has_kinks else abs(epsilon)
+        record = {"bias": 0.5 * (below + above), "epsilon": epsilon, "unit": unit}
     attempt.write("coef", found.beta[support])
     write_rows(
         attempt.place / "X",
@@ -64,7 +100,7 @@ def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
     )
     return {
         "rows": len(rows),
-        "bias": found.bias + OWN_SHARE * float(own.mean() if free.any() else 0.0),
+        **record,
         "support": len(support),
         "iterations": found.n_iter,
         "kernel_values": values,
@@ -85,6 +121,8 @@ def with_sum(run: RunFolder, problem: Problem, beta: Vector, source: Committed |
     source : Committed or None
         What they come from. Where it has no gradient, that is as the SVM of the subset expects it.
     """
+    if problem.size is not None:
+        return _with_size(run, problem, beta, source)
     missing = problem.total - total(beta)
     if abs(missing) <= EXACT_SUM * problem.total:
         return beta
@@ -92,9 +130,41 @@ def with_sum(run: RunFolder, problem: Problem, beta: Vector, source: Committed |
     room = np.where(dual.is_free(beta), (dual.upper if missing > 0.0 else dual.lower) - beta, 0.0)
     if abs(room.sum()) > 2.0 * abs(missing):
         return beta + missing / float(room.sum()) * room
-    known = source is not None and source.has("gradient")
-    gradient = source.read("gradient") if source and known else expected(run, problem)
-    return brought_to_sums(beta, dual, [problem.total], gradient)
+    return brought_to_sums(beta, dual, [problem.total], _gradient(run, problem, source))
+
+
+def _with_size(run: RunFolder, problem: Problem, beta: Vector, source: Committed | None) -> Vector:
+    """Return variables of which each sign has half of the size of the problem.
+
+    As `with_sum` for each sign. Where the subset's variables do not reach the size, those that
+    fall short of it are balanced alone.
+    """
+    assert problem.size is not None
+    dual, half, moved = problem.dual, 0.5 * problem.size, beta.copy()
+    sums = [float(beta[sign * beta > 0.0].sum()) * sign for sign in (-1.0, 1.0)]
+    if not dual.has_fixed_signs and problem.first_epsilon <= 0.0 and max(sums) <= half:
+        return balanced(beta, dual)
+    short = False
+    for sign, size in zip((-1.0, 1.0), sums, strict=True):
+        missing = half - size
+        mine = dual.is_free(beta) & (sign * beta > 0.0)
+        furthest = dual.upper if sign > 0.0 else dual.lower
+        room = np.where(mine, (furthest if missing > 0.0 else 0.0) - beta, 0.0)
+        if abs(room.sum()) > 2.0 * abs(missing):
+            moved += abs(missing / float(room.sum())) * room if missing else 0.0
+        else:
+            short = True
+    if not short:
+        return dual.clip(moved)
+    gradient = _gradient(run, problem, source)
+    return brought_to_size(dual.clip(moved), dual, problem.size, gradient)
+
+
+def _gradient(run: RunFolder, problem: Problem, source: Committed | None) -> Vector:
+    """Return the gradient of a committed stage that has it, else that which the subset expects."""
+    if source is not None and source.has("gradient"):
+        return source.read("gradient")
+    return expected(run, problem) + problem.dual.p
 
 
 def expected(run: RunFolder, problem: Problem) -> Vector:

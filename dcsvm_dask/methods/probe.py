@@ -19,7 +19,15 @@ from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
 from dcsvm_dask.methods.regime import is_smooth, share_between
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.random_streams import PROBE, generator
-from dcsvm_dask.solvers import bias, brought_to_sums, machines_of, solve_machines, solve_smo
+from dcsvm_dask.solvers import (
+    bias,
+    brought_to_size,
+    brought_to_sums,
+    machines_of,
+    size_multiplier,
+    solve_inner,
+    solve_machines,
+)
 from dcsvm_dask.solvers.online.slots import BATCH, OnlineExpansion
 from dcsvm_dask.solvers.subsets import SUBSET_TOL
 from dcsvm_dask.solvers.working_sets import NEAR_MARGIN, reach
@@ -123,19 +131,28 @@ def working_set_share(
         return 1.0
     task, C = settings.make_task(), np.full(len(y), settings.C * n_variables / m)
     dual, start = task.dual(y, C), None
-    if task.has_sum:
+    size = task.size(C[:m])
+    if size is not None:
+        start = brought_to_size(np.zeros(m), dual[:m], size, dual.p[:m])
+    elif task.has_sum:
         start = brought_to_sums(np.zeros(m), dual[:m], [task.total(C[:m])], dual.p[:m])
     K = kernel_matrix(settings.kernel, X[:m])
-    found = solve_smo(
-        K, dual[:m], beta=start, equality=settings.fit_intercept, tol=SUBSET_TOL * dual.unit
+    found = solve_inner(
+        K,
+        dual[:m],
+        inner="smo",
+        beta=start,
+        equality=settings.fit_intercept,
+        tol=SUBSET_TOL * dual.unit,
     )
     offset = 0.0
     if settings.fit_intercept:
         offset = bias(found.gradient, found.beta, dual[:m])
+        dual = dual.eased(size_multiplier(found.gradient, found.beta, dual[:m]))
     f, _ = kernel_product(settings.kernel, X[m:], X[:m], found.beta)
     others = dual[m:]
     far = reach((f + offset) + others.p, np.zeros(len(others)), others)
-    margin = abs(offset) if task.has_sum else others.margin
+    margin = abs(offset) if task.total(C) else others.margin
     return float(np.mean(far >= -NEAR_MARGIN * margin))
 
 

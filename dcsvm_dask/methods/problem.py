@@ -57,8 +57,9 @@ class Problem:
         more their codes (int32), else real targets (float64).
     n_classes : int
         0 for a task without classes.
-    first_bias : float
-        The bias that the first level begins with.
+    first_bias, first_epsilon : float
+        The bias that the first level begins with, and the multiplier of the sum of sizes that all
+        levels have; see `Dual.eased`.
     """
 
     settings: Settings
@@ -68,6 +69,7 @@ class Problem:
     stored: NDArray[Any]
     n_classes: int = 2
     first_bias: float = 0.0
+    first_epsilon: float = 0.0
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -114,8 +116,16 @@ class Problem:
         return self.task.dual(self.targets, self.C)
 
     def dual_of(self, index: NDArray[np.int64]) -> Dual:
-        """Return the dual problem of some variables of the only SVM, without making that of all."""
-        return self.task.dual(self.targets_of(index), self.bounds(index))
+        """Return the dual problem of some variables of the only SVM, without making that of all.
+
+        Where the sizes of all variables have a sum its multiplier stands for it, so that blocks are
+        problems of their own.
+        """
+        return self.task.dual(self.targets_of(index), self.bounds(index)).eased(self.first_epsilon)
+
+    def dual_at(self, beta: NDArray[np.float64]) -> Dual:
+        """Return the dual problem at a point, which says whether a sum of sizes is reached."""
+        return self.dual if self.size is None else self.dual.with_size(beta, self.size)
 
     @property
     def targets(self) -> NDArray[np.float64]:
@@ -133,8 +143,13 @@ class Problem:
 
     @cached_property
     def total(self) -> float:
-        """The sum that the variables of the only SVM have where there is a bias."""
+        """The sum that the variables of the only SVM have where there is a bias, if not zero."""
         return self.task.total(self.C) if self.task.has_sum else 0.0
+
+    @cached_property
+    def size(self) -> float | None:
+        """The largest sum of the sizes of the only SVM's variables; None: there is none."""
+        return self.task.size(self.C)
 
     @cached_property
     def each_C(self) -> NDArray[np.float64]:  # noqa: N802
@@ -231,15 +246,17 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
         number_of_classes(run),
     )
     offset = run.find(OFFSET, "commit")
-    first_bias = 0.0
+    first_bias = first_epsilon = 0.0
     if offset is not None:
         settings, first_bias = informed(settings, offset.record), float(offset.record["bias"])
+        first_epsilon = float(offset.record.get("epsilon", 0.0))
     if not commit.record["parts"]:
         data, rows = data_of(run), commit.read("rows")
         stored = stored_targets(run, data.read_y(0, data.n_rows)[rows])
         X = SelectedRows(data_rows(run), rows)
+        weights = commit.read("weight")
         return Problem(
-            settings, X, commit.read("weight"), lambda: rows, stored, n_classes, first_bias
+            settings, X, weights, lambda: rows, stored, n_classes, first_bias, first_epsilon
         )
     _cached_rows.cache_clear()
     parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
@@ -255,11 +272,12 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
         gathered("targets"),
         n_classes,
         first_bias,
+        first_epsilon,
     )
 
 
 def informed(settings: Settings, record: Record) -> Settings:
-    """Return settings whose task and levels know the size of the bias.
+    """Return settings whose task and levels know the size of gradients.
 
     Parameters
     ----------
@@ -267,11 +285,12 @@ def informed(settings: Settings, record: Record) -> Settings:
     record : dict
         That of the stage `OFFSET`, which estimates the bias on random rows.
     """
-    unit = max(abs(float(record["bias"])), settings.alone_tol)
+    unit = max(float(record.get("unit", abs(record["bias"]))), settings.alone_tol)
+    larger = unit / settings.make_task().unit
     return replace(
         settings,
         task_options={**settings.task_options, "unit": unit},
-        level_tol=max(settings.level_tol * unit, settings.alone_tol),
+        level_tol=max(settings.level_tol * larger, settings.alone_tol),
     )
 
 

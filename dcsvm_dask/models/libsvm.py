@@ -35,9 +35,14 @@ def label_integers(classes: list[Any]) -> tuple[int, ...]:
 
 
 def libsvm_lines(
-    kernel: Kernel, support: Rows, coef: Vector, bias: float, labels: Sequence[int]
+    kernel: Kernel,
+    support: Rows,
+    coef: Vector,
+    bias: float,
+    labels: Sequence[int],
+    svm_type: str = "c_svc",
 ) -> Iterator[str]:
-    """Yield the lines of a LIBSVM model file for a C-SVC of two classes.
+    """Yield the lines of a LIBSVM model file for an SVC of two classes.
 
     Decision values above zero mean the first label of the file, which is the positive one.
 
@@ -53,6 +58,7 @@ def libsvm_lines(
         LIBSVM's rho is its negative.
     labels : sequence of two ints
         What stands for the negative and for the positive class.
+    svm_type : {"c_svc", "nu_svc"}, default "c_svc"
 
     Raises
     ------
@@ -62,7 +68,7 @@ def libsvm_lines(
     sides = np.flatnonzero(coef > 0), np.flatnonzero(coef < 0)
     order, counts = np.concatenate(sides), np.array([[len(side) for side in sides]])
     arrays = (support[order], coef[None, order], counts, np.array([[bias]]))
-    return ovo_lines(Model(kernel, *arrays, OneVsOne(2)), labels[::-1])
+    return ovo_lines(Model(kernel, *arrays, OneVsOne(2)), labels[::-1], svm_type=svm_type)
 
 
 def ovo_lines(model: Model, labels: Sequence[int], *, svm_type: str = "c_svc") -> Iterator[str]:

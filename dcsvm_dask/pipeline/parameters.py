@@ -40,8 +40,15 @@ class TrainingParameters:
     quantile: float | None = parameter(
         None, "Share of the targets below, of task quantile", above=0, most=1, default_text="0.5"
     )
+    svm_type: str = parameter(
+        "c", "nu: nu-SVC or nu-SVR, in which nu stands for C or epsilon", choices=("c", "nu")
+    )
     nu: float | None = parameter(
-        None, "Share of outliers at most, of task one-class", above=0, most=1, default_text="0.5"
+        None,
+        "Share of outliers or margin errors at most, of one-class SVMs and svm-type nu",
+        above=0,
+        most=1,
+        default_text="0.5",
     )
     fit_intercept: bool = parameter(False, "Train with a bias (constraint y'alpha = 0)")
     class_weight: str | dict[Any, float] | None = parameter(  # noqa: RUF009 - a field

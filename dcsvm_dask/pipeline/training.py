@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
@@ -22,12 +24,22 @@ from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
-from dcsvm_dask.tasks import OF_TASKS, TASKS, OneClass, RealTargets, Task, make_task
+from dcsvm_dask.tasks import (
+    OF_TASKS,
+    TASKS,
+    NuClassification,
+    OneClass,
+    RealTargets,
+    Task,
+    make_task,
+    task_and_type,
+    task_name,
+)
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
-LEAST_OF_ONE_CLASS = 2
+LEAST_OF_ONE_CLASS, LARGEST_OF_NU = 2, 2
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 
@@ -46,10 +58,11 @@ class Training(TrainingParameters):
         self.options.check_bias(self.fit_intercept)
         self.options.check_installed()
         check_goals(self.goals)
-        for task in TASKS if self.task == "auto" else (self.task,):
+        named = None if self.task == "auto" else self._named(self.task)
+        for task in (named,) if named else TASKS:
             make_task(task, self._of_task(task))
-        if self.task != "auto":
-            self._refuse_of_others(self.task)
+        if named:
+            self._refuse_of_others(named)
         if isinstance(self.levels, str):
             check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
         else:
@@ -202,7 +215,7 @@ class Training(TrainingParameters):
 
     def _task(self, data: DataSet) -> Task:
         """Return the task, for the targets of the data where they have some."""
-        name = data.task if self.task == "auto" else self.task
+        name = self._named(data.task if self.task == "auto" else self.task)
         _check_kind(data, name)
         known = [one for one in METHODS.values() if name in one.tasks]
         if name not in METHODS[self.method].tasks:
@@ -213,6 +226,8 @@ class Training(TrainingParameters):
         self._refuse_of_others(name)
         task = make_task(name, self._of_task(name))
         self.options.check_task(task)
+        if isinstance(task, NuClassification):
+            self._check_nu(data, task)
         if task.has_classes:
             return task
         learns = "numbers" if isinstance(task, RealTargets) else "no classes"
@@ -227,6 +242,27 @@ class Training(TrainingParameters):
         assert data.targets is not None
         return task.of_targets(data.targets, centred=self.fit_intercept)
 
+    def _check_nu(self, data: DataSet, task: NuClassification) -> None:
+        """Refuse what a nu-SVC cannot be trained with."""
+        if self.C != 1.0:
+            raise InputError("C: a nu-SVC has no C; leave it out, and give nu")
+        if len(data.classes) > LARGEST_OF_NU:
+            raise InputError(
+                f"{data.url}: has {len(data.classes)} classes; runs train nu-SVCs of two. Take "
+                "DCNuSVC, or ingest the data with --positive LABEL,..."
+            )
+        factors = np.array(
+            class_weights(self.class_weight, data.classes, data.counts) or (1.0, 1.0)
+        )
+        y, weights = data.read_y(0, data.n_rows), data.read_weights(0, data.n_rows)
+        sums = factors * np.bincount((y == 1).astype(np.int64), weights, minlength=2)
+        largest = 2.0 * float(sums.min() / sums.sum())
+        if task.nu > largest:
+            raise InputError(
+                f"nu: {task.nu:g} is too large for the classes of {data.url}, whose weights are "
+                f"{sums[0]:g} and {sums[1]:g}; it is at most {largest:.6g}"
+            )
+
     def _check_one_class(self, data: DataSet) -> None:
         """Refuse what a one-class SVM cannot be trained with."""
         if self.C != 1.0:
@@ -237,9 +273,18 @@ class Training(TrainingParameters):
                 f"{data.n_rows}"
             )
 
+    def _named(self, task: str) -> str:
+        """Return the name of the task with the type of its SVM."""
+        name = task_name(task, self.svm_type)
+        if self.svm_type == "nu" and name == task:
+            raise InputError(
+                f"svm_type: nu is for the tasks classification and regression, not for {task}"
+            )
+        return name
+
     def _of_task(self, task: str) -> dict[str, Any]:
         """Return the parameters of a task that were given."""
-        words = (word for word, owner in OF_TASKS.items() if owner == task)
+        words = (word for word, owners in OF_TASKS.items() if task in owners)
         given = {word: value for word in words if (value := getattr(self, word)) is not None}
         loss = given.pop("loss", None)
         found: dict[str, Any] = {word: float(value) for word, value in given.items()}
@@ -247,9 +292,12 @@ class Training(TrainingParameters):
 
     def _refuse_of_others(self, task: str) -> None:
         """Refuse parameters of other tasks."""
-        for word, owner in OF_TASKS.items():
-            if getattr(self, word) is not None and owner != task:
-                raise InputError(f"{word}: is a parameter of task {owner}, not of {task}")
+        for word, owners in OF_TASKS.items():
+            if getattr(self, word) is not None and task not in owners:
+                names = [" with svm-type ".join(task_and_type(owner)) for owner in owners]
+                raise InputError(
+                    f"{word}: is a parameter of task {', '.join(names)}, not of {task}"
+                )
 
     def _check_classes(self, data: DataSet) -> None:
         """Refuse data of one class, and of many where the method has no SVMs for them."""

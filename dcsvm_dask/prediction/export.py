@@ -29,10 +29,25 @@ from dcsvm_dask.storage.outputs import output
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import Classification, OneClass, Regression
+from dcsvm_dask.tasks import (
+    Classification,
+    NuClassification,
+    NuRegression,
+    OneClass,
+    Regression,
+)
 
 # Its model is a vector of weights.
 LINEAR = "liblinear"
+LIBSVM_TYPES = {
+    "classification": "c_svc",
+    "nu-classification": "nu_svc",
+    "regression": "epsilon_svr",
+    "quantile": "epsilon_svr",
+    "nu-regression": "nu_svr",
+    "one-class": "one_class",
+}
+"""LIBSVM's types of SVM by the tasks of runs."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +167,8 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
     else:
         exact = read_expansion(run)
         n_support, parts = len(exact.coef), (exact.kernel, exact.support, exact.coef, exact.bias)
-        svm_type = "one_class" if prepared.one_class else "epsilon_svr"
-        lines = libsvm_lines(*parts, labels) if labels else sum_lines(svm_type, *parts)
+        svm_type = LIBSVM_TYPES[settings_of(run).task]
+        lines = libsvm_lines(*parts, labels, svm_type) if labels else sum_lines(svm_type, *parts)
     target.write_bytes("".join(lines).encode())
     notes = []
     task = settings_of(run).task
@@ -264,7 +279,7 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
         model, rows = _one_vs_one_of_rows(run)
         return to_ovo_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
     task = settings.make_task()
-    if not isinstance(task, Classification | Regression | OneClass):
+    if not isinstance(task, Classification | Regression | NuRegression | OneClass):
         raise InputError(
             f"{run.place}: scikit-learn has no kernel machine for {task.name}; export it in "
             "LIBSVM's format or as ONNX"
@@ -277,12 +292,13 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
             f"{run.place}: an SVC's support vectors are rows of the training data; those of a "
             f"model of {settings.method} are not: export it in LIBSVM's format"
         )
-    if isinstance(task, Regression):
+    multiplier = run.node(choose_model(run, "exact").stage, "commit").record.get("multiplier", 1.0)
+    if isinstance(task, Regression | NuRegression):
         return to_svr(
             exact.kernel,
             settings.C,
             tol,
-            task.epsilon,
+            task.epsilon if isinstance(task, Regression) else multiplier,
             exact.support,
             exact.rows,
             exact.coef,
@@ -302,7 +318,8 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
         )
     return to_svc(
         exact.kernel,
-        settings.C,
+        # A nu-SVC is the C-SVC with C = 1 / rho.
+        settings.C / multiplier if isinstance(task, NuClassification) else settings.C,
         tol,
         exact.support,
         exact.rows,

@@ -24,14 +24,17 @@ from dcsvm_dask.solvers.machines import (
     scheme_of,
     solve_machines,
 )
-from dcsvm_dask.solvers.nu import brought_to_sums
+from dcsvm_dask.solvers.nu import brought_to_size, brought_to_sums
 from dcsvm_dask.solvers.online.solve import Learned, solve_online
 from dcsvm_dask.solvers.optimality import (
     balanced,
     bias,
     duality_gap,
+    eased,
     multiplier_interval,
     objective,
+    sign_multipliers,
+    size_multiplier,
     violation,
     violation_box,
     violation_pair,
@@ -66,9 +69,11 @@ __all__ = [
     "SubsetMachine",
     "balanced",
     "bias",
+    "brought_to_size",
     "brought_to_sums",
     "coefficient_rows",
     "duality_gap",
+    "eased",
     "first_set",
     "grow_basis",
     "inner_tol",
@@ -80,6 +85,8 @@ __all__ = [
     "reach",
     "scheme_of",
     "select_set",
+    "sign_multipliers",
+    "size_multiplier",
     "solve_blocks",
     "solve_box_qp",
     "solve_decomposition",

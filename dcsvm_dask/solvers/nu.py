@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_matrix, kernel_product
 from dcsvm_dask.solvers.decomposition import solve_decomposition
+from dcsvm_dask.solvers.inner.signs import by_signs
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import bias, multipliers
 from dcsvm_dask.solvers.smo.solve import solve_smo
@@ -95,6 +96,23 @@ def brought_to_sums(beta: Vector, dual: Dual, totals: list[float], gradient: Vec
         )
         beta[mine] = values
     return beta
+
+
+def brought_to_size(beta: Vector, dual: Dual, size: float, gradient: Vector) -> Vector:
+    """Return variables whose negative and positive ones have half of a size each.
+
+    Parameters
+    ----------
+    beta, dual, gradient
+        As for `brought_to_sums`; with `Dual.spare`.
+    size : float
+        Sum of abs(beta).
+    """
+    index, grouped = by_signs(dual)
+    half, found = 0.5 * size, np.zeros(len(beta))
+    of_signs = brought_to_sums(grouped.clip(beta[index]), grouped, [-half, half], gradient[index])
+    np.add.at(found, index, of_signs)
+    return found
 
 
 def solve_one_class(

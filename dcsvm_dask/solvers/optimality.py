@@ -55,15 +55,89 @@ def multiplier_interval(gradient: Vector, beta: Vector, dual: Dual) -> tuple[flo
 def violation_pair(gradient: Vector, beta: Vector, dual: Dual) -> float:
     """Return m(beta) - M(beta), the violation that LIBSVM's tolerance bounds, at least 0.
 
-    Of several groups it is the largest.
+    Of several groups, and of both signs, it is the largest. Where the size of variables of either
+    sign may grow, its multiplier is zero; else it is that of nu-SVR, 0 or more.
 
     Parameters
     ----------
     gradient, beta : ndarray, shape (n,), float64
     dual : Dual
     """
+    if dual.spare is not None:
+        if dual.spare > 0.0:
+            return violation_pair(gradient, beta, dual.eased(0.0))
+        of_signs = [max(0.0, m - M) for m, M in sign_intervals(gradient, beta, dual)]
+        below = 0.0 if dual.has_fixed_signs else -size_multiplier(gradient, beta, dual)
+        return max(*of_signs, below)
     pairs = (multiplier_interval(gradient[mine], beta[mine], dual[mine]) for mine in dual.groups)
     return max(0.0, *(m - M for m, M in pairs))
+
+
+def sign_intervals(gradient: Vector, beta: Vector, dual: Dual) -> list[tuple[float, float]]:
+    """Return m and M of the negative and of the positive variables; see `multiplier_interval`.
+
+    A variable at zero may become one of either, as far as its bounds allow.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    found = []
+    for sign in (-1.0, 1.0):
+        mine = dual.lower < 0.0 if sign < 0.0 else dual.upper > 0.0
+        mine &= sign * beta >= 0.0
+        rises = mine & (beta < (dual.upper if sign > 0.0 else 0.0))
+        falls = mine & (beta > (dual.lower if sign < 0.0 else 0.0))
+        m = float(np.max(-gradient, where=rises, initial=-np.inf))
+        found.append((m, float(np.min(-gradient, where=falls, initial=np.inf))))
+    return found
+
+
+def sign_multipliers(gradient: Vector, beta: Vector, dual: Dual) -> tuple[float, float]:
+    """Return the biases of the negative and of the positive variables; see `bias`.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    intervals = sign_intervals(gradient, beta, dual)
+    free = dual.is_free(beta)
+    below, above = (
+        float(np.mean(-gradient[free & mine])) if (free & mine).any() else _middle(*interval)
+        for interval, mine in zip(intervals, (beta < 0.0, beta > 0.0), strict=True)
+    )
+    return below, above
+
+
+def size_multiplier(gradient: Vector, beta: Vector, dual: Dual) -> float:
+    """Return the multiplier of the sum of abs(beta) where the sums of both signs are kept.
+
+    It is epsilon of nu-SVR and minus rho of nu-SVC; 0 where that sum may still grow.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    if dual.spare is None or dual.spare > 0.0:
+        return 0.0
+    below, above = sign_multipliers(gradient, beta, dual)
+    return 0.5 * (above - below)
+
+
+def eased(gradient: Vector, dual: Dual, epsilon: float) -> tuple[Vector, Dual]:
+    """Return gradient and problem for a given multiplier of the sizes; see `Dual.eased`.
+
+    Parameters
+    ----------
+    gradient : ndarray, shape (n,), float64
+    dual : Dual
+    epsilon : float
+    """
+    near = dual.eased(epsilon)
+    return (gradient if near is dual else gradient + (near.p - dual.p)), near
 
 
 def violation(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool) -> float:
@@ -90,10 +164,17 @@ def bias(gradient: Vector, beta: Vector, dual: Dual) -> float:
     gradient, beta : ndarray, shape (n,), float64
     dual : Dual
     """
+    if dual.spare is not None:
+        if dual.spare > 0.0:
+            return bias(gradient, beta, dual.eased(0.0))
+        return 0.5 * sum(sign_multipliers(gradient, beta, dual))
     free = dual.is_free(beta)
     if free.any():
         return float(np.mean(-dual.slopes(gradient, beta)[0][free]))
-    m, M = multiplier_interval(gradient, beta, dual)
+    return _middle(*multiplier_interval(gradient, beta, dual))
+
+
+def _middle(m: float, M: float) -> float:
     if np.isinf(m) and np.isinf(M):
         return 0.0
     if np.isinf(m):
@@ -171,6 +252,8 @@ def duality_gap(gradient: Vector, beta: Vector, dual: Dual, *, equality: bool = 
     equality : bool, default False
         Whether sum(b) is held constant.
     """
+    if equality and dual.spare is not None:
+        gradient, dual = eased(gradient, dual, size_multiplier(gradient, beta, dual))
     smooth = gradient if dual.ridge is None else gradient - dual.ridge * beta
     value = float(np.dot(beta, smooth))
     if dual.epsilon is not None:

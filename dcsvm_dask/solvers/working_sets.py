@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.inner.solve import solve_inner
-from dcsvm_dask.solvers.optimality import bias, objective
+from dcsvm_dask.solvers.optimality import bias, eased, objective, size_multiplier
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.tasks import Dual
 
@@ -29,6 +29,8 @@ NEAR = 0.3
 # ... as long as it stays this small, or no larger than so many times what has to be in it.
 SMALL_SET = 6000
 FILL = 1.5
+# Ways in which a variable violates: it rises or falls, and is positive or negative.
+N_SIDES = 4
 # Sets after which the caller is to look at f from scratch, whatever is left.
 MOST_SETS = 500
 
@@ -104,7 +106,9 @@ def solve_working_sets(
     start, going = 0.0, True
     # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
     memory = np.empty(min(max(cap, len(first)), len(dual)) ** 2, np.float32)
+    size = None if dual.spare is None else dual.spare + float(np.abs(beta).sum())
     while True:
+        dual = dual if size is None else dual.with_size(beta, size)
         gradient = dual.gradient(f, beta)
         violation = violation_of(gradient, beta, dual, equality=equality)
         start = start if sets else violation
@@ -118,10 +122,21 @@ def solve_working_sets(
             return Reached(beta, f, sets, steps, values)
         if sets:
             offset = bias(gradient, beta, dual) if equality else 0.0
-            centred = gradient + offset
+            centred, near = gradient + offset, dual
+            if size is not None:
+                centred, near = eased(centred, dual, size_multiplier(gradient, beta, dual))
             if rest:
-                resting |= (beta == 0.0) & (reach(centred, beta, dual) < -violation)
-            chosen = select_set(beta, dual, centred, tol, cap, equality=equality, resting=resting)
+                resting |= (beta == 0.0) & (reach(centred, beta, near) < -violation)
+            chosen = select_set(
+                beta,
+                near,
+                centred,
+                tol,
+                cap,
+                equality=equality,
+                resting=resting,
+                by_sign=size is not None,
+            )
         K, values_of_set = counted_kernel_matrix(kernel, X[chosen], threads=threads, memory=memory)
         found = solve_inner(
             K,
@@ -177,6 +192,7 @@ def select_set(
     *,
     equality: bool = False,
     resting: NDArray[np.bool_] | None = None,
+    by_sign: bool = False,
 ) -> Index:
     """Return the next working set, ascending.
 
@@ -197,6 +213,8 @@ def select_set(
     equality : bool, default False
     resting : ndarray of bool, shape (n,), optional
         Rows to leave out.
+    by_sign : bool, default False
+        Whether variables of one sign answer to each other alone.
     """
     far = reach(gradient, beta, dual)
     if resting is not None:
@@ -208,10 +226,13 @@ def select_set(
     if count <= room:
         wanted = np.where(needed, np.inf, far)
         return _worst(wanted, np.flatnonzero(wanted >= -NEAR * dual.margin), room)
-    side = np.ones(len(beta))
+    side = np.zeros(len(beta), dtype=np.int64)
     if equality:
         rising, falling = dual.slopes(gradient, beta)
-        side = np.where(rising + falling < 0.0, 1.0, -1.0)
+        falls = rising + falling >= 0.0
+        side = np.where(falls, 1, 0)
+        if by_sign:
+            side += 2 * np.where(falls, beta <= 0.0, beta < 0.0)
     worst = _in_turn(far, np.flatnonzero(violates), side)[: (room + 1) // 2]
     rest = np.setdiff1d(np.flatnonzero(needed), worst, assume_unique=True)
     rest = _worst(np.where(free, 1.0 + far, far), rest, room - len(worst))
@@ -246,9 +267,11 @@ def _worst(reach: Vector, rows: Index, most: int) -> Index:
     return rows
 
 
-def _in_turn(reach: Vector, rows: Index, side: Vector) -> Index:
-    """Return rows from the worst on, of both sides in turn."""
+def _in_turn(reach: Vector, rows: Index, side: Index) -> Index:
+    """Return rows from the worst on, of all sides in turn."""
     ordered = rows[np.argsort(-reach[rows], kind="stable")]
-    first = side[ordered] > 0.0
-    place = np.where(first, 2 * np.cumsum(first), 2 * np.cumsum(~first) + 1)
+    place = np.zeros(len(ordered), dtype=np.int64)
+    for number in range(N_SIDES):
+        mine = side[ordered] == number
+        place[mine] = N_SIDES * np.arange(np.count_nonzero(mine)) + number
     return ordered[np.argsort(place, kind="stable")]

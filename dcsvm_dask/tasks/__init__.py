@@ -9,18 +9,30 @@ from dcsvm_dask.tasks.classification import (
     svc_dual,
 )
 from dcsvm_dask.tasks.dual import Dual
+from dcsvm_dask.tasks.nu import NuClassification, NuRegression
 from dcsvm_dask.tasks.one_class import OneClass
-from dcsvm_dask.tasks.registry import OF_TASKS, SUPERVISED, TASKS, make_task
+from dcsvm_dask.tasks.registry import (
+    DATA_TASKS,
+    OF_TASKS,
+    SUPERVISED,
+    TASKS,
+    make_task,
+    task_and_type,
+    task_name,
+)
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
 from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
+    "DATA_TASKS",
     "OF_TASKS",
     "SUPERVISED",
     "TASKS",
     "Classification",
     "Dual",
+    "NuClassification",
+    "NuRegression",
     "OneClass",
     "Quantile",
     "RealTargets",
@@ -32,4 +44,6 @@ __all__ = [
     "score_text",
     "scores_in",
     "svc_dual",
+    "task_and_type",
+    "task_name",
 ]

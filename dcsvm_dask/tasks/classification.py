@@ -55,6 +55,16 @@ class Classification:
         del C
         return 0.0
 
+    def size(self, C: Vector) -> float | None:
+        """Return the largest sum of the variables' sizes: there is none."""
+        del C
+        return None
+
+    def decision_scale(self, epsilon: float) -> float:
+        """Return what variables and bias are divided by: 1."""
+        del epsilon
+        return 1.0
+
     def alpha(self, beta: Vector) -> Vector:
         """Return alpha_i = y_i beta_i, 0 or more."""
         return np.abs(beta)

@@ -13,6 +13,8 @@ Index = NDArray[np.int64]
 
 UNBOUNDED = 1e30
 """A bound that no variable reaches, for squared losses."""
+EXACT_SIZE = 1e-9
+"""Share of a sum of sizes by which it may be missed: rounding."""
 N_GROUPS = 2
 """Sums of a problem that has several."""
 
@@ -45,6 +47,10 @@ class Dual:
     unit : float, default 1.0
         The size of gradients, of which solvers take shares: the margin of classes, about the spread
         of real targets.
+    spare : float or None
+        With a bias: the sums of the positive and of the negative variables are each kept, as nu-SVC
+        and nu-SVR have it, for variables of either sign in one place; so much may the size of both
+        together still grow. None: only the sum of all variables is kept.
     """
 
     p: Vector
@@ -54,6 +60,7 @@ class Dual:
     group: NDArray[np.int8] | None = None
     ridge: Vector | None = None
     unit: float = 1.0
+    spare: float | None = None
 
     def __len__(self) -> int:
         """Return the number of variables."""
@@ -65,11 +72,46 @@ class Dual:
         group = None if self.group is None else self.group[rows]
         ridge = None if self.ridge is None else self.ridge[rows]
         p, lower, upper = self.p[rows], self.lower[rows], self.upper[rows]
-        return Dual(p, lower, upper, epsilon, group, ridge, self.unit)
+        return Dual(p, lower, upper, epsilon, group, ridge, self.unit, self.spare)
 
     def with_bias(self, bias: float) -> Dual:
         """Return the problem whose bias is given: every decision value is that much higher."""
         return replace(self, p=self.p + bias)
+
+    def eased(self, epsilon: float) -> Dual:
+        """Return the problem in which a weight of abs(b) stands for the sums of both signs.
+
+        Of nu-SVR it is epsilon-SVR at that epsilon, of nu-SVC the C-SVC with margins of -epsilon.
+        The same problem where only the sum of all variables is kept.
+
+        Parameters
+        ----------
+        epsilon : float
+            The multiplier of the sum of abs(b); see `dcsvm_dask.solvers.size_multiplier`.
+        """
+        if self.spare is None:
+            return self
+        if self.has_fixed_signs:
+            signed = np.where(self.upper > 0.0, epsilon, -epsilon)
+            return replace(self, p=self.p + signed, spare=None)
+        return replace(self, epsilon=np.full(len(self), max(0.0, epsilon)), spare=None)
+
+    def with_size(self, beta: Vector, size: float) -> Dual:
+        """Return the problem at a point, for a sum of abs(b) that is wanted.
+
+        Parameters
+        ----------
+        beta : ndarray, shape (n,), float64
+        size : float
+            The largest sum of abs(b); what is within rounding of it has nothing to spare.
+        """
+        spare = size - float(np.abs(beta).sum())
+        return replace(self, spare=spare if spare > EXACT_SIZE * size else 0.0)
+
+    @property
+    def has_fixed_signs(self) -> bool:
+        """Whether bounds let every variable have one sign only."""
+        return bool(((self.lower == 0.0) | (self.upper == 0.0)).all())
 
     def scaled(self, factor: float) -> Dual:
         """Return the problem with all C multiplied."""
@@ -97,6 +139,8 @@ class Dual:
     def is_free(self, beta: Vector) -> NDArray[np.bool_]:
         """Return which variables lie strictly between their bounds, and at no kink."""
         free = (beta > self.lower) & (beta < self.upper)
+        if self.spare is not None:  # at zero it has one sign or the other
+            free &= beta != 0.0
         return free if self.epsilon is None else free & ((beta != 0.0) | (self.epsilon == 0.0))
 
     def is_bounded(self, beta: Vector) -> NDArray[np.bool_]:

@@ -64,6 +64,16 @@ class OneClass:
         """Return the sum that the variables of all rows have: nu sum(C)."""
         return self.nu * float(C.sum())
 
+    def size(self, C: Vector) -> float | None:
+        """Return the largest sum of the variables' sizes: there is none."""
+        del C
+        return None
+
+    def decision_scale(self, epsilon: float) -> float:
+        """Return what variables and bias are divided by: 1."""
+        del epsilon
+        return 1.0
+
     def alpha(self, beta: Vector) -> Vector:
         """Return the dual variables, which are beta."""
         return beta

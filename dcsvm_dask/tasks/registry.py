@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.tasks.classification import Classification
+from dcsvm_dask.tasks.nu import NuClassification, NuRegression
 from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.regression import Quantile, Regression
 from dcsvm_dask.tasks.task import Task
@@ -14,16 +15,31 @@ TASKS: dict[str, type[Task]] = {
     "regression": Regression,
     "quantile": Quantile,
     "one-class": OneClass,
+    "nu-classification": NuClassification,
+    "nu-regression": NuRegression,
 }
 SUPERVISED = ("classification", "regression", "quantile")
 """Tasks that learn from targets."""
+DATA_TASKS = ("classification", "regression", "quantile", "one-class")
+"""What users name as the task of data; a type of SVM makes others of the first two."""
 OF_TASKS = {
-    "epsilon": "regression",
-    "loss": "regression",
-    "quantile": "quantile",
-    "nu": "one-class",
+    "epsilon": ("regression",),
+    "loss": ("regression",),
+    "quantile": ("quantile",),
+    "nu": ("one-class", "nu-classification", "nu-regression"),
 }
-"""The task that has a parameter which users set."""
+"""The tasks that have a parameter which users set."""
+_NU = "nu-"
+
+
+def task_name(task: str, svm_type: str) -> str:
+    """Return the name of a task whose SVM is that of a type, "c" or "nu"."""
+    return _NU + task if svm_type == "nu" and _NU + task in TASKS else task
+
+
+def task_and_type(name: str) -> tuple[str, str]:
+    """Return what `task_name` made a name of."""
+    return (name.removeprefix(_NU), "nu") if name.startswith(_NU) else (name, "c")
 
 
 def make_task(name: str, options: dict[str, Any]) -> Task:

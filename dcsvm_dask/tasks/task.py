@@ -73,6 +73,27 @@ class Task(Protocol):
             Weight of each row's loss.
         """
 
+    def size(self, C: Vector) -> float | None:
+        """Return the largest sum of the sizes of all rows' variables; None: there is none.
+
+        It is met unless its multiplier is zero; the positive and the negative variables have one
+        half each.
+
+        Parameters
+        ----------
+        C : ndarray, shape (n,), float64
+            Weight of each row's loss.
+        """
+
+    def decision_scale(self, epsilon: float) -> float:
+        """Return what variables and bias are divided by where they decide.
+
+        Parameters
+        ----------
+        epsilon : float
+            The multiplier of the sum of sizes; see `Dual.eased`.
+        """
+
     def alpha(self, beta: Vector) -> Vector:
         """Return the dual variables as the field writes them: without signs for classes."""
 

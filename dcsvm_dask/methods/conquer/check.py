@@ -69,7 +69,7 @@ def product_of_point(
         v,
         budget=budget,
         tol=PRODUCT_ERROR * tol,
-        doubt=doubt(problem, mine, beta, before.record.get("bias")),
+        doubt=doubt(problem, mine, beta, before.record),
         threads=threads() if parts == 1 else 1,
     )
     attempt.write("f", f)
@@ -84,7 +84,7 @@ def product_of_point(
 
 
 def doubt(
-    problem: Problem, rows: NDArray[np.int64], beta: Vector, bias: float | None
+    problem: Problem, rows: NDArray[np.int64], beta: Vector, before: Record
 ) -> tuple[Vector, Vector] | None:
     """Return the range of f in which a row's error could make or hide a violation.
 
@@ -97,21 +97,21 @@ def doubt(
     problem : Problem
     rows : ndarray of int64, shape (m,)
     beta : ndarray, shape (n,)
-    bias : float or None
-        The last bias, which may change by `BIAS_SLACK`. None: it is not known, so that all values
-        are in doubt.
+    before : dict
+        Record of the point, with the last ``bias`` and the multiplier ``epsilon`` of a sum of
+        sizes, which may change by `BIAS_SLACK`. Without it all values are in doubt.
 
     Returns
     -------
     tuple of two ndarrays of shape (m,), or None
         Lower and upper ends; None: all values are in doubt.
     """
-    slack = 0.0
+    slack, bias = 0.0, before.get("bias")
     if problem.settings.fit_intercept:
         if bias is None:
             return None
         slack = BIAS_SLACK * problem.task.unit
-    dual, zero = problem.dual[rows], beta[rows] == 0.0
+    dual, zero = problem.dual[rows].eased(before.get("epsilon", 0.0)), beta[rows] == 0.0
     rises, falls = zero & (dual.lower >= 0.0), zero & (dual.upper <= 0.0)
     edge = -dual.p + np.where(rises, slack, -slack) - (bias or 0.0)
     return np.where(falls, edge, -np.inf), np.where(rises, edge, np.inf)
@@ -178,11 +178,15 @@ def commit_check(
     record = commit_point(
         problem, attempt, Point(rows, beta, f), number=number, tol=tol, local=local
     )
+    changes = [
+        abs(record[key] - before.record.get(key, record[key]))
+        for key in ("bias", "epsilon")
+        if key in record
+    ]
     return {
         **record,
         # If the bias has changed by more, f must be computed once more.
-        "from_scratch": abs(record["bias"] - before.record.get("bias", record["bias"]))
-        <= BIAS_SLACK * problem.task.unit,
+        "from_scratch": sum(changes) <= BIAS_SLACK * problem.task.unit,
         "scale": scale,
         # Parts may have been committed before a resume with another tolerance.
         **{key: max(part.record[key] for part in found) for key in ("tol", "float32_error")},

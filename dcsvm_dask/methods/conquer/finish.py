@@ -27,22 +27,37 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     data = data_of(run)
     if isinstance(data, SampledDataSet):
         attempt.write("sampled", data.index)
-    bias = point.record["bias"]
-    model = write_machine(run, attempt, problem, point.read("beta")[0], bias)
+    epsilon = point.record.get("epsilon", 0.0)
+    scale = problem.task.decision_scale(epsilon)
+    bias = point.record["bias"] / scale
+    model = write_machine(run, attempt, problem, point.read("beta")[0], bias, scale)
     # What nobody has measured of the whole problem is null.
     keys = ("objective", "gap", "violation", "support", "bounded")
+    measured: Record = {key: point.record.get(key) for key in keys}
+    if problem.size is not None:
+        measured = {
+            **measured,
+            "objective": measured["objective"] / scale**2,
+            "gap": measured["gap"] / scale**2,
+            "multiplier": abs(epsilon),
+        }
     sampled = isinstance(data, SampledDataSet)
     return {
         "source": source,
         "sampled": sampled,
-        **{key: point.record.get(key) for key in keys},
+        **measured,
         "bias": bias + problem.task.centre,
         **model,
     }
 
 
 def write_machine(
-    run: RunFolder, attempt: Attempt, problem: Problem, beta: NDArray[np.float64], bias: float
+    run: RunFolder,
+    attempt: Attempt,
+    problem: Problem,
+    beta: NDArray[np.float64],
+    bias: float,
+    scale: float = 1.0,
 ) -> Record:
     """Write the model of a point, and return its entry of the node's record.
 
@@ -56,15 +71,17 @@ def write_machine(
     problem : Problem
     beta : ndarray, shape (n,), float64
     bias : float
-        That of the dual problem, whose targets are centred.
+        That of the decision values, whose targets are centred.
+    scale : float, default 1.0
+        What variables are divided by; see `Task.decision_scale`.
     """
-    attempt.write("alpha", shared_out(run, problem, beta)[None, :])
+    attempt.write("alpha", shared_out(run, problem, beta)[None, :] / scale)
     support = np.flatnonzero(beta)
     support = support[np.argsort(problem.rows[support], kind="stable")]
     return write_model(
         attempt,
         problem.take_chunks(support),
-        beta[None, support],
+        beta[None, support] / scale,
         np.array([[len(support)]]),
         np.array([[bias + problem.task.centre]]),
         n_features=problem.X.n_features,

@@ -14,11 +14,13 @@ from dcsvm_dask.random_streams import ROUND_CLUSTERS, ROUND_ORDER, generator
 from dcsvm_dask.solvers import (
     bias,
     duality_gap,
+    eased,
     first_set,
     inner_tol,
     objective,
     reach,
     select_set,
+    size_multiplier,
 )
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.storage.node import Attempt, Record
@@ -67,7 +69,7 @@ def select_blocks(
     tol : float
         Tolerance of the chain.
     """
-    cap = problem.settings.block_cap
+    cap = largest_set(problem, problem.settings.block_cap)
     free = problem.dual[rows].is_free(beta)
     active = np.flatnonzero(free | (reach > -MARGIN * reach.max()))
     # Equals in random order: at a start from zero all are, and the first come from all clusters.
@@ -92,13 +94,20 @@ def _clusters(
     """Cluster active variables; clusters in which nothing violates are left out."""
     settings = problem.settings
     rng = generator(settings.seed, ROUND_CLUSTERS, number)
-    blocks = [
-        active[members] for members in bisect(problem.take(rows[active]), settings.block_cap, rng)
-    ]
+    cap = largest_set(problem, settings.block_cap)
+    blocks = [active[members] for members in bisect(problem.take(rows[active]), cap, rng)]
     worth = [block for block in blocks if reach[block].max() > WORTH * tol]
     violating = [float(np.maximum(reach[block], 0.0).sum()) for block in worth]
     first = np.sort(np.argsort(violating, kind="stable")[::-1][: MOST_BLOCKS - 1])
     return [worth[i] for i in first]
+
+
+def largest_set(problem: Problem, cap: int) -> int:
+    """Return the most rows of a block or working set, for a cap on kernel matrices.
+
+    Where the sums of both signs are kept, solvers hold the matrix of up to twice as many variables.
+    """
+    return cap if problem.size is None else max(2, cap // 2)
 
 
 # The next violation of working sets, in units of `Dual.unit`, is about the square of the last:
@@ -159,7 +168,7 @@ def commit_point(
         Whether the kernel is local, so that blocks are clusters; otherwise the next round has one
         working set.
     """
-    dual, b = problem.dual[point.rows], point.beta[point.rows]
+    dual, b = problem.dual_at(point.beta)[point.rows], point.beta[point.rows]
     expected = point.f if point.expected is None else point.expected
     active = np.ones(len(b), dtype=np.bool_) if point.active is None else point.active
     gradient = dual.gradient(np.where(active, point.f, expected), b)
@@ -167,6 +176,7 @@ def commit_point(
     if equality:
         offset = bias(gradient, b, dual) if point.bias is None else point.bias
     violation = violation_of(gradient, b, dual, equality=equality)
+    epsilon = size_multiplier(gradient, b, dual)
     attempt.write("beta", point.beta[None, :])
     attempt.write("f", point.f)
     if not local:
@@ -174,16 +184,17 @@ def commit_point(
         attempt.write("active", active)
     blocks: list[NDArray[np.int64]] = []
     if violation > tol and local:
-        far = reach(gradient + offset, b, dual)
+        centred, near_dual = eased(gradient + offset, dual, epsilon)
+        far = reach(centred, b, near_dual)
         blocks = select_blocks(problem, point.rows, b, far, number=number, tol=tol)
     elif violation > tol:
-        blocks = [next_set(problem, point, offset, tol)]
+        blocks = [next_set(problem, point, offset, epsilon, tol)]
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
     # A single task needs a current f of all variables.
     at_once = not local and bool(active.all())
     at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
     near = violation <= CLOSING * math.sqrt(tol * dual.unit)
-    closing = at_once or (not local and (near or covers(problem, point, offset, chosen)))
+    closing = at_once or (not local and (near or covers(problem, point, offset, epsilon, chosen)))
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_beta", b[chosen])
     attempt.write("block_f", point.f[chosen])
@@ -193,6 +204,7 @@ def commit_point(
         "gap": duality_gap(gradient, b, dual, equality=equality),
         "violation": violation,
         "bias": offset,
+        **({} if problem.size is None else {"epsilon": epsilon, "spare": dual.spare}),
         "support": int(np.count_nonzero(point.beta)),
         "bounded": int(np.count_nonzero(dual.is_bounded(b))),
         "blocks": len(blocks),
@@ -203,37 +215,41 @@ def commit_point(
     }
 
 
-def covers(problem: Problem, point: Point, offset: float, chosen: NDArray[np.int64]) -> bool:
+def covers(
+    problem: Problem, point: Point, offset: float, epsilon: float, chosen: NDArray[np.int64]
+) -> bool:
     """Return whether a working set has all variables that its step is likely to make violate.
 
     Parameters
     ----------
     problem : Problem
     point : Point
-    offset : float
-        The bias.
+    offset, epsilon : float
+        The bias, and the multiplier of the sum of sizes.
     chosen : ndarray of int64
         The working set.
     """
     if point.furthest is None:
         return False
-    gradient = problem.dual.gradient(point.f + offset, point.beta)
-    far = reach(gradient, point.beta, problem.dual)
+    dual = problem.dual.eased(epsilon)
+    far = reach(dual.gradient(point.f + offset, point.beta), point.beta, dual)
     far[chosen] = -np.inf
     if point.active is not None:
         far[~point.active] = -np.inf
     return bool(far.max(initial=-np.inf) <= -SMALLER * point.furthest)
 
 
-def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArray[np.int64]:
+def next_set(
+    problem: Problem, point: Point, offset: float, epsilon: float, tol: float
+) -> NDArray[np.int64]:
     """Return the working set of the next round.
 
     Parameters
     ----------
     problem : Problem
     point : Point
-    offset : float
-        The bias.
+    offset, epsilon : float
+        The bias, and the multiplier of the sum of sizes.
     tol : float
         Tolerance of the chain.
 
@@ -241,7 +257,7 @@ def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArr
     -------
     ndarray of int64
     """
-    dual, cap = problem.dual, problem.settings.set_cap
+    dual, cap = problem.dual.eased(epsilon), largest_set(problem, problem.settings.set_cap)
     expected = point.f if point.expected is None else point.expected
     gradient = dual.gradient(expected + offset, point.beta)
     if not point.beta.any():
@@ -254,4 +270,5 @@ def next_set(problem: Problem, point: Point, offset: float, tol: float) -> NDArr
         cap,
         equality=problem.settings.fit_intercept,
         resting=None if point.active is None else ~point.active,
+        by_sign=problem.size is not None,
     )

@@ -9,6 +9,7 @@ in [0, 1] for the step of each block.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +74,9 @@ def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int
     beta = before.read("block_beta", slice(int(offsets[block]), int(offsets[block + 1])))
     f = before.read("block_f", slice(int(offsets[block]), int(offsets[block + 1])))
     dual = problem.dual[index]
+    if problem.size is not None:  # blocks grow at the same time
+        spare = before.record["spare"] / (len(offsets) - 1)
+        dual = replace(dual, spare=spare)
     solver = RowsSolver(settings, problem.take(index), dual)
     solution = solver.solve(
         beta=beta,

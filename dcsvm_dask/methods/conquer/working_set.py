@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
-from dcsvm_dask.methods.conquer.point import Point, commit_point
+from dcsvm_dask.methods.conquer.point import Point, commit_point, largest_set
 from dcsvm_dask.methods.conquer.rounds import scope_rows
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import set_reporter
@@ -24,6 +25,7 @@ from dcsvm_dask.solvers import (
     SubsetMachine,
     bias,
     reach,
+    size_multiplier,
     solve_inner,
     solve_working_sets,
     train_on_subsets,
@@ -31,6 +33,8 @@ from dcsvm_dask.solvers import (
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+
+Vector = NDArray[np.float64]
 
 
 def solve_subsets(run: RunFolder, attempt: Attempt) -> Record:
@@ -151,6 +155,7 @@ def solve_at_once(
         expected, values = machine.decide(problem.take, first, threads())
         first = machine.first_set(expected, dual, settings.set_cap)
         counted = subsets["kernel_values"] + values
+    dual = problem.dual_at(beta)
     found = solve_working_sets(
         settings.kernel,
         X,
@@ -160,23 +165,39 @@ def solve_at_once(
         first=first,
         equality=settings.fit_intercept,
         tol=INNER_FLOOR * tol,
-        cap=settings.set_cap,
+        cap=largest_set(problem, settings.set_cap),
         inner=settings.inner,
         threads=threads(),
         rest=True,
         solved=set_reporter(),
     )
     attempt.write("beta", found.beta[None, :])
-    offset = 0.0
-    if settings.fit_intercept:
-        offset = bias(dual.gradient(found.f, found.beta), found.beta, dual)
     return {
         "rows": problem.n,
-        "bias": offset,
+        **multipliers_at(problem, dual.gradient(found.f, found.beta), found.beta),
         "sets": found.sets,
         "iterations": found.n_iter,
         "kernel_values": counted + found.kernel_values,
     }
+
+
+def multipliers_at(problem: Problem, gradient: Vector, beta: Vector) -> Record:
+    """Return the bias and, where the sizes of variables have a sum, the multiplier of that.
+
+    Parameters
+    ----------
+    problem : Problem
+    gradient, beta : ndarray, shape (n,), float64
+    """
+    if not problem.settings.fit_intercept:
+        return {"bias": 0.0}
+    dual = problem.dual_at(beta)
+    found = {"bias": bias(gradient, beta, dual)}
+    return (
+        found
+        if problem.size is None
+        else {**found, "epsilon": size_multiplier(gradient, beta, dual)}
+    )
 
 
 def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -> Record:
@@ -196,7 +217,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     before = run.node(previous, "commit")
     beta, f, expected = before.read("beta")[0], before.read("f"), before.read("expected")
     index = before.read("block_rows")
-    X, dual = problem.take(index), problem.dual[index]
+    X, dual = problem.take(index), problem.dual_at(beta)[index]
     K, values_of_set = counted_kernel_matrix(settings.kernel, X, threads=threads())
     solution = solve_inner(
         K,
@@ -218,7 +239,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     outside = np.ones(problem.n, dtype=np.bool_)
     outside[index] = False
     others = np.flatnonzero(outside & before.read("active"))
-    of_others = problem.dual[others]
+    of_others = problem.dual[others].eased(before.record.get("epsilon", 0.0))
     gradient = of_others.gradient(expected[others] + before.record["bias"], beta[others])
     margin = -reach(gradient, beta[others], of_others)
     may_rest = np.flatnonzero((beta[others] == 0.0) & (margin > 0.0))
@@ -229,13 +250,17 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
     change, values = kernel_product(
         settings.kernel, problem.take(sample), X[moved], step[moved], threads=threads()
     )
-    offset = 0.0
+    offset, epsilon = 0.0, 0.0
     if settings.fit_intercept:
         offset = bias(solution.gradient, solution.beta, dual)
+        epsilon = size_multiplier(solution.gradient, solution.beta, dual)
     change += f[sample] - expected[sample] + offset - before.record["bias"]
+    of_sample = problem.dual[sample].eased(epsilon)
+    if problem.size is not None:
+        change += of_sample.p - of_others.p[seen]
     before_step = margin[seen]
     near = NEAR * dual.margin
-    after = -reach(gradient[seen] + change, np.zeros(len(seen)), of_others[seen])
+    after = -reach(gradient[seen] + change, np.zeros(len(seen)), of_sample)
     came_near = after < near
     furthest = float(np.max(before_step, where=came_near, initial=0.0))
     others = np.delete(others, may_rest[margin[may_rest] > near + REST * furthest])
@@ -246,6 +271,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
         "others": len(others),
         "furthest": furthest,
         "bias": offset,
+        **({} if problem.size is None else {"epsilon": epsilon}),
         "iterations": solution.n_iter,
         "kernel_values": values_of_set + values,
     }

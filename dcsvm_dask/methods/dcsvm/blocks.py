@@ -132,17 +132,19 @@ class SharedBias:
             unit = problem.task.unit
             balance = total["balance"] - problem.total
             record["next_bias"] = next_bias(offset, balance, slope, unit)
-            if problem.task.has_sum:  # one level of density for all blocks
+            if problem.total:  # one level of density for all blocks
                 bias[:] = offset
             bias += problem.task.centre
         counts = np.diff(np.searchsorted(chosen, table.offsets))[:, None]
-        return Gathered(support, beta[None, support], counts, bias[:, None], record)
+        scale = problem.task.decision_scale(problem.first_epsilon)
+        coef = beta[None, support] / scale
+        return Gathered(support, coef, counts, bias[:, None] / scale, record)
 
     def estimate(self, problem: Problem, table: BlockTable, found: Gathered, rule: Rule) -> Record:
         """Estimate objective and duality gap of the whole problem, at the bias of the level."""
         del rule
         beta = np.zeros(problem.n)
-        beta[found.support] = found.coef[0]
+        beta[found.support] = found.coef[0] * problem.task.decision_scale(problem.first_epsilon)
         offset = found.record["offset"] if problem.settings.fit_intercept else 0.0
         return estimate(problem, table, beta, found.record, offset)
 

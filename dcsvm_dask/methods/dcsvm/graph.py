@@ -154,8 +154,11 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     shape : Shape
     """
     levels, has_sum = len(settings.clusters), settings.make_task().has_sum
+    first: Record = {}
     if has_sum:
-        settings = informed(settings, (yield [offset_stage()])[OFFSET])
+        first = (yield [offset_stage()])[OFFSET]
+        settings = informed(settings, first)
+    has_size = "epsilon" in first
     if not levels and shape.n_variables <= settings.set_cap:
         return (yield from few_rows(settings, goals, shape))
     if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
@@ -195,15 +198,20 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
                 source = StageId.level(last)
             if goals.stop_at:
                 return Outcome(source, converged=False)
-            if not records[source]["alone"]:
+            if has_size:
+                pass
+            elif not records[source]["alone"]:
                 refined = yield from conquer(
                     chain_of("refine", source, settings, goals, shape, local=True)
                 )
                 source = refined.stage
             elif settings.fit_intercept:
                 source = yield from balanced(source, records[source], goals.tol)
-    chain = chain_of("conquer", source, settings, goals, shape, local=local)
-    if local:
+    chain = chain_of("conquer", source, settings, goals, shape, local=local and not has_size)
+    if has_size and local:
+        # Blocks that keep the sums of both signs each for itself are slow to agree.
+        reached = yield from working_sets(chain, predicts_support=False, feasible=False)
+    elif local:
         reached = yield from conquer(chain)
     else:
         # SVMs of clusters that contradict each other are a worse start than none.

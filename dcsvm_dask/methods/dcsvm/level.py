@@ -111,7 +111,7 @@ def commit_level(
         **solver.estimate(problem, table, found, rule),
     }
     # Without it the objective of a problem whose variables have a sum is smallest at zero.
-    given = record["offset"] * record["balance"] if problem.task.has_sum else 0.0
+    given = record["offset"] * record["balance"] if problem.total else 0.0
     return {**record, **regime(record, given=given), **stored}
 
 

@@ -13,6 +13,8 @@ from dcsvm_dask.solvers.inner.interior_point import solve_interior_point
 from dcsvm_dask.solvers.inner.newton import solve_newton
 from dcsvm_dask.solvers.inner.overtake import Overtake
 from dcsvm_dask.solvers.inner.projected_gradient import solve_projected_gradient
+from dcsvm_dask.solvers.inner.signs import solve_of_signs
+from dcsvm_dask.solvers.smo.columns import kernel_times
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
@@ -60,6 +62,12 @@ def solve_inner(
     """
     if inner not in INNER_SOLVERS:
         raise InputError(f"inner is {inner!r}: give one of {', '.join(INNER_SOLVERS)}.")
+    if equality and dual.spare is not None:
+        start = np.zeros(len(dual)) if beta is None else np.asarray(beta, dtype=np.float64)
+        F = dual.p + kernel_times(K, start) if gradient is None else np.asarray(gradient)
+        several: dict[str, Any] = {"inner": inner, "equality": True, "tol": tol}
+        several |= {"max_iter": max_iter, "callback": callback}
+        return solve_of_signs(solve_inner, K, dual, beta=start, gradient=F, **several)
     how: dict[str, Any] = {"equality": equality, "tol": tol}
     smo: dict[str, Any] = how | {"max_iter": max_iter, "callback": callback}
     if inner in _NAMED:

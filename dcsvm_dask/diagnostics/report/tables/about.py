@@ -14,7 +14,7 @@ from dcsvm_dask.methods.search.graph import BLOCK_ROWS, Search
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.stage_id import SCORE, StageId
-from dcsvm_dask.tasks import OF_TASKS
+from dcsvm_dask.tasks import OF_TASKS, RealTargets, task_and_type
 from dcsvm_dask.tasks.scores import SCORES
 
 NAME_VALUE = ("name", "value")
@@ -71,12 +71,15 @@ def parameters(records: Records) -> Table:
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", *CAPS, "level_tol")
     found |= {key: settings[key] for key in keys}
-    if records.task.has_sum:
+    if records.task.has_sum and not isinstance(records.task, RealTargets):
         del found["C"]
     if _has_many_classes(records):
         found["multiclass"] = _multiclass(settings)
-    if not records.task.has_classes:
-        found["task"] = records.task.name
+    task, svm_type = task_and_type(records.task.name)
+    if svm_type == "nu":
+        found["svm_type"] = svm_type
+    if svm_type == "nu" or not records.task.has_classes:
+        found["task"] = task
         own = ((name, getattr(records.task, name, None)) for name in OF_TASKS)
         found |= {name: value for name, value in own if value is not None}
     if settings.get("class_weight"):
@@ -201,7 +204,9 @@ def command(records: Records) -> str:
 def _task(records: Records) -> list[str]:
     """Return the options of a task that is not the usual one of its data."""
     task = records.task
-    words = [] if task.name in ("classification", "regression") else ["--task", task.name]
+    name, svm_type = task_and_type(task.name)
+    words = [] if name in ("classification", "regression") else ["--task", name]
+    words += ["--svm-type", svm_type] if svm_type == "nu" else []
     for name in OF_TASKS:
         if hasattr(task, name):
             value = getattr(task, name)

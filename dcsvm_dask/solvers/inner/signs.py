@@ -1,0 +1,99 @@
+"""Problems in which the sums of the positive and of the negative variables are each kept.
+
+Variables that may have either sign become two, one of each sign, as LIBSVM has them; the inner
+solvers then keep one sum for each group of variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.solvers.optimality import bias
+from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import Dual
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+def solve_of_signs(
+    solve: Callable[..., Solution],
+    K: NDArray[np.floating],
+    dual: Dual,
+    *,
+    beta: Vector,
+    gradient: Vector,
+    **how: Any,
+) -> Solution:
+    """Solve a problem whose variables of each sign have a sum of their own.
+
+    Parameters
+    ----------
+    solve : callable
+        Solves a problem with groups; see `solve_inner`.
+    K : ndarray, shape (n, n), float32 or float64
+    dual : Dual
+        With `Dual.spare`, of variables of either sign in any order.
+    beta, gradient : ndarray, shape (n,), float64
+        The start, within its bounds, and the gradient there.
+    **how
+        Handed on to `solve`.
+
+    Returns
+    -------
+    Solution
+        Its gradient is that of the n variables; the size of the variables has grown by
+        `Dual.spare` at most.
+    """
+    index, grouped = by_signs(dual)
+    spare = _spread(dual, beta)[index]
+    positive = grouped.group == 1
+    start = grouped.clip(beta[index]) + np.where(positive, spare, -spare)
+    found = solve(K[np.ix_(index, index)], grouped, beta=start, gradient=gradient[index], **how)
+    joined, F = np.zeros(len(dual)), gradient.copy()
+    np.add.at(joined, index, found.beta)
+    F[index] = found.gradient
+    solution = replace(found, beta=joined, gradient=F)
+    solution.bias = bias(F, joined, dual)
+    return solution
+
+
+def by_signs(dual: Dual) -> tuple[Index, Dual]:
+    """Return the problem whose variables have one sign each, the negative ones first.
+
+    Parameters
+    ----------
+    dual : Dual
+        Of n variables of either sign.
+
+    Returns
+    -------
+    index : ndarray of int64, shape (m,)
+        The variable that each is a part of; m is at most 2 n.
+    grouped : Dual
+        Its two groups are the signs.
+    """
+    below, above = np.flatnonzero(dual.lower < 0.0), np.flatnonzero(dual.upper > 0.0)
+    index = np.concatenate([below, above])
+    grouped = Dual(
+        dual.p[index],
+        np.concatenate([dual.lower[below], np.zeros(len(above))]),
+        np.concatenate([np.zeros(len(below)), dual.upper[above]]),
+        group=np.repeat(np.array([0, 1], np.int8), [len(below), len(above)]),
+        unit=dual.unit,
+    )
+    return index, grouped
+
+
+def _spread(dual: Dual, beta: Vector) -> Vector:
+    """Return what both variables of a row begin with beyond its own: half of what is spare."""
+    if not dual.spare:
+        return np.zeros(len(dual))
+    room = np.minimum(dual.upper - np.maximum(beta, 0.0), np.minimum(beta, 0.0) - dual.lower)
+    before = np.cumsum(room) - room
+    return np.asarray(np.clip(0.5 * dual.spare - before, 0.0, room))

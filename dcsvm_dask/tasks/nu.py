@@ -1,0 +1,112 @@
+"""nu-SVC and nu-SVR (Schoelkopf, Smola, Williamson, Bartlett, Neural Computation 12, 2000)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.checks import check, is_a, is_finite
+from dcsvm_dask.tasks.classification import Classification
+from dcsvm_dask.tasks.dual import Dual
+from dcsvm_dask.tasks.regression import RealTargets, Regression
+
+Vector = NDArray[np.float64]
+
+
+def check_nu(nu: object) -> None:
+    """Raise InputError for a nu outside of (0, 1]."""
+    number = is_a(nu, Real) and is_finite(nu) and 0 < nu <= 1  # type: ignore[operator]
+    check(number, "nu", nu, "a number above 0, at most 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NuClassification(Classification):
+    """nu-SVC: min 0.5 b'Kb, the variables of each class with the sum nu sum(w) / 2.
+
+    The bounds are [0, w_i] and [-w_i, 0]. The multiplier rho of both sums is the margin: divided by
+    it, the solution is that of C-SVC at C = 1 / rho.
+
+    Parameters
+    ----------
+    nu : float, default 0.5
+        In (0, 1]: an upper bound on the share of training rows within the margin, and a lower bound
+        on the share of support vectors.
+    unit : float, default 1.0
+        About rho, which gradients are compared with.
+    """
+
+    nu: float = 0.5
+    unit: float = 1.0
+
+    name: ClassVar[str] = "nu-classification"
+    has_sum: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_nu(self.nu)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its parameters as JSON values, for `make_task`."""
+        return {"nu": self.nu, "unit": self.unit}
+
+    def dual(self, targets: Vector, C: Vector | float) -> Dual:
+        """Return the dual problem of some rows; see `Classification.dual`."""
+        box = super().dual(targets, C)
+        return replace(box, p=np.zeros(len(box)), unit=self.unit, spare=0.0)
+
+    def size(self, C: Vector) -> float:
+        """Return the sum of the sizes of all variables: nu sum(C)."""
+        return self.nu * float(C.sum())
+
+    def decision_scale(self, epsilon: float) -> float:
+        """Return what variables and bias are divided by: rho, minus the multiplier."""
+        return -epsilon
+
+
+@dataclass(frozen=True, kw_only=True)
+class NuRegression(RealTargets):
+    """nu-SVR: min 0.5 b'Kb - z'b over |b_i| <= C_i with sum |b| <= nu sum(C).
+
+    It is the epsilon-SVR whose tube leaves so much outside: epsilon is the multiplier of that sum.
+
+    Parameters
+    ----------
+    nu : float, default 0.5
+        In (0, 1]: an upper bound on the share of training rows outside of the tube, and a lower
+        bound on the share of support vectors.
+    centre, unit : float
+        See `RealTargets`.
+    """
+
+    nu: float = 0.5
+
+    name: ClassVar[str] = "nu-regression"
+    has_sum: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_nu(self.nu)
+
+    @property
+    def has_kinks(self) -> bool:
+        """Whether the dual problem has kinks: with the multiplier given."""
+        return True
+
+    @property
+    def product_range(self) -> float:
+        """Width of the range of beta_i beta_j where C is 1, of beta from -1 to 1."""
+        return 2.0
+
+    def dual(self, targets: Vector, C: Vector) -> Dual:
+        """Return the dual problem of some rows; see `Regression.dual`."""
+        return Dual(self.centre - targets, -C, C, unit=self.unit, spare=0.0)
+
+    def size(self, C: Vector) -> float:
+        """Return the largest sum of the sizes of all variables: nu sum(C)."""
+        return self.nu * float(C.sum())
+
+    def scores(self, decision: Vector, targets: Vector) -> dict[str, float]:
+        """Return R^2, mean absolute error and RMSE."""
+        return Regression().scores(decision, targets)

@@ -1,0 +1,134 @@
+"""nu-SVC and nu-SVR by levels and conquer are those of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import NuSVC, NuSVR
+
+from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.choice import choose_model
+from dcsvm_dask.methods.predict import load_model
+from dcsvm_dask.models.model import decide
+from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.prediction.export import export_libsvm, export_svc
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import RunFolder
+from tests.methods.test_task import train
+
+N = 800
+TIGHT = {"tol": 1e-6, "svm_type": "nu", "fit_intercept": True}
+
+
+class Rows:
+    """Standardised rows and targets, with the data set of them."""
+
+    def __init__(self, folder: Path, X: NDArray[Any], y: NDArray[Any], task: str) -> None:
+        self.X = StandardScaler().fit_transform(X).astype(np.float32)
+        self.y = y
+        part = (self.X[:50], y[:50])
+        self.data = ingest((self.X, y), folder / "d.zarr", test=part, task=task)
+
+
+def some(found: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    order = np.random.default_rng(0).permutation(len(found["X_train"]))[:N]
+    return found["X_train"][order], found["y_train"][order]
+
+
+@pytest.fixture(scope="module")
+def classes(shared_data: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    X, y = some(shared_data("magic"))
+    y = np.where(y == y.max(), 1, -1)
+    return Rows(tmp_path_factory.mktemp("classes"), X, y, "classification")
+
+
+@pytest.fixture(scope="module")
+def targets(shared_data: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    X, y = some(shared_data("cadata"))
+    return Rows(tmp_path_factory.mktemp("targets"), X, (y - y.mean()) / y.std(), "regression")
+
+
+def check(run: RunFolder, peer: NuSVC | NuSVR, rows: Rows) -> None:
+    """Compare a run's model with scikit-learn's of the same rows."""
+    X = rows.X.astype(np.float64)
+    peer.set_params(tol=1e-6).fit(X, rows.y)
+    alpha = peer.dual_coef_[0]
+    objective = 0.5 * alpha @ rbf_kernel(peer.support_vectors_, gamma=peer.gamma) @ alpha
+    expected = peer.predict(X) if isinstance(peer, NuSVR) else peer.decision_function(X)
+    if isinstance(peer, NuSVR):
+        objective -= alpha @ rows.y[peer.support_]
+    stage = choose_model(run).stage
+    record = run.node(stage, "commit").record
+    # The scale of nu-SVC divides by rho, and its violation's square is in the objective.
+    assert record["objective"] == pytest.approx(objective, rel=1e-5)
+    assert record["violation"] <= 1e-6
+    found = decide(load_model(run, stage), rows.X, "exact", dtype=np.float64).ravel()
+    assert found == pytest.approx(expected, abs=1e-4)
+    if record["multiplier"] > 0.0:
+        size = float(np.abs(run.node(stage, "commit").read("alpha")).sum())
+        assert size == pytest.approx(float(np.abs(alpha).sum()), rel=1e-4)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 20.0])
+def test_nu_svc_is_that_of_scikit_learn(classes: Rows, tmp_path: Path, gamma: float) -> None:
+    words = {"gamma": gamma, "nu": 0.3, "block_cap": 512}
+    run = train(classes.data, tmp_path / "r", **TIGHT, **words)
+    check(run, NuSVC(nu=0.3, gamma=gamma), classes)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "nu", "C"), [(0.1, 0.3, 1.0), (20.0, 0.3, 1.0), (1.0, 0.9, 100.0)]
+)
+def test_nu_svr_is_that_of_scikit_learn(
+    targets: Rows, tmp_path: Path, gamma: float, nu: float, C: float
+) -> None:
+    """The last one ends with epsilon 0: fewer rows than nu asks for lie outside of any tube."""
+    words = {"gamma": gamma, "nu": nu, "C": C, "block_cap": 2048}
+    run = train(targets.data, tmp_path / "r", **TIGHT, **words)
+    check(run, NuSVR(nu=nu, gamma=gamma, C=C), targets)
+    multiplier = run.node(choose_model(run).stage, "commit").record["multiplier"]
+    assert (multiplier == 0.0) == (nu == 0.9)
+
+
+@pytest.mark.long
+def test_levels_lead_to_the_same_model(classes: Rows, targets: Rows, tmp_path: Path) -> None:
+    words = {"gamma": 20.0, "nu": 0.3, "clusters": (4,), "block_cap": 512}
+    check(train(classes.data, tmp_path / "c", **TIGHT, **words), NuSVC(nu=0.3, gamma=20.0), classes)
+    check(train(targets.data, tmp_path / "r", **TIGHT, **words), NuSVR(nu=0.3, gamma=20.0), targets)
+
+
+def test_exports_decide_alike(classes: Rows, targets: Rows, tmp_path: Path) -> None:
+    for rows, svm_type in ((classes, "nu_svc"), (targets, "nu_svr")):
+        run = train(rows.data, tmp_path / svm_type, svm_type="nu", gamma=0.1, nu=0.3, tol=1e-3)
+        expected = decide(load_model(run, choose_model(run).stage), rows.X, "exact").ravel()
+        target = Location.of(tmp_path / f"{svm_type}.model", writable=True)
+        export_libsvm(run, target)
+        text = target.read_bytes().decode()
+        assert text.startswith(f"svm_type {svm_type}\n")
+        peer = export_svc(run)
+        decide_of = peer.predict if svm_type == "nu_svr" else peer.decision_function
+        assert decide_of(rows.X.astype(np.float64)) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"nu": 0.9}, "nu: 0.9 is too large for the classes"),
+        ({"C": 2.0}, "a nu-SVC has no C"),
+        ({"method": "cascade"}, "method cascade is not for nu-classification"),
+        ({"task": "one-class"}, "svm_type: nu is for the tasks classification and regression"),
+        ({"epsilon": 0.1}, "epsilon: is a parameter of task regression"),
+    ],
+)
+def test_what_is_impossible_is_refused(classes: Rows, words: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Training.of({"svm_type": "nu", **words}).settle(DataSet.open(classes.data.url))
