@@ -11,12 +11,13 @@ TEST := $(BIN)/python $(PYTEST)
 # Others than that of .venv, as far as they are installed.
 PYTHONS ?= 3.12 3.13
 
-.PHONY: help venv browser demo test test-all test-lowest test-pythons lint clean
+.PHONY: help venv browser demo test test-all test-soak test-lowest test-pythons lint clean
 
 help:
 	@echo "make demo          train the demo's DC-SVM, on data that ships with the package"
 	@echo "make test          the quick tests: 4 minutes on two idle cores, 5 with the first compilation"
 	@echo "make test-all      those and the long ones (half an hour on two cores)"
+	@echo "make test-soak     a few of the long ones many times over (half an hour more)"
 	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows"
 	@echo "make test-pythons  the quick tests on Python $(PYTHONS), where they are installed"
 	@echo "make browser       Debian's Chromium and its driver, for a few long tests; as root"
@@ -42,7 +43,10 @@ test: $(READY)
 	$(TEST) -m "not long"
 
 test-all: $(READY)
-	$(TEST)
+	$(TEST) -m "not soak"
+
+test-soak: $(READY)
+	$(TEST) -m soak
 
 # pip always takes the newest; uv can take the lowest of what pyproject.toml names.
 .venv-lowest/.ready: pyproject.toml

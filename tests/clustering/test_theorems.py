@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from dcsvm_dask.kernels import Kernel
+from tests.marks import long, soak
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "theorem_bound.py"
 CLUSTERS = [8, 16, 32, 64, 128]
@@ -31,8 +32,9 @@ def example() -> Any:
     ("n_rows", "C", "gamma", "clusters"),
     [
         (1_500, 32.0, 32.0, [8, 32, 128]),
-        pytest.param(10_000, 32.0, 32.0, CLUSTERS, marks=pytest.mark.long),
-        pytest.param(10_000, 1.0, 8.0, CLUSTERS, marks=pytest.mark.long),
+        long(4_000, 1.0, 8.0, CLUSTERS),
+        soak(10_000, 32.0, 32.0, CLUSTERS),
+        soak(10_000, 1.0, 8.0, CLUSTERS),
     ],
 )
 def test_a_level_is_within_both_bounds_and_rises_with_them(

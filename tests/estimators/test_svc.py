@@ -65,8 +65,8 @@ SPARSE: list[Any] = [
         for name, parameters in (
             ("news20-800", {"gamma": 0.5, "C": 10.0}),
             ("usps", {"C": 10.0, "gamma": 0.02}),
-            ("news20-4000", {"kernel": "linear"}),
-            ("news20-4000", {"gamma": 0.5, "C": 10.0}),
+            ("news20-2000", {"kernel": "linear"}),
+            ("news20-2000", {"gamma": 0.5, "C": 10.0}),
         )
     ),
 ]

@@ -14,6 +14,7 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.runtime.execution import Execution
+from tests.marks import soak
 
 FEATURES = 16
 SCRIPT = """
@@ -50,7 +51,7 @@ class MadeRows:
 
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
-@pytest.mark.parametrize("ending", ["csv", "npy", "zarr", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", soak("npy"), "zarr", soak("parquet")])
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path, ending: str) -> None:
     data = ingest(MadeRows(600), tmp_path / "train.zarr")
     api.train(

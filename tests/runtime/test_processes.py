@@ -19,6 +19,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import damaged
+from tests.marks import soak
 from tests.small_run import WORDS
 
 SECONDS = 300.0
@@ -138,7 +139,13 @@ def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
 @pytest.mark.long
 @pytest.mark.parametrize(
     "moment",
-    ["arrange/cluster", "arrange/part-*", "level-2/solve-*", "level-1/order", "conquer-001/commit"],
+    [
+        soak("arrange/cluster"),
+        "arrange/part-*",
+        "level-2/solve-*",
+        soak("level-1/order"),
+        "conquer-001/commit",
+    ],
 )
 def test_kill_at_a_moment(
     moment: str,
@@ -158,6 +165,7 @@ def test_kill_at_a_moment(
     check_gone_on(place, before, larger_alpha, look)
 
 
+@pytest.mark.soak
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_kills_at_random_moments_until_it_is_done(

@@ -20,6 +20,7 @@ from dcsvm_dask.storage import object_store
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, claim_names, read_owner
 from tests.left import damaged
+from tests.marks import soak
 
 # Sessions of the client are closed by the garbage collector, with a warning.
 pytestmark = [
@@ -41,7 +42,7 @@ def copy(folder: Path, to: str) -> str:
     return to
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [soak(0), 2])
 def test_a_run_on_s3_is_the_same_and_goes_on(
     workers: int,
     bucket: str,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dcsvm_dask.storage.processes import this_process
-from tests.marks import long
+from tests.marks import long, soak
 from tests.namespaces import on_host, require_namespaces
 
 ASK = """
@@ -55,7 +55,7 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("tries", [8, long(200)])
+@pytest.mark.parametrize("tries", [8, long(40), soak(200)])
 def test_a_folder_never_has_two_owners(tries: int, tmp_path: Path) -> None:
     require_namespaces()
     place = tmp_path / "run"

@@ -19,6 +19,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import RunError
+from tests.marks import soak
 from tests.small_run import WORDS
 
 FILE = """kind: ssh
@@ -109,7 +110,7 @@ def host() -> Iterator[Host]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("protocol", ["tcp", "tls"])
+@pytest.mark.parametrize("protocol", [soak("tcp"), "tls"])
 def test_hosts_reached_by_ssh_train_and_are_left_as_they_were(
     protocol: str,
     host: Host,

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from dcsvm_dask import api
+from tests.marks import soak
 from tests.small_run import WORDS
 
 pytestmark = pytest.mark.long
@@ -118,7 +119,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 
 @pytest.mark.failing_tasks  # what the cut host still does may lie in a stage that is tidied
-@pytest.mark.parametrize("restored", [False, True])
+@pytest.mark.parametrize("restored", [soak(False), True])
 def test_a_host_whose_link_is_cut(
     restored: bool, hosts: Hosts, main: str, small: Path, tmp_path: Path, faults: Any
 ) -> None:
