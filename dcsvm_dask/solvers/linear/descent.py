@@ -262,7 +262,8 @@ class LinearDescent:
         longest = np.sqrt(np.max(self._curvature - self._problem.ridge, initial=0.0))
         error = longest * np.linalg.norm(fresh - self._w)
         primal = 0.5 * float(self._w @ self._w) + lost
-        self._gap = primal + self._problem.objective(self._alpha, fresh)
+        # Below zero it would be rounding.
+        self._gap = max(0.0, primal + self._problem.objective(self._alpha, fresh))
         self._w = fresh
         return float(high - low + 2.0 * error)
 
