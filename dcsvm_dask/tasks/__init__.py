@@ -13,10 +13,12 @@ from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.registry import OF_TASKS, SUPERVISED, TASKS, make_task
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
 from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
+from dcsvm_dask.tasks.squared import SQUARED_HINGE, SquaredLoss, SquaredTube, squared_loss
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
     "OF_TASKS",
+    "SQUARED_HINGE",
     "SUPERVISED",
     "TASKS",
     "Classification",
@@ -25,11 +27,14 @@ __all__ = [
     "Quantile",
     "RealTargets",
     "Regression",
+    "SquaredLoss",
+    "SquaredTube",
     "Task",
     "checked_labels",
     "main_score",
     "make_task",
     "score_text",
     "scores_in",
+    "squared_loss",
     "svc_dual",
 ]
