@@ -31,8 +31,8 @@ MODEL = StageId.about("model", "linear")
 PART_BYTES = 64 << 20
 # How often the pieces in which features are read are halved, at most, to fit a worker.
 MOST_HALVINGS = 12
-# Passes over the rows of a typical linear machine.
-PASSES = 150
+# Passes over the rows of a typical linear machine; those with bounds for real targets take more.
+PASSES, PASSES_OF_TARGETS = 150, 600
 # Of a core, for a feature of a row in a pass.
 STEP_SECONDS = 1e-9
 # How much longer it takes where features are read piece by piece, again for each pass.
@@ -241,9 +241,11 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     # read of it, packed and unpacked, with what was before it.
     copies = 1.0 if options.pieces == 1 else 2.2
     reading = copies * every / options.pieces + 3.0 * every / parts
-    each = 60.0 if TASKS[settings.task].has_classes else 120.0
-    held = sizes.fixed(reading + each * n)
-    row_seconds = PASSES * STEP_SECONDS * outputs * (PIECES_SLOWER if options.pieces > 1 else 1)
+    has_classes = TASKS[settings.task].has_classes
+    held = sizes.fixed(reading + (60.0 if has_classes else 120.0) * n)
+    is_quick = has_classes or settings.make_task().product_range is None
+    passes = PASSES if is_quick else PASSES_OF_TARGETS
+    row_seconds = passes * STEP_SECONDS * outputs * (PIECES_SLOWER if options.pieces > 1 else 1)
     fewer = f"lower -P {options.outputs_word}"
     return [
         merging_plan(sizes),
