@@ -131,7 +131,7 @@ def train(
         Of regression: half the width of the tube without loss, in units of the targets.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
         Of regression: C times what is outside of the tube, or its square, as `LinearSVR` has them.
-        Methods of linear SVMs have a `loss` of their own.
+        Methods of linear SVMs have a `loss` of their own, for classes and for regression.
     quantile : float, default 0.5
         Of task "quantile": the share of the targets below the predictions, in (0, 1).
     nu : float, default 0.5

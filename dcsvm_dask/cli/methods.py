@@ -24,7 +24,8 @@ def command(name: str | None, quiet: bool) -> None:
     if name is None:
         return
     for field, about in described(METHODS[name].options):
-        default = as_text(field.default).ljust(16 - len(field.name))
+        default = about.default_text or as_text(field.default)
+        default = default.ljust(16 - len(field.name))
         click.echo(f"  -P {field.name}={default} {about.help}{ranged(about)}")
 
 

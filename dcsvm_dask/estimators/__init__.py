@@ -5,6 +5,7 @@ They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `
 
 from dcsvm_dask.estimators.libsvm import to_libsvm
 from dcsvm_dask.estimators.linear import LinearDCSVC
+from dcsvm_dask.estimators.linear_svr import LinearDCSVR
 from dcsvm_dask.estimators.methods import (
     BaggingSVC,
     CascadeSVC,
@@ -33,6 +34,7 @@ __all__ = [
     "FourierSVC",
     "GreedySVC",
     "LinearDCSVC",
+    "LinearDCSVR",
     "LtpuSVC",
     "NystromSVC",
     "OnlineSVC",

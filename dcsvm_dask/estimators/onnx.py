@@ -11,19 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.expansion import dense
 from dcsvm_dask.estimators.linear import LinearDCSVC
+from dcsvm_dask.estimators.linear_svr import LinearDCSVR
 from dcsvm_dask.estimators.nu import DCNuSVC
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models.onnx import expansion_onnx, linear_onnx, ovo_onnx, ovr_onnx
 from dcsvm_dask.models.schemes import OneVsRest
 
 
-def to_onnx(estimator: DCSVC | LinearDCSVC | KernelRegressor) -> Any:
+def to_onnx(estimator: DCSVC | LinearDCSVC | LinearDCSVR | KernelRegressor) -> Any:
     """Return a fitted estimator as an ONNX graph, which `onnx.save_model` writes to a file.
 
     Parameters
     ----------
-    estimator : DCSVC, DCNuSVC, LinearDCSVC, DCSVR, DCNuSVR or DCQuantileSVR
+    estimator : DCSVC, DCNuSVC, LinearDCSVC, DCSVR, DCNuSVR, DCQuantileSVR or LinearDCSVR
         Fitted.
 
     Returns
@@ -43,7 +45,7 @@ def to_onnx(estimator: DCSVC | LinearDCSVC | KernelRegressor) -> Any:
         labels have a type that ONNX has not, or the model is above 2 GB.
     sklearn.exceptions.NotFittedError
     """
-    if not isinstance(estimator, DCSVC | DCNuSVC | LinearDCSVC | KernelRegressor):
+    if not isinstance(estimator, DCSVC | DCNuSVC | LinearDCSVC | LinearDCSVR | KernelRegressor):
         raise InputError(
             "to_onnx takes a DCSVC, DCNuSVC, LinearDCSVC or a regressor, not a "
             f"{type(estimator).__name__}"
@@ -57,6 +59,10 @@ def to_onnx(estimator: DCSVC | LinearDCSVC | KernelRegressor) -> Any:
     if isinstance(estimator, KernelRegressor):
         coef, bias = dense(estimator.dual_coef_)[0], float(estimator.intercept_[0])
         return expansion_onnx(estimator._kernel, estimator.support_vectors_, coef, bias, None)
+    if isinstance(estimator, LinearDCSVR):
+        # The weights are the only support vector.
+        linear, bias = Kernel("linear"), float(estimator.intercept_[0])
+        return expansion_onnx(linear, estimator.coef_[None, :], np.ones(1), bias, None)
     if isinstance(estimator, LinearDCSVC):
         weights: Any = estimator.coef_  # sparse after `sparsify`
         weights = weights.toarray() if sparse.issparse(weights) else weights

@@ -114,6 +114,11 @@ class Options:
         InputError
         """
 
+    def of_task(self, task: Task) -> Self:
+        """Return these parameters where those that depend on the task are not given."""
+        del task
+        return self
+
     def check_installed(self) -> None:
         """Refuse to begin where something is missing that the method needs; by default nothing.
 

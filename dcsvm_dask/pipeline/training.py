@@ -19,7 +19,7 @@ from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
-from dcsvm_dask.pipeline.parameters import SQUARED_LOSS, TrainingParameters
+from dcsvm_dask.pipeline.parameters import REGRESSION_LOSSES, SQUARED_LOSS, TrainingParameters
 from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
@@ -178,7 +178,7 @@ class Training(TrainingParameters):
             inner=self.inner,
             task=task.name,
             task_options=task.to_json(),
-            options=self.options.to_json(),
+            options=self.options.of_task(task).to_json(),
         )
         return settings, self.goals, shape_of(seen, holdout, classes=task.has_classes)
 
@@ -201,7 +201,8 @@ class Training(TrainingParameters):
         settings = Settings.from_json(settings).to_json()
         own = self.settle(data)[0].to_json()
         settled = {name for name in CAPS if getattr(self, name) is None}
-        if settings.get("options") in [one.to_json() for one in self.options.lighter()]:
+        options = self.options.of_task(make_task(own["task"], own["task_options"]))
+        if settings.get("options") in [one.to_json() for one in options.lighter()]:
             settled.add("options")
         if settings["method"] != own["method"]:
             return {"method": (settings["method"], own["method"])}
@@ -285,7 +286,7 @@ class Training(TrainingParameters):
     def _of_task(self, task: str) -> dict[str, Any]:
         """Return the parameters of a task that were given."""
         words = (word for word, owners in OF_TASKS.items() if task in owners)
-        given = {word: value for word in words if (value := getattr(self, word)) is not None}
+        given = {word: value for word in words if (value := self._given(word)) is not None}
         loss = given.pop("loss", None)
         found: dict[str, Any] = {word: float(value) for word, value in given.items()}
         return found if loss is None else {**found, "squared": loss == SQUARED_LOSS}
@@ -293,11 +294,19 @@ class Training(TrainingParameters):
     def _refuse_of_others(self, task: str) -> None:
         """Refuse parameters of other tasks."""
         for word, owners in OF_TASKS.items():
-            if getattr(self, word) is not None and task not in owners:
+            if self._given(word) is not None and task not in owners:
                 names = [" with svm-type ".join(task_and_type(owner)) for owner in owners]
                 raise InputError(
                     f"{word}: is a parameter of task {', '.join(names)}, not of {task}"
                 )
+
+    def _given(self, word: str) -> Any:
+        """Return the value of a task's parameter, None where it is not given.
+
+        A method's own loss may be one of regression.
+        """
+        own = getattr(self.options, word, None)
+        return own if own in REGRESSION_LOSSES else getattr(self, word)
 
     def _check_classes(self, data: DataSet) -> None:
         """Refuse data of one class, and of many where the method has no SVMs for them."""

@@ -289,8 +289,8 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
         return _linear_svc(run, exact, classes, tol)
     if len(exact.rows) < len(exact.coef):
         raise InputError(
-            f"{run.place}: an SVC's support vectors are rows of the training data; those of a "
-            f"model of {settings.method} are not: export it in LIBSVM's format"
+            f"{run.place}: support vectors of scikit-learn's SVMs are rows of the training data; "
+            f"those of a model of {settings.method} are not: export it in LIBSVM's format"
         )
     multiplier = run.node(choose_model(run, "exact").stage, "commit").record.get("multiplier", 1.0)
     if isinstance(task, Regression | NuRegression):

@@ -21,6 +21,7 @@ def warm_up(
     linear: bool = False,
     online: bool = False,
     kinks: bool = False,
+    signed: bool = False,
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
@@ -38,6 +39,8 @@ def warm_up(
         Whether to include functions for LaSVM.
     kinks : bool, default False
         Whether to include functions for dual problems with kinks, as epsilon-SVR has them.
+    signed : bool, default False
+        Whether to include functions for linear SVMs of tasks without classes.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -54,6 +57,8 @@ def warm_up(
             _once(solvers.warm_up_online)
         if kinks:
             _once(solvers.warm_up_kinks)
+        if signed:
+            _once(solvers.warm_up_linear_dual)
 
 
 @cache

@@ -313,8 +313,10 @@ def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
 
 def compiled_for(run: RunFolder) -> tuple[str, ...]:
     """Return what a run needs compiled beside what all need: parameters of `warm_up`."""
-    kinks = ("kinks",) if settings_of(run).make_task().has_kinks else ()
-    return (*BEGUN[method_of(run)].compiles, *kinks)
+    own, task = BEGUN[method_of(run)].compiles, settings_of(run).make_task()
+    if "linear" in own:
+        return own if task.has_classes else (*own, "signed")
+    return (*own, "kinks") if task.has_kinks else own
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dcsvm_dask.solvers.greedy.solve import Expansion, grow_basis, solve_greedy
 from dcsvm_dask.solvers.inner.solve import INNER_SOLVERS, solve_inner
 from dcsvm_dask.solvers.linear.descent import Chunks
 from dcsvm_dask.solvers.linear.problem import LinearSolution
-from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks
+from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks, solve_linear_dual
 from dcsvm_dask.solvers.machines import (
     SCHEMES,
     Machine,
@@ -43,7 +43,13 @@ from dcsvm_dask.solvers.path import solve_next, stretched
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
-from dcsvm_dask.solvers.warm import warm_up, warm_up_kinks, warm_up_linear, warm_up_online
+from dcsvm_dask.solvers.warm import (
+    warm_up,
+    warm_up_kinks,
+    warm_up_linear,
+    warm_up_linear_dual,
+    warm_up_online,
+)
 from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.solvers.working_sets import (
     first_set,
@@ -94,6 +100,7 @@ __all__ = [
     "solve_inner",
     "solve_linear",
     "solve_linear_chunks",
+    "solve_linear_dual",
     "solve_machines",
     "solve_next",
     "solve_online",
@@ -108,5 +115,6 @@ __all__ = [
     "warm_up",
     "warm_up_kinks",
     "warm_up_linear",
+    "warm_up_linear_dual",
     "warm_up_online",
 ]

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers.box_qp import solve_box_qp
-from dcsvm_dask.solvers.linear.solve import solve_linear
+from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_dual
 from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
@@ -57,3 +57,14 @@ def warm_up_linear() -> None:
     X, y = np.eye(2, dtype=np.float32), np.array([1.0, -1.0])
     for rows in (X, sparse.csr_array(X)):
         solve_linear(rows, y, 1.0)
+
+
+def warm_up_linear_dual() -> None:
+    """Compile, or load from the cache, the solver of linear SVMs of tasks without classes.
+
+    For rows as `warm_up_linear` does.
+    """
+    X = np.eye(2, dtype=np.float32)
+    dual = Regression(epsilon=0.1).dual(np.array([1.0, -1.0]), np.ones(2))
+    for rows in (X, sparse.csr_array(X)):
+        solve_linear_dual((rows,), dual)

@@ -22,11 +22,13 @@ from dcsvm_dask.tasks.registry import (
 )
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
 from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
+from dcsvm_dask.tasks.squared import SQUARED_HINGE, SquaredLoss, SquaredTube, squared_loss
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
     "DATA_TASKS",
     "OF_TASKS",
+    "SQUARED_HINGE",
     "SUPERVISED",
     "TASKS",
     "Classification",
@@ -37,12 +39,15 @@ __all__ = [
     "Quantile",
     "RealTargets",
     "Regression",
+    "SquaredLoss",
+    "SquaredTube",
     "Task",
     "checked_labels",
     "main_score",
     "make_task",
     "score_text",
     "scores_in",
+    "squared_loss",
     "svc_dual",
     "task_and_type",
     "task_name",

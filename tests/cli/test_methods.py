@@ -38,7 +38,8 @@ def test_methods_and_their_parameters_are_listed() -> None:
         assert f"{name:<10} {method.about}" in listed
         shown = invoke("methods", name).output
         for field, about in described(method.options):
-            assert f"-P {field.name}={str(field.default).lower()}" in shown
+            default = about.default_text or str(field.default).lower()
+            assert f"-P {field.name}={default}" in shown
             assert about.help in shown
             assert not about.has_range or about.wanted in shown
     assert invoke("methods", "svm").exit_code == 2

@@ -179,7 +179,7 @@ def test_targets_and_classes_do_not_mix(made: Made, tmp_path: Path) -> None:
         ({"task": "regression", "quantile": 0.1}, "quantile: is a parameter of task quantile"),
         ({"class_weight": "balanced"}, "class_weight: is for classes, and regression learns"),
         ({"committee": True}, "committee: is for classes, and regression learns"),
-        ({"method": "nystrom"}, "method nystrom is not for regression; methods that are: dcsvm, "),
+        ({"method": "online"}, "method online is not for regression; methods that are: dcsvm, "),
         ({"method": "bagging", "vote": "sign"}, "vote must be mean for regression, got 'sign'"),
     ],
 )

@@ -226,7 +226,7 @@ def test_orders_are_permutations_and_spread() -> None:
     order, state = np.arange(50, dtype=np.int32), np.array([1], np.uint64)
     places = np.zeros((40, 40), int)
     for _ in range(8000):
-        linear_loops._shuffle(order, 40, state)
+        linear_loops.shuffle(order, 40, state)
         places[order[:40], np.arange(40)] += 1
     np.testing.assert_array_equal(np.sort(order[:40]), np.arange(40))
     np.testing.assert_array_equal(order[40:], np.arange(40, 50))

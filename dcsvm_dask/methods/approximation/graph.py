@@ -22,15 +22,17 @@ from dcsvm_dask.numbers import counted
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
+from dcsvm_dask.tasks import SUPERVISED, TASKS, Regression, Task
 
 LOSSES = ("hinge", "squared_hinge")
+REGRESSION_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 MODEL = StageId.about("model", "linear")
 # Features of a task.
 PART_BYTES = 64 << 20
 # How often the pieces in which features are read are halved, at most, to fit a worker.
 MOST_HALVINGS = 12
-# Passes over the rows of a typical linear machine.
-PASSES = 150
+# Passes over the rows of a typical linear machine; those with bounds for real targets take more.
+PASSES, PASSES_OF_TARGETS = 150, 600
 # Of a core, for a feature of a row in a pass.
 STEP_SECONDS = 1e-9
 # How much longer it takes where features are read piece by piece, again for each pass.
@@ -43,7 +45,12 @@ class Approximation(Options):
 
     has_basis: ClassVar[bool] = True
     """Whether features are kernel values with some rows."""
-    loss: str = parameter("hinge", "loss of the linear SVM", choices=LOSSES)
+    loss: str | None = parameter(
+        None,
+        "loss of the linear SVM; of regression epsilon_insensitive where none is given",
+        choices=(*LOSSES, *REGRESSION_LOSSES),
+        default_text="hinge",
+    )
     chunks: int = parameter(
         0, "pieces in which features are read to solve; 0: as few as fit a worker", least=0
     )
@@ -64,6 +71,19 @@ class Approximation(Options):
     def approximates(self) -> bool:
         """Whether the method ends in another model than the exact one, and means to."""
         return True
+
+    def check_task(self, task: Task) -> None:
+        """Refuse a loss that the task does not have."""
+        if not task.has_classes:
+            known = REGRESSION_LOSSES if isinstance(task, Regression) else ()
+            wanted = " or ".join(known) or "left out"
+            check(self.loss in (None, *known), "loss", self.loss, f"{wanted} for {task.name}")
+
+    def of_task(self, task: Task) -> Self:
+        """Return these parameters with the loss: hinge for classes, else that of the task."""
+        if task.has_classes:
+            return replace(self, loss=self.loss or LOSSES[0])
+        return replace(self, loss=task.loss if isinstance(task, Regression) else None)
 
     outputs_word: ClassVar[str]
     """The parameter that says how many features a row has, at most."""
@@ -221,8 +241,11 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     # read of it, packed and unpacked, with what was before it.
     copies = 1.0 if options.pieces == 1 else 2.2
     reading = copies * every / options.pieces + 3.0 * every / parts
-    held = sizes.fixed(reading + 60.0 * n)
-    row_seconds = PASSES * STEP_SECONDS * outputs * (PIECES_SLOWER if options.pieces > 1 else 1)
+    has_classes = TASKS[settings.task].has_classes
+    held = sizes.fixed(reading + (60.0 if has_classes else 120.0) * n)
+    is_quick = has_classes or settings.make_task().product_range is None
+    passes = PASSES if is_quick else PASSES_OF_TARGETS
+    row_seconds = passes * STEP_SECONDS * outputs * (PIECES_SLOWER if options.pieces > 1 else 1)
     fewer = f"lower -P {options.outputs_word}"
     return [
         merging_plan(sizes),
@@ -266,6 +289,7 @@ METHODS = (
         plan_stages,
         Nystrom,
         STAGES,
+        tasks=SUPERVISED,
         compiles=("linear",),
     ),
     Method(
@@ -275,6 +299,7 @@ METHODS = (
         plan_stages,
         Fourier,
         STAGES,
+        tasks=SUPERVISED,
         compiles=("linear",),
     ),
     Method(
@@ -284,6 +309,7 @@ METHODS = (
         plan_stages,
         Ltpu,
         STAGES,
+        tasks=SUPERVISED,
         compiles=("linear",),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from dcsvm_dask.methods.approximation.features import FEATURES, stored_map
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.solvers import solve_linear_chunks
+from dcsvm_dask.solvers import solve_linear_chunks, solve_linear_dual
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -58,7 +59,7 @@ class StoredFeatures(Sequence[NDArray[np.float32]]):
 
 
 def solve_weights(
-    run: RunFolder, attempt: Attempt, *, parts: int, chunks: int, loss: str, tol: float
+    run: RunFolder, attempt: Attempt, *, parts: int, chunks: int, loss: str | None, tol: float
 ) -> Record:
     """Train the linear SVM over the features and write its model.
 
@@ -71,6 +72,7 @@ def solve_weights(
     chunks : int
         Pieces in which the features are read.
     loss : {"hinge", "squared_hinge"}
+        Of classes; other tasks know their own.
     tol : float
     """
     problem = read_problem(run)
@@ -85,17 +87,20 @@ def solve_weights(
     made = stored_map(run)
     # Units without their means do not tell classes of different sizes apart by themselves.
     offset = problem.settings.fit_intercept or isinstance(made, Ltpu)
-    found = solve_linear_chunks(
-        StoredFeatures(nodes, chunks),
-        problem.targets,
-        problem.C,
-        loss=loss,  # type: ignore[arg-type]  # checked at the door
-        constant=1.0 if offset else 0.0,
-        tol=tol,
-        seed=problem.settings.seed,
-        callback=tell,
-    )
-    model = machine(problem.settings.kernel, made, found.w, found.b)
+    Z, task = StoredFeatures(nodes, chunks), problem.task
+    how: Any = {
+        "constant": 1.0 if offset else 0.0,
+        "tol": tol,
+        "seed": problem.settings.seed,
+        "callback": tell,
+    }
+    if task.has_classes:
+        found = solve_linear_chunks(Z, problem.targets, problem.C, loss=loss, **how)  # type: ignore[arg-type]  # checked at the door
+    else:
+        found = solve_linear_dual(Z, problem.dual, **how)
+    # The dual problem leaves the centre out: the bias is as short as its distance from there.
+    bias = found.b + task.centre if task.centre else found.b
+    model = machine(problem.settings.kernel, made, found.w, bias)
     return {
         "support": model.n_support,
         "rows_in_margin": int(np.count_nonzero(found.alpha)),
@@ -103,8 +108,9 @@ def solve_weights(
         "passes": found.n_iter,
         "linear_objective": found.objective,
         "linear_violation": found.violation,
+        "linear_gap": found.gap,
         "solved": bool(found.converged),
-        "bias": found.b,
+        "bias": bias,
         **write_whole(attempt, model),
     }
 

@@ -23,6 +23,7 @@ from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import squared_loss
 
 COLUMNS = "columns"
 """What the nodes are called that make them."""
@@ -62,7 +63,9 @@ def choose_basis(
     problem = read_problem(run)
     settings, offset = problem.settings, int(problem.settings.fit_intercept)
     basis, candidates, weights = np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(offset)
-    objective = 0.5 * HALVED * float(np.sum(problem.C))
+    loss = squared_loss(problem.task)
+    nothing = loss.left(loss.margin(problem.targets, np.zeros(problem.n)))
+    objective = 0.5 * HALVED * float(np.sum(problem.C * (nothing * nothing)))
     if previous is not None:
         before = run.node(previous, "commit")
         basis, candidates = before.read("basis"), before.read("candidates")
@@ -83,6 +86,7 @@ def choose_basis(
         problem.targets_of(index),
         C,
         most=size,
+        loss=loss,
         intercept=settings.fit_intercept,
         basis=np.searchsorted(index, basis),
         weights=weights,
@@ -176,6 +180,7 @@ def commit_greedy(run: RunFolder, attempt: Attempt, *, source: str, solved: bool
     settings, weights = problem.settings, at.read("line")[0]
     beta = weights[int(settings.fit_intercept) :]
     bias = float(weights[0]) if settings.fit_intercept else 0.0
+    bias += problem.task.centre
     model = Model.of_sum(settings.kernel, basis_rows(at), beta, bias)
     return {
         "support": len(beta),

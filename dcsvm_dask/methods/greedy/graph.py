@@ -31,6 +31,7 @@ from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.greedy.candidates import STOCK
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
+from dcsvm_dask.tasks import Task, squared_loss
 
 GROW, FIT = "grow", "fit"
 MODEL = StageId.about("model", "greedy")
@@ -60,6 +61,10 @@ class Greedy(Options):
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that is not positive semi-definite."""
         check(KERNELS[name].can_be_psd, "kernel", name, "positive semi-definite here")
+
+    def check_task(self, task: Task) -> None:
+        """Refuse a loss that Newton's method cannot minimise."""
+        squared_loss(task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +317,10 @@ def _describe_basis(record: Record) -> str:
 
 METHOD = Method(
     "greedy",
-    "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared hinge",
+    "SpSVM (Keerthi, Chapelle, DeCoste 2006): a greedy choice of basis vectors, squared losses",
     greedy,
     plan_stages,
     Greedy,
     tuple(StageKind(name, _describe_basis, measures=True) for name in (GROW, FIT)),
+    tasks=("classification", "regression"),
 )

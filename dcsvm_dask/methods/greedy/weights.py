@@ -15,6 +15,7 @@ from dcsvm_dask.solvers import Newton, RowSums
 from dcsvm_dask.storage.arrays import read_rows
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import squared_loss
 
 SUMS = "sums"
 """What the nodes are called that make them."""
@@ -54,7 +55,7 @@ def sum_share(
         bits = last.read("active", slice(start // 8, -(-stop // 8)))
         before = np.unpackbits(bits)[start % 8 :][: stop - start].astype(np.bool_)
     weights, step = at.read("line")
-    sums = RowSums(weights, step, known)
+    sums = RowSums(weights, step, known, squared_loss(problem.task))
     active = np.empty(stop - start, np.bool_)
     nodes = [run.node(stage, f"{COLUMNS}-{part:04d}") for stage in rounds]
     for low, columns in _tiles(nodes, stop - start, tile, offset):

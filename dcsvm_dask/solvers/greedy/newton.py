@@ -2,9 +2,10 @@
 
 Minimises, over the weights b (that of a bias first, where there is one)::
 
-    0.5 b'Gb + 0.5 sum_i C_i max(0, 1 - y_i k_i'b)^2
+    0.5 b'Gb + 0.5 sum_i C_i left_i(k_i'b)^2
 
-with k_i the kernel values of row i with the basis, after a one for the bias, and G the kernel
+with a `SquaredLoss`, as left_i(o) = max(0, 1 - y_i o) of the squared hinge,
+k_i the kernel values of row i with the basis, after a one for the bias, and G the kernel
 matrix of the basis, after a row and a column of zeros. What is a matter of rows are sums: `RowSums`
 adds them up for some rows, `Newton` takes those of all. One pass over the rows takes a step, looks
 how far along it is best, and gives the gradient and the change of the Hessian where it ends.
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.solvers.greedy.weights import solve_definite
+from dcsvm_dask.tasks import SQUARED_HINGE, SquaredLoss
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,6 +41,7 @@ class RowSums:
     weights, step : ndarray, shape (m,)
     known : int
         For how many of the weights, the first ones, the Hessian is known at some point.
+    loss : SquaredLoss, default that of classes
 
     Attributes
     ----------
@@ -48,9 +51,11 @@ class RowSums:
         Those of several sets of rows are to be added up.
     """
 
-    def __init__(self, weights: Vector, step: Vector, known: int) -> None:
+    def __init__(
+        self, weights: Vector, step: Vector, known: int, loss: SquaredLoss = SQUARED_HINGE
+    ) -> None:
         self._line = np.stack([weights, step], axis=1)
-        self._known = known
+        self._known, self._loss = known, loss
         size = len(weights)
         self.total = np.zeros(len(FACTORS) + size + size**2)
         self._losses, self._gradient, self._change = _parts(self.total, size)
@@ -63,7 +68,7 @@ class RowSums:
         columns : ndarray, shape (n, m), float32
             Their kernel values with the basis, after a one for the bias.
         y, C : ndarray, shape (n,)
-            Labels -1 and +1; weights of the losses.
+            Targets, as labels -1 and +1; weights of the losses.
         before : ndarray of bool, shape (n,)
             Which of them had a loss where the Hessian is known.
 
@@ -74,13 +79,15 @@ class RowSums:
         """
         wide = columns.astype(np.float64)
         output, direction = (wide @ self._line).T
-        margin, falls = 1.0 - y * output, y * direction
+        loss = self._loss
+        margin, falls = loss.margin(y, output), loss.falls(y, direction)
         for i, factor in enumerate(FACTORS):
-            left = np.maximum(margin - factor * falls, 0.0)
+            left = loss.left(margin - factor * falls)
             self._losses[i] += 0.5 * float(C @ (left * left))
-        left = np.maximum(margin - falls, 0.0)
+        margin = margin - falls
+        left = loss.left(margin)
         active: Mask = left > 0.0
-        self._gradient -= (C * y * left) @ wide
+        self._gradient -= (C * loss.signs(y, margin) * left) @ wide
         root, old = np.sqrt(C), self._known
         for sign, rows in ((1.0, active & ~before), (-1.0, before & ~active)):
             if rows.any():

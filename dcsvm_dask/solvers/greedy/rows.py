@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
+from dcsvm_dask.tasks import SQUARED_HINGE, SquaredLoss
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -30,7 +31,7 @@ class BasisRows:
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
     y, C : ndarray, shape (n,)
-        Labels -1 and +1; weights of the rows' losses.
+        Targets, as labels -1 and +1; weights of the rows' losses.
     first : int
         The number of the first of these rows among all rows.
     most, pool : int
@@ -40,6 +41,7 @@ class BasisRows:
         Begin with a column of ones.
     dtype : float32 or float64, default float64
         Precision in which kernel values are computed; they are held in float32.
+    loss : SquaredLoss, default that of classes
     """
 
     def __init__(
@@ -54,8 +56,10 @@ class BasisRows:
         pool: int,
         intercept: bool,
         dtype: Any = np.float64,
+        loss: SquaredLoss = SQUARED_HINGE,
     ) -> None:
         n = len(y)
+        self.loss = loss
         self.kernel, self.X, self.y, self.C, self.first = kernel, X, y, C, first
         self.dtype = dtype
         self.columns = np.empty((most + intercept, n), np.float32)
@@ -113,11 +117,12 @@ class BasisRows:
 
     def along(self, t: float) -> Vector:
         """Return loss, slope and curvature at a distance t in the direction, shape (3,)."""
-        u = self.y * self.direction
-        margin = np.maximum(1.0 - self.y * self.output - t * u, 0.0)
-        weighted = self.C * margin
-        curvature = np.where(margin > 0.0, self.C * u, 0.0) @ u
-        return np.array([0.5 * (weighted @ margin), -(weighted @ u), curvature])
+        margin = self.loss.margin(self.y, self.output)
+        margin = margin - t * self.loss.falls(self.y, self.direction)
+        left, u = self.loss.left(margin), self.loss.signs(self.y, margin) * self.direction
+        weighted = self.C * left
+        curvature = np.where(left > 0.0, self.C * u, 0.0) @ u
+        return np.array([0.5 * (weighted @ left), -(weighted @ u), curvature])
 
     def move(self, t: float) -> None:
         """Go a distance t in the direction."""
@@ -162,9 +167,11 @@ class BasisRows:
         return out
 
     def _residual(self) -> tuple[NDArray[np.bool_], Vector]:
-        margin = 1.0 - self.y * self.output
-        active = margin > 0.0
-        return active, np.where(active, self.C * self.y * margin, 0.0)
+        margin = self.loss.margin(self.y, self.output)
+        left = self.loss.left(margin)
+        active = left > 0.0
+        signs = self.loss.signs(self.y, margin)
+        return active, np.where(active, self.C * signs * left, 0.0)
 
 
 def _tiles(

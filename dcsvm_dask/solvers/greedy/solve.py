@@ -17,7 +17,7 @@ from dcsvm_dask.kernels.rows import check_rows
 from dcsvm_dask.solvers.greedy.candidates import Pool
 from dcsvm_dask.solvers.greedy.rows import BasisRows
 from dcsvm_dask.solvers.greedy.weights import Everywhere, Machine
-from dcsvm_dask.tasks import checked_labels
+from dcsvm_dask.tasks import SQUARED_HINGE, SquaredLoss
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -55,6 +55,7 @@ def solve_greedy(
     C: ArrayLike,
     *,
     most: int,
+    loss: SquaredLoss = SQUARED_HINGE,
     intercept: bool = False,
     basis: Index | None = None,
     weights: Vector | None = None,
@@ -91,12 +92,14 @@ def solve_greedy(
         Positive semi-definite.
     X : ndarray or CSR, shape (n, d), float32
     y : array, shape (n,)
-        Labels -1 and +1.
+        Labels -1 and +1; for another loss its targets.
     C : float or array, shape (n,)
         Weights of the losses, 0 or more.
     most : int
         Most basis vectors, from 1. 4 n (most + pool + 128) bytes of kernel columns are held,
         and a few matrices of 8 most^2 bytes.
+    loss : SquaredLoss, default the squared hinge
+        Another one, as the squared epsilon-insensitive loss, instead of max(0, 1 - y_i o_i).
     intercept : bool, default False
         With a bias.
     basis : ndarray of int64, optional
@@ -143,7 +146,7 @@ def solve_greedy(
         )
     X = check_rows(X, "X")
     n = X.shape[0]
-    labels, bounds = checked_labels(y, C, n)
+    targets, bounds = loss.checked(y, C, n)
     if most < 1 or pool < 1:
         raise InputError(f"most is {most} and pool {pool}: give whole numbers from 1.")
     start = np.empty(0, np.int64) if basis is None else np.asarray(basis, np.int64)
@@ -165,13 +168,14 @@ def solve_greedy(
         BasisRows(
             kernel,
             X[at : at + chunk_rows],
-            labels[at : at + chunk_rows],
+            targets[at : at + chunk_rows],
             bounds[at : at + chunk_rows],
             first=at,
             most=most,
             pool=pool,
             intercept=intercept,
             dtype=dtype,
+            loss=loss,
         )
         for at in range(0, n, chunk_rows)
     ]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, stacked
 from dcsvm_dask.kernels.rows import check_rows, is_sparse
-from dcsvm_dask.solvers.linear.loops import descend, measure, squares
-from dcsvm_dask.solvers.linear.problem import LinearProblem, LinearSolution
+from dcsvm_dask.solvers.linear.loops import squares
+from dcsvm_dask.solvers.linear.problem import LinearSolution, Problem
 from dcsvm_dask.solvers.linear.rows import compiled_rows
 
 
@@ -80,7 +80,7 @@ class Chunks(Protocol):
 class LinearDescent:
     """A linear SVM's problem with its rows in chunks, and the point that has been reached."""
 
-    def __init__(self, chunks: Chunks, problem: LinearProblem, seed: int, inner: int) -> None:
+    def __init__(self, chunks: Chunks, problem: Problem, seed: int, inner: int) -> None:
         if len(chunks) == 0:
             raise InputError("there are no chunks of rows: give at least one.")
         self._chunks, self._problem, self._inner = chunks, problem, inner
@@ -88,11 +88,13 @@ class LinearDescent:
         self._random = self._numbers.integers(2**64, size=1, dtype=np.uint64)
         self._parts: list[Part] = []
         self._alpha = problem.start.copy()
+        self._takes_part = problem.takes_part
         self._curvature = np.empty_like(self._alpha)
         self._w = np.zeros(0)
         self._only: Rows | None = None
         self._sparse = False
         self._high = self._low = 0.0
+        self._gap = np.inf
         self._visits = 0
         self._history: list[NDArray[np.float64]] = [np.empty((0, 2))]
         self._n_iter = 0
@@ -119,6 +121,7 @@ class LinearDescent:
             b=float(w[-1] * self._problem.constant),
             objective=self._problem.objective(self._alpha, w),
             violation=violation,
+            gap=self._gap,
             n_iter=self._n_iter,
             converged=violation <= tol,
             history=np.stack([start + np.cumsum(changes), violations], axis=1),
@@ -203,7 +206,7 @@ class LinearDescent:
             gain += done[:, 0].sum()
         alpha = arguments[-1]
         self._alpha[which] = alpha
-        free = np.flatnonzero((alpha[:m] > 0.0) & (alpha[:m] < arguments[2][:m]))
+        free = np.flatnonzero(self._problem.is_free(alpha[:m], part.rows))
         quota = 1 + int(_KEPT * len(self._alpha) / len(self._chunks) ** 2)
         part.keep(rows, np.sort(self._numbers.permutation(free)[:quota]))
         return high, low, float(gain)
@@ -220,7 +223,7 @@ class LinearDescent:
     ) -> tuple[NDArray[np.float64], int, float, float]:
         """Make passes over rows in memory; returns their history, the active rows and extremes."""
         history = np.empty((most, 2))
-        passes, visits, active, high, low = descend(
+        passes, visits, active, high, low = self._problem.descend(
             *arguments,
             self._w,
             order,
@@ -247,16 +250,20 @@ class LinearDescent:
 
     def _sum(self) -> float:
         """Sum w from scratch; return the violation of all rows at it, or a little more."""
-        high, low, fresh = 0.0, 0.0, np.zeros(0)
+        high, low, lost, fresh = 0.0, 0.0, 0.0, np.zeros(0)
         for i in range(len(self._chunks)):
             rows = self._rows(i)
             if i == 0:
                 fresh = np.zeros_like(self._w)
-            above, below = measure(*self._arguments(rows, self._parts[i].rows), self._w, fresh)
-            high, low = max(high, above), min(low, below)
+            arguments = self._arguments(rows, self._parts[i].rows)
+            above, below, more = self._problem.measure(*arguments, self._w, fresh)
+            high, low, lost = max(high, above), min(low, below), lost + more
         # Gradients were measured at the w that was kept up to date; each is off by at most this.
         longest = np.sqrt(np.max(self._curvature - self._problem.ridge, initial=0.0))
         error = longest * np.linalg.norm(fresh - self._w)
+        primal = 0.5 * float(self._w @ self._w) + lost
+        # Below zero it would be rounding.
+        self._gap = max(0.0, primal + self._problem.objective(self._alpha, fresh))
         self._w = fresh
         return float(high - low + 2.0 * error)
 
@@ -265,9 +272,7 @@ class LinearDescent:
         problem = self._problem
         return (
             compiled_rows(rows),
-            problem.y[of],
-            problem.upper[of],
-            problem.ridge[of],
+            *(one[of] for one in problem.arrays),
             self._curvature[of],
             problem.constant,
             self._alpha[of],
@@ -293,8 +298,9 @@ class LinearDescent:
         of = slice(start, start + rows.shape[0])
         last = number + 1 == len(self._chunks)
         if of.stop > n or (last and of.stop < n):
+            word = self._problem.targets_word
             found = f"{of.stop} rows" if last else f"{of.stop} rows or more"
-            raise InputError(f"X has {found} and y {n} labels: give one label for each row.")
+            raise InputError(f"X has {found} and y {n} {word}: give one for each row.")
         if number == 0:
             self._w = np.zeros(rows.shape[1] + 1)
             self._sparse = is_sparse(rows)
@@ -308,5 +314,5 @@ class LinearDescent:
         squares(compiled_rows(rows), problem.constant, problem.ridge[of], self._curvature[of])
         if not np.isfinite(self._curvature[of]).all():
             raise InputError("X holds a value that is not finite: give finite numbers.")
-        order = np.flatnonzero(problem.upper[of]).astype(np.int32)
+        order = np.flatnonzero(self._takes_part[of]).astype(np.int32)
         self._parts.append(Part(of, order, len(order)))

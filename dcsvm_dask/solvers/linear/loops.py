@@ -15,22 +15,22 @@ from dcsvm_dask.solvers.linear.rows import add, dot, fetch, square
 
 _u = np.uintp
 _u64 = np.uint64
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-# A smaller projected gradient is rounding: no step is taken, as in LIBLINEAR.
-_NOTHING = 1e-12
-# Rows that are asked for ahead of their turn.
-_AHEAD = 4
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+NOTHING = 1e-12
+"""A smaller projected gradient is rounding: no step is taken, as in LIBLINEAR."""
+AHEAD = 4
+"""Rows that are asked for ahead of their turn."""
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def squares(rows: Any, constant: Any, ridge: Any, curvature: Any) -> None:
     """Write Q_ii + D_ii of all rows to `curvature`."""
     for i in range(_u(curvature.shape[0])):
         curvature[i] = square(rows, i) + constant * constant + ridge[i]
 
 
-@njit(**_OPTIONS)
-def _shuffle(order: Any, active: Any, random: Any) -> None:
+@njit(**OPTIONS)
+def shuffle(order: Any, active: Any, random: Any) -> None:
     """Shuffle the first rows of an order, by SplitMix64 whose state is `random`."""
     n = _u64(active)
     z = random[0]
@@ -44,7 +44,7 @@ def _shuffle(order: Any, active: Any, random: Any) -> None:
         order[s], order[t] = order[t], order[s]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def descend(
     rows: Any,
     y: Any,
@@ -106,11 +106,11 @@ def descend(
         low = 0.0
         change = 0.0
         visits += active
-        _shuffle(order, active, random)
+        shuffle(order, active, random)
         s = 0
         while s < active:
             i = _u(order[_u(s)])
-            fetch(rows, _u(order[_u(min(s + _AHEAD, active - 1))]))
+            fetch(rows, _u(order[_u(min(s + AHEAD, active - 1))]))
             a = alpha[i]
             g = y[i] * (dot(rows, i, w) + constant * w[last]) - 1.0 + ridge[i] * a
             if (a == 0.0 and g > above) or (a == upper[i] and g < below):
@@ -126,7 +126,7 @@ def descend(
                 p = max(g, 0.0)
             high = max(high, p)
             low = min(low, p)
-            if abs(p) > _NOTHING:
+            if abs(p) > NOTHING:
                 # A row of zeros has no curvature: its step is infinite, up to the bound.
                 alpha[i] = min(max(a - g / curvature[i], 0.0), upper[i])
                 step = alpha[i] - a
@@ -140,7 +140,7 @@ def descend(
     return passes, visits, active, high, low
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def measure(
     rows: Any,
     y: Any,
@@ -151,21 +151,25 @@ def measure(
     alpha: Any,
     w: Any,
     fresh: Any,
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Return the largest (at least 0) and smallest (at most 0) projected gradient at alpha and w.
 
-    Adds sum_i alpha_i y_i x_i to `fresh`: w, summed from scratch.
+    And the sum of the losses at w. Adds sum_i alpha_i y_i x_i to `fresh`: w, summed from scratch.
     """
     last = _u(w.shape[0] - 1)
     high = 0.0
     low = 0.0
+    lost = 0.0
     for i in range(_u(alpha.shape[0])):
         a = alpha[i]
-        g = y[i] * (dot(rows, i, w) + constant * w[last]) - 1.0 + ridge[i] * a
+        g = y[i] * (dot(rows, i, w) + constant * w[last]) - 1.0
+        short = max(-g, 0.0)
+        lost += 0.5 * short * short / ridge[i] if ridge[i] > 0.0 else upper[i] * short
+        g += ridge[i] * a
         if a > 0.0:
             high = max(high, g)
             add(rows, i, a * y[i], fresh)
             fresh[last] += a * y[i] * constant
         if a < upper[i]:
             low = min(low, g)
-    return high, low
+    return high, low, lost

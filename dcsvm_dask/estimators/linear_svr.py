@@ -1,0 +1,170 @@
+"""The linear SVM as a scikit-learn regressor."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+from sklearn.linear_model._base import LinearModel
+
+from dcsvm_dask.checks import check
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.pools import one_thread_each
+from dcsvm_dask.estimators.svr import LOSSES
+from dcsvm_dask.estimators.variables import variables_of
+from dcsvm_dask.pipeline.parameters import check_value
+from dcsvm_dask.solvers import solve_linear_dual
+from dcsvm_dask.tasks import Regression
+from dcsvm_dask.tasks.units import Units
+
+
+class LinearDCSVR(RegressorMixin, LinearModel):
+    """Linear support vector regression by dual coordinate descent.
+
+    The problem, parameters and attributes of `sklearn.svm.LinearSVR`. Rows have one dual variable,
+    whose kink at zero a step may cross. The tolerance is met by a violation that is measured where
+    nothing moves. Equal rows are one variable, so that neither the order of rows nor repeats change
+    the answer; targets are divided by their spread inside, so that their unit does not matter.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.0
+        Half the width of the tube in which errors cost nothing, 0 or more, in units of y.
+    tol : float, default 1e-4
+        Largest minus smallest projected gradient to stop at, in units of y. LIBLINEAR's ``-e`` is
+        relative to the first pass.
+    C : float, default 1.0
+        Penalty of errors, above 0.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
+        C max(0, |y - f| - epsilon), or C times its square.
+    fit_intercept : bool, default True
+        Whether rows get one more feature of the value `intercept_scaling`, whose weight is
+        regularised like the others.
+    intercept_scaling : float, default 1.0
+        Above 0.
+    dual : True or "auto", default "auto"
+        The dual problem is solved. False is refused: there is no solver of the primal one.
+    max_iter : int, default 1000
+        Most passes over the rows.
+    random_state : int, RandomState or None, default None
+        Of the order of rows in a pass. None is 0.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,)
+    intercept_ : ndarray, shape (1,)
+    n_iter_ : int
+        Passes.
+    objective_ : float
+        The dual objective.
+    violation_ : float
+        In units of y.
+    gap_ : float
+        Primal minus dual value: an upper bound on how far `objective_` is from the least one.
+    n_features_in_ : int
+    feature_names_in_ : ndarray, shape (n_features_in_,)
+        Where X has names that are strings.
+
+    References
+    ----------
+    C.-H. Ho, C.-J. Lin. Large-scale linear support vector regression. JMLR 13, 2012.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: bool | str = "auto",
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the SVM.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+            Rows; held in memory, in float32.
+        y : array-like, shape (n,)
+            Targets, in float64.
+        sample_weight : array-like, shape (n,), optional
+            Factors of C. Rows of a weight of 0 or less do not take part.
+
+        Returns
+        -------
+        LinearDCSVR
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data cannot be used.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the SVM is not solved to `tol` within `max_iter` passes.
+        """
+        task, scaling = self._task(), self.intercept_scaling
+        checking.check_flags(self, "fit_intercept")
+        if self.fit_intercept and not (checking.is_real(scaling) and scaling > 0):
+            raise InputError(f"intercept_scaling is {scaling!r:.80}; give a number above 0.")
+        check_value("C", self.C)
+        tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
+        X, targets = checking.training_targets(self, X, y)
+        weights = checking.weights_of(X, sample_weight)
+        C = float(self.C) * (np.ones(len(targets)) if weights is None else weights)
+        if not (C > 0).any():
+            raise InputError("No row has a weight above 0.")
+        variables = variables_of(X, targets.view(np.int64), C)
+        z = targets[variables.rows]
+        # The bias is regularised like other weights, so that targets are not to be shifted.
+        units = Units.of(z, centred=False)
+        unit = units.unit
+        with one_thread_each():
+            found = solve_linear_dual(
+                (X[variables.rows],),
+                task.scaled(unit).dual(units.inside(z), task.scaled_C(variables.C, unit)),
+                constant=float(scaling) if self.fit_intercept else 0.0,
+                tol=tol / unit,
+                max_iter=limit,
+                seed=checking.seed_of(self.random_state),
+            )
+        self.coef_, self.intercept_ = unit * found.w, np.array([unit * found.b])
+        self.n_iter_ = max(1, found.n_iter)
+        self.objective_, self.gap_ = unit**2 * found.objective, unit**2 * found.gap
+        self.violation_ = unit * found.violation
+        checking.warn_unsolved([found.converged], self.tol)
+        return self
+
+    def _task(self) -> Regression:
+        """Return the task, with the parameters of the loss checked."""
+        loss: Any = self.loss
+        known = isinstance(loss, str) and loss in LOSSES
+        check(known, "loss", loss, f"one of {', '.join(LOSSES)}")
+        solves = self.dual is True or (isinstance(self.dual, str) and self.dual == "auto")
+        check(solves, "dual", self.dual, 'True or "auto": there is no solver of the primal problem')
+        return Regression(self.epsilon, LOSSES[loss])
