@@ -12,7 +12,8 @@ from dcsvm_dask.tasks.dual import Dual
 from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.registry import OF_TASKS, SUPERVISED, TASKS, make_task
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
-from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
+from dcsvm_dask.tasks.scores import main_key, main_score, score_text, scores_in
+from dcsvm_dask.tasks.tally import Tally, tally_of
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
@@ -25,11 +26,14 @@ __all__ = [
     "Quantile",
     "RealTargets",
     "Regression",
+    "Tally",
     "Task",
     "checked_labels",
+    "main_key",
     "main_score",
     "make_task",
     "score_text",
     "scores_in",
     "svc_dual",
+    "tally_of",
 ]
