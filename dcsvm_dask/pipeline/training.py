@@ -22,7 +22,15 @@ from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
-from dcsvm_dask.tasks import OF_TASKS, TASKS, OneClass, RealTargets, Task, make_task
+from dcsvm_dask.tasks import (
+    OF_TASKS,
+    TASKS,
+    WITH_COMMITTEE,
+    OneClass,
+    RealTargets,
+    Task,
+    make_task,
+)
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
@@ -216,10 +224,11 @@ class Training(TrainingParameters):
         if task.has_classes:
             return task
         learns = "numbers" if isinstance(task, RealTargets) else "no classes"
-        for word in ("class_weight", "committee"):
-            if getattr(self, word):
+        for word, of in (("class_weight", ("classification",)), ("committee", WITH_COMMITTEE)):
+            if getattr(self, word) and name not in of:
+                others = " and regression" if len(of) > 1 else ""
                 raise InputError(
-                    f"{word}: is for classes, and {name} learns {learns}; leave it out"
+                    f"{word}: is for classes{others}, and {name} learns {learns}; leave it out"
                 )
         if not isinstance(task, RealTargets):
             self._check_one_class(data)

@@ -10,7 +10,14 @@ from dcsvm_dask.tasks.classification import (
 )
 from dcsvm_dask.tasks.dual import Dual
 from dcsvm_dask.tasks.one_class import OneClass
-from dcsvm_dask.tasks.registry import OF_TASKS, SUPERVISED, TASKS, make_task
+from dcsvm_dask.tasks.registry import (
+    OF_TASKS,
+    ONE_CLASS,
+    SUPERVISED,
+    TASKS,
+    WITH_COMMITTEE,
+    make_task,
+)
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
 from dcsvm_dask.tasks.scores import main_key, main_score, score_text, scores_in
 from dcsvm_dask.tasks.tally import Tally, tally_of
@@ -18,8 +25,10 @@ from dcsvm_dask.tasks.task import Task
 
 __all__ = [
     "OF_TASKS",
+    "ONE_CLASS",
     "SUPERVISED",
     "TASKS",
+    "WITH_COMMITTEE",
     "Classification",
     "Dual",
     "OneClass",

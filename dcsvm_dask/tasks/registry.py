@@ -17,6 +17,9 @@ TASKS: dict[str, type[Task]] = {
 }
 SUPERVISED = ("classification", "regression", "quantile")
 """Tasks that learn from targets."""
+ONE_CLASS = OneClass.name
+WITH_COMMITTEE = (Classification.name, Regression.name)
+"""Tasks whose SVMs can be calibrated as probabilities, for a committee."""
 OF_TASKS = {
     "epsilon": "regression",
     "loss": "regression",
