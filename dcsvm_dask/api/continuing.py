@@ -32,7 +32,7 @@ from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.state import read_state
-from dcsvm_dask.tasks import TASKS
+from dcsvm_dask.tasks import TASKS, WITH_COMMITTEE
 
 
 def continue_run(
@@ -123,7 +123,8 @@ def check_levels(folder: RunFolder, goals: Goals, shape: Shape) -> None:
     Raises
     ------
     InputError
-        If it went on without levels, or has more classes than a committee can tell apart.
+        If it went on without levels, or has more classes than a committee can tell apart, or
+        a task that has none.
     """
     arranged = folder.find(ARRANGE, COMMIT)
     if goals.stop_at and arranged is not None and not arranged.record["parts"]:
@@ -133,6 +134,9 @@ def check_levels(folder: RunFolder, goals: Goals, shape: Shape) -> None:
         )
     if goals.committee and shape.class_rows:
         raise InputError(f"committee: is for two classes; {folder.place} has more")
+    task = folder.header["settings"].get("task", WITH_COMMITTEE[0])
+    if goals.committee and task not in WITH_COMMITTEE:
+        raise InputError(f"committee: is for classes and regression; {folder.place} is for {task}")
 
 
 def check_search(folder: RunFolder, before: Goals, goals: Goals) -> None:

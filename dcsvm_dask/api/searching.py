@@ -1,4 +1,4 @@
-"""`search`: which C, and which parameters of the kernel."""
+"""`search`: which C, which parameters of the kernel, and which epsilon."""
 
 from __future__ import annotations
 
@@ -49,13 +49,14 @@ def search(
     callbacks: Sequence[Callback] = (),
     **parameters: Any,
 ) -> Run:
-    """Search C and the kernel's parameters, in a new run folder.
+    """Search C, the kernel's parameters and the epsilon of regression, in a new run folder.
 
     Rows are put into blocks once; for each kernel the matrix of a block is computed once, folds are
     parts of it, and C goes up, each solution from the one before. Such SVMs decide the held-out
     rows of their block (early prediction: Hsieh, Si, Dhillon, ICML 2014, equation (6)), which ranks
     the candidates; the best of them are solved as a whole, and the best of these is chosen. Up to
-    `block_rows` rows are one block, and all scores exact.
+    `block_rows` rows are one block, and all scores exact. The accuracy of classes decides, R^2 of
+    regression, the mean pinball loss of a quantile.
 
     Parameters
     ----------
@@ -68,11 +69,13 @@ def search(
         What is searched. C and gamma are those of LIBSVM's grid.py by default: 2^-5, 2^-3, ... 2^15
         and 2^-15, 2^-13, ... 2^3; coef0 is 0.
     degree : int, sequence or array of int, default 3
+    epsilon : float, sequence or array of float, default 0.1
+        Of regression, in units of the targets.
     validation : str or path, optional
         A data set on which candidates are scored, instead of cross-validation; dense or sparse,
         whichever the training data are.
     cv : int, default 5
-        Stratified folds, from 2.
+        Folds, from 2; of classes stratified ones.
     exact : int or "all", default 3
         Candidates that are solved as a whole. Where these are all, nothing is ranked before.
     halving : bool, default False
@@ -88,8 +91,10 @@ def search(
         that, fewer are chosen when the search begins; it says how many.
     execution, client, quiet, report, progress, callbacks
         As `train` has them.
-    kernel, fit_intercept, class_weight, multiclass, tol, seed, n_samples_clustering
-        Of all candidates, as `train` has them.
+    task, quantile, loss, kernel, fit_intercept, class_weight, multiclass, tol, seed, \
+n_samples_clustering
+        Of all candidates, as `train` has them; the task is not one-class. `quantile` is one number:
+        pinball losses at different quantiles do not compare.
 
     Returns
     -------

@@ -48,17 +48,20 @@ def summary_of(run: Any, status: dict[str, Any]) -> str:
 
 def summary_of_search(run: Any) -> str:
     """Return the summary of a search: its grid, the best candidate, the run trained with it."""
-    from dcsvm_dask.diagnostics.search import described, grid
+    from dcsvm_dask.diagnostics.search import described, grid, scored_by
     from dcsvm_dask.diagnostics.summary import state_of
+    from dcsvm_dask.tasks.scores import SCORES
 
     rows = run.results()
     lines = [f"search     {run.url}", f"state      {state_of(run.status())}"]
     best = min(rows, key=lambda row: row["rank"])
-    if best["accuracy"] is not None:
+    main = scored_by(best)
+    if best[main] is not None:
         lines.append(f"best       {described(best)}")
     if run.best is not None:
         lines.append(f"trained    {run.best.url}")
-    marks = "accuracy in %; ~ by blocks, ! an SVM is not solved, * the best"
+    shown = "accuracy in %" if main == "accuracy" else SCORES[main]
+    marks = f"{shown}; ~ by blocks, ! an SVM is not solved, * the best"
     return "\n".join([*lines, "", grid(rows), marks])
 
 

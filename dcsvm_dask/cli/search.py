@@ -16,6 +16,7 @@ from dcsvm_dask.cli.options import (
     report_option,
 )
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.pipeline.parameters import REGRESSION_LOSSES
 
 VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 
@@ -27,12 +28,24 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--gamma", metavar=VALUES, help="By default 2^-15:2^3:2^2.")
 @click.option("--degree", metavar="2,3,...", help="Degree of poly, by default 3.")
 @click.option("--coef0", metavar="0,1,...", help="Constant of poly, sigmoid; by default 0.")
+@click.option("--epsilon", metavar=VALUES, help="Tube of regression; by default 0.1.")
+@click.option(
+    "--task",
+    type=click.Choice(["auto", "classification", "regression", "quantile"]),
+    help="What is learned; by default what the data set was made for.",
+)
+@click.option("--quantile", metavar="TAU", help="Quantile of task quantile, by default 0.5.")
+@click.option(
+    "--loss",
+    type=click.Choice(REGRESSION_LOSSES),
+    help="Loss of regression; by default epsilon_insensitive.",
+)
 @click.option(
     "--kernel",
     type=KernelName(),
     help="Kernel function, by default rbf.",
 )
-@click.option("--cv", type=int, help="Stratified folds; by default 5.")
+@click.option("--cv", type=int, help="Folds, of classes stratified ones; by default 5.")
 @click.option("--validation", metavar="DATA", help="Validation rows to score on, instead of folds.")
 @click.option("--exact", help="Best candidates to solve exactly: 3 (default), 0, ..., or all.")
 @click.option(
@@ -78,7 +91,7 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Search C and the kernel's parameters for the data set DATA (its train part).
+    """Search C, the kernel's parameters and epsilon for the data set DATA (its train part).
 
     Candidates are ranked by SVMs of blocks, which share kernel values and start from each
     other; the best ones are solved exactly. Go on with a search by `dcsvm resume`, look at it by
@@ -88,9 +101,11 @@ def command(
     from dcsvm_dask.pipeline.searching import parse_values
 
     parameters = {name: value for name, value in given.items() if value is not None}
-    for name in ("C", "gamma", "coef0", "degree"):
+    for name in ("C", "gamma", "coef0", "degree", "epsilon", "quantile"):
         if name in parameters:
             parameters[name] = parse_values(name, parameters[name])
+    if len(parameters.get("quantile", ())) == 1:
+        (parameters["quantile"],) = parameters["quantile"]
     if "degree" in parameters:
         parameters["degree"] = tuple(
             int(one) if one == int(one) else one for one in parameters["degree"]

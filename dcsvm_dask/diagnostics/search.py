@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, parameters_of
+from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.methods.search.blocks import SOLVE
 from dcsvm_dask.methods.search.graph import EARLY, EXACT, METHOD, Search
 from dcsvm_dask.methods.search.held_out import SPLIT
-from dcsvm_dask.methods.search.scores import SCORES, Scores, accuracies, no_scores
+from dcsvm_dask.methods.search.scores import (
+    Scores,
+    mean_scores,
+    no_scores,
+    read_scores,
+    sums_of,
+)
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import read_state
+from dcsvm_dask.tasks import Tally, main_key, score_text, tally_of
+from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SCORES
 
 
 def is_search(run: RunFolder) -> bool:
@@ -31,13 +41,15 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``candidate`` (its number), ``kernel``, ``C``, ``gamma``, ``degree``, ``coef0``;
-        ``accuracy`` and ``accuracy_std`` (over the folds; of the exact score where there is one),
-        ``early_accuracy``, ``early_seconds`` (of a core), ``exact_accuracy``, ``exact_seconds``,
-        ``support`` (support vectors of the exact SVMs, on average), ``share`` (of the held-out rows
-        that the early score covers), ``solved`` (whether all SVMs reached the tolerance),
-        ``splits`` (the accuracy of each fold), ``best`` (whether it is the chosen one) and ``rank``
-        (from 1). Unknown values are None.
+        ``candidate`` (its number), ``kernel``, ``C``, ``gamma``, ``degree``, ``coef0``, and
+        ``epsilon`` where it is searched over; ``accuracy`` and ``accuracy_std`` (over the folds; of
+        the exact score where there is one), ``early_accuracy``, ``early_seconds`` (of a core),
+        ``exact_accuracy``, ``exact_seconds``, ``support`` (support vectors of the exact SVMs, on
+        average), ``share`` (of the held-out rows that the early score covers), ``solved`` (whether
+        all SVMs reached the tolerance), ``splits`` (the accuracy of each fold), ``best`` (whether
+        it is the chosen one) and ``rank`` (from 1). Of regression there is ``r2`` in the place of
+        accuracy, with ``mae`` and ``rmse`` beside it, of quantiles ``pinball`` with ``coverage``.
+        Unknown values are None.
 
     Raises
     ------
@@ -48,44 +60,60 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
     if name != METHOD or not isinstance(options, Search):
         raise InputError(f"{run.place}: is a run of {name}; give the folder of a search")
     candidates = options.candidates(run.header["settings"]["kernel"]["name"])
-    early, exact = _early(run, candidates), _exact(run, len(candidates))
-    whole = _is_one_block(run)
+    tally = tally_of(Settings.from_json(run.header["settings"]).make_task())
+    early, exact = _early(run, len(candidates), tally), _exact(run, len(candidates), tally)
+    whole, main = _is_one_block(run), tally.main
     done = _outcome(run)
+    kinds = [
+        (kind, found, mean_scores(found, tally))
+        for kind, found in (("exact" if whole else "early", early), ("exact", exact))
+        if found is not None
+    ]
     rows = []
-    for number, (kernel, C) in enumerate(candidates):
+    for number, (kernel, C, epsilon) in enumerate(candidates):
         row: dict[str, Any] = {
             "candidate": number,
             "kernel": kernel.name,
             "C": C,
             **{key: getattr(kernel, key) for key in ("gamma", "degree", "coef0")},
-            "early_accuracy": None,
+            **({} if epsilon is None else {"epsilon": epsilon}),
+            f"early_{main}": None,
             "early_seconds": None,
-            "exact_accuracy": None,
+            f"exact_{main}": None,
             "exact_seconds": None,
             "support": None,
             "share": 0.0,
             "solved": None,
             "splits": [],
         }
-        for kind, found in (("exact" if whole else "early", early), ("exact", exact)):
-            if found is None or not found["rows"][number].any():
+        scores: dict[str, float | None] = dict.fromkeys(tally.names)
+        for kind, found, mean in kinds:
+            if not found["rows"][number].any():
                 continue
-            row[f"{kind}_accuracy"] = float(accuracies(found)[number])
+            scores = {name: _finite(mean[name][number]) for name in tally.names}
+            row[f"{kind}_{main}"] = scores[main]
             row[f"{kind}_seconds"] = float(found["seconds"][number])
             row["solved"] = bool(found["solved"][number])
             known = found["rows"][number] > 0
-            row["splits"] = (found["right"][number][known] / found["rows"][number][known]).tolist()
+            sums = {name: found[name][number][known] for name in tally.sums}
+            each = tally.scores(sums, found["rows"][number][known])[main]
+            row["splits"] = [_finite(score) for score in each]
             if "support" in found:
                 row["support"] = float(found["support"][number])
             else:
                 row["share"] = float(found["rows"][number].sum() / found["rows"].sum(axis=1).max())
-        first = row["exact_accuracy"]
-        row["accuracy"] = row["early_accuracy"] if first is None else first
-        row["accuracy_std"] = float(np.std(row["splits"])) if row["splits"] else None
+        row |= scores
+        known_splits = row["splits"] and None not in row["splits"]
+        row[f"{main}_std"] = float(np.std(row["splits"])) if known_splits else None
         row["best"] = number == done
         rows.append(row)
     _rank(rows)
     return rows
+
+
+def _finite(score: float) -> float | None:
+    """Return a score; None where an SVM could not be trained at all."""
+    return float(score) if np.isfinite(score) else None
 
 
 def _rank(rows: list[dict[str, Any]]) -> None:
@@ -94,9 +122,10 @@ def _rank(rows: list[dict[str, Any]]) -> None:
     """
 
     def order(row: dict[str, Any]) -> tuple[bool, float, float]:
-        accuracy = row["accuracy"]
-        known = -np.inf if accuracy is None else accuracy
-        return (row["exact_accuracy"] is None, -round(row["share"], 6), -known)
+        main = scored_by(row)
+        sign = 1.0 if main in LOWER_IS_BETTER else -1.0
+        worse = np.inf if row[main] is None else sign * row[main]
+        return (not is_exact(row), -round(row["share"], 6), worse)
 
     for rank, row in enumerate(sorted(rows, key=order), start=1):
         row["rank"] = rank
@@ -115,7 +144,7 @@ def _is_one_block(run: RunFolder) -> bool:
     return not run.header["settings"]["clusters"]
 
 
-def _early(run: RunFolder, candidates: list[tuple[Kernel, float]]) -> Scores | None:
+def _early(run: RunFolder, candidates: int, tally: Tally) -> Scores | None:
     """Return the early scores of the last committed rung and of committed tasks of the next one."""
     stages = sorted(
         (stage for stage in map(StageId, run.stages()) if stage.kind == EARLY),
@@ -125,35 +154,36 @@ def _early(run: RunFolder, candidates: list[tuple[Kernel, float]]) -> Scores | N
     for stage in stages:
         commit = run.find(stage, "commit")
         if commit is not None:
-            found = {name: commit.read(name) for name in SCORES}
+            found = read_scores(commit, tally)
             continue
         for name, node in run.read(stage).items():
             if not name.startswith(SOLVE):
                 continue
-            right = node.read("right")
+            rows = node.read("rows")
             if found is None:
-                found = no_scores(len(candidates), right.shape[1])
+                found = no_scores(candidates, rows.shape[1], tally)
             places = node.record["candidates"]
-            found["right"][places] += right
-            found["rows"][places] += node.read("rows")
-            found["seconds"][places] += node.read("seconds")
+            for name_of_sum in (*tally.sums, "seconds"):
+                found[name_of_sum][places] += node.read(name_of_sum)
+            found["rows"][places] += rows
             found["solved"][places] &= node.read("solved")
     return found
 
 
-def _exact(run: RunFolder, n: int) -> Scores | None:
+def _exact(run: RunFolder, n: int, tally: Tally) -> Scores | None:
     """Return the exact scores of the candidates whose folds are all scored."""
     if EXACT not in run.stages():
         return None
     commit = run.find(EXACT, "commit")
     if commit is not None:
-        return {name: commit.read(name) for name in (*SCORES, "support")}
+        return {**read_scores(commit, tally), "support": commit.read("support")}
     folds = max(1, run.node(SPLIT, "commit").record["folds"])
-    found = {**no_scores(n, folds), "support": np.zeros(n)}
+    found = {**no_scores(n, folds, tally), "support": np.zeros(n)}
     for node in run.read(EXACT).values():
         record = node.record
         place = record["candidate"]
-        found["right"][place, record["fold"]] = record["right"]
+        for name, value in sums_of(record, tally).items():
+            found[name][place, record["fold"]] = value
         found["rows"][place, record["fold"]] = record["rows"]
         found["seconds"][place] += record["fit_seconds"]
         found["solved"][place] &= record["solved"]
@@ -163,12 +193,11 @@ def _exact(run: RunFolder, n: int) -> Scores | None:
 
 
 def grid(rows: list[dict[str, Any]]) -> str:
-    """Return accuracies in per cent as a table, a line for each kernel and a column for each C.
+    """Return main scores as a table, a line for each kernel and epsilon, a column for each C.
 
     An exact score has no mark, an early one has a ~; ! marks SVMs that did not reach the tolerance.
     """
-    shown = parameters_of(rows[0]["kernel"])
-    varied = [key for key in shown if len({row[key] for row in rows}) > 1] or list(shown[:1])
+    varied = varied_in(rows)
     costs = sorted({row["C"] for row in rows})
     lines: dict[tuple[Any, ...], dict[float, str]] = {}
     for row in rows:
@@ -185,17 +214,51 @@ def grid(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def lines_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parameters of a candidate beside C, those of its kernel first."""
+    return (*parameters_of(row["kernel"]), *(("epsilon",) if "epsilon" in row else ()))
+
+
+def varied_in(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the parameters beside C that differ between candidates; the first where none does."""
+    shown = lines_of(rows[0])
+    return [key for key in shown if len({row[key] for row in rows}) > 1] or list(shown[:1])
+
+
+def scored_by(row: Iterable[str]) -> str:
+    """Return the key of the score that ranks candidates, given the keys of one of them."""
+    main = main_key(row)
+    assert main is not None
+    return main
+
+
+def is_exact(row: Mapping[str, Any]) -> bool:
+    """Whether the score of a candidate is that of SVMs of all rows that train."""
+    return row[f"exact_{scored_by(row)}"] is not None
+
+
+def shown_score(name: str, value: float) -> str:
+    """Return a score as a grid shows it: shares in per cent."""
+    if name == "accuracy":
+        return f"{100 * value:.2f}"
+    return f"{value:.4f}" if name == "r2" else f"{value:.4g}"
+
+
 def described(row: dict[str, Any]) -> str:
     """Return a candidate in a few words."""
-    of_kernel = "".join(f", {key} {row[key]:.6g}" for key in parameters_of(row["kernel"]))
-    how = "by blocks" if row["exact_accuracy"] is None else "exact"
+    others = "".join(f", {key} {row[key]:.6g}" for key in lines_of(row))
+    how = "exact" if is_exact(row) else "by blocks"
     if not row["solved"]:
         how += ", NOT solved: raise --budget, or use another candidate"
-    return f"C {row['C']:.6g}{of_kernel}: accuracy {row['accuracy']:.4f} ({how})"
+    scores = ", ".join(
+        score_text(name, row[key]) for key, name in SCORES.items() if row.get(key) is not None
+    )
+    return f"C {row['C']:.6g}{others}: {scores} ({how})"
 
 
 def _cell(row: dict[str, Any]) -> str:
-    if row["accuracy"] is None:
-        return "-"
-    marks = ("" if row["exact_accuracy"] is not None else "~") + ("" if row["solved"] else "!")
-    return f"{marks}{100 * row['accuracy']:.2f}" + ("*" if row["best"] else "")
+    main = scored_by(row)
+    if row[main] is None:
+        return "-" if row["solved"] is None else "!"
+    marks = ("" if is_exact(row) else "~") + ("" if row["solved"] else "!")
+    return f"{marks}{shown_score(main, row[main])}" + ("*" if row["best"] else "")

@@ -3,6 +3,7 @@
 All members of a committee decide every row, so the sigmoid of an SVM is fitted to rows of all
 blocks: to a sample of the rows of other blocks, and by cross-validation to its own, as LIBSVM does
 for probabilities. An SVM of a bag has random rows, so it is calibrated on rows of other members.
+Of regression a line in the place of the sigmoid is fitted to the same rows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dcsvm_dask.kernels import kernel_product
 from dcsvm_dask.methods.block_table import read_slots, read_table
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.solve_rows import RowsSolver
-from dcsvm_dask.models.committee import Committee, fit_sigmoid
+from dcsvm_dask.models.committee import Committee, fit_line, fit_sigmoid
 from dcsvm_dask.random_streams import COMMITTEE, COMMITTEE_FOLDS, generator
 from dcsvm_dask.storage.model import read_committee as read_members
 from dcsvm_dask.storage.node import Attempt, Committed, Record
@@ -36,7 +37,7 @@ LAYER = "calibrate"
 def calibrate_slot(
     run: RunFolder, attempt: Attempt, *, level: str, slot: int, slots: int
 ) -> Record:
-    """Fit the sigmoids of the blocks of one of `slots` tasks.
+    """Fit the sigmoids (of regression: lines) of the blocks of one of `slots` tasks.
 
     Parameters
     ----------
@@ -70,12 +71,13 @@ def calibrate_slot(
         weights[: len(mine)] *= len(index) / max(1, len(mine))
         weights[len(mine) :] *= (problem.n - len(index)) / max(1, len(others))
         values_of_both = np.concatenate([decided, elsewhere])
-        fitted.append(fit_member(problem, values_of_both, problem.targets_of(both) > 0, weights))
+        fitted.append(fit_member(problem, values_of_both, problem.targets_of(both), weights))
         rows += len(mine)
         values += computed + of_product
-    found = np.array(fitted, dtype=np.float64).reshape(len(blocks), 2)
-    attempt.write("slope", found[:, 0])
-    attempt.write("intercept", found[:, 1])
+    names = parts_of(problem)
+    found = np.array(fitted, dtype=np.float64).reshape(len(blocks), len(names))
+    for name, column in zip(names, found.T, strict=True):
+        attempt.write(name, column)
     return {"blocks": len(blocks), "members": blocks, "rows": rows, "kernel_values": values}
 
 
@@ -85,10 +87,8 @@ def decided_rows(problem: Problem) -> Index:
     return np.sort(rng.choice(problem.n, size=min(problem.n, DECIDED_ROWS), replace=False))
 
 
-def calibrate_unseen(
-    problem: Problem, seen: Index, beta: Vector
-) -> tuple[tuple[float, float], int]:
-    """Fit the sigmoid of an SVM of random rows to rows that it was not trained on.
+def calibrate_unseen(problem: Problem, seen: Index, beta: Vector) -> tuple[tuple[float, ...], int]:
+    """Fit the sigmoid, or the line, of an SVM of random rows to rows that it was not trained on.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def calibrate_unseen(
     Returns
     -------
     tuple of float
-        Slope and intercept for decision values without a bias.
+        As `fit_member` returns it, for decision values without a bias.
     kernel_values : int
     """
     sample = np.setdiff1d(decided_rows(problem), seen, assume_unique=True)
@@ -113,33 +113,62 @@ def calibrate_unseen(
         beta[beta != 0.0],
     )
     weights = problem.weights[sample].astype(np.float64)
-    return fit_member(problem, values, problem.targets_of(sample) > 0, weights), computed
+    return fit_member(problem, values, problem.targets_of(sample), weights), computed
 
 
 def fit_member(
-    problem: Problem, values: Vector, positive: NDArray[np.bool_], weights: Vector
-) -> tuple[float, float]:
-    """Fit a member's sigmoid; see `fit_sigmoid`.
+    problem: Problem, values: Vector, targets: Vector, weights: Vector
+) -> tuple[float, ...]:
+    """Fit a member's sigmoid, or of regression its line; see `fit_sigmoid` and `fit_line`.
 
     The prior odds of the sample are replaced by those of all rows: all members are calibrated on
     the same sample, whose error would add up in the sum over them. An SVM without information then
-    returns the prior.
+    returns the prior. So it is with the mean of targets.
 
     Parameters
     ----------
     problem : Problem
     values : ndarray, shape (m,)
         Decision values without a bias.
-    positive : ndarray of bool, shape (m,)
+    targets : ndarray, shape (m,)
     weights : ndarray, shape (m,)
 
     Returns
     -------
-    slope, intercept : float
+    tuple of float
+        As `parts_of` names them.
     """
+    if not problem.task.has_classes:
+        mean, least = prior_of_targets(problem)
+        slope, intercept, explained = fit_line(values, targets, weights)
+        _, of_sample, _ = fit_line(np.zeros(len(values)), targets, weights)
+        return slope, intercept - of_sample + mean, least / (1.0 - explained)
+    positive = targets > 0
     slope, intercept = fit_sigmoid(values, positive, weights)
     _, of_sample = fit_sigmoid(np.zeros(len(values)), positive, weights)
     return slope, intercept - of_sample + prior_odds(problem)
+
+
+def parts_of(problem: Problem) -> tuple[str, ...]:
+    """Return the names of what a member is calibrated by."""
+    normal = () if problem.task.has_classes else ("precision",)
+    return ("slope", "intercept", *normal)
+
+
+def prior_of_targets(problem: Problem) -> tuple[float, float]:
+    """Return the mean of all targets, and the inverse of their variance."""
+    weights = problem.weights.astype(np.float64)
+    mean = float(weights @ problem.targets / weights.sum())
+    variance = float(weights @ (problem.targets - mean) ** 2 / weights.sum())
+    return mean, 1.0 / variance if variance > 0.0 else 1.0
+
+
+def committee_of(problem: Problem, fitted: NDArray[np.float64]) -> Committee:
+    """Return the committee of members, given what `fit_member` returned for each, a row each."""
+    if problem.task.has_classes:
+        return Committee(fitted[:, 0], fitted[:, 1], prior_odds(problem))
+    slope, intercept, precision = fitted.T
+    return Committee.of_normal(slope, intercept, precision, prior_of_targets(problem))
 
 
 def prior_odds(problem: Problem) -> float:
@@ -202,7 +231,7 @@ def cross_decide(
 def commit_committee(
     run: RunFolder, attempt: Attempt, *, stage: str, level: str, slots: int
 ) -> Record:
-    """Commit the sigmoids of all blocks of a level, with the prior odds of all rows.
+    """Commit the committee of all blocks of a level.
 
     Parameters
     ----------
@@ -214,18 +243,19 @@ def commit_committee(
         Number of tasks.
     """
     problem, table = read_problem(run), read_table(run, level)
-    slope, intercept = np.empty(table.n_blocks), np.empty(table.n_blocks)
-    nodes = read_slots(run, stage, slots, LAYER)
+    names = parts_of(problem)
+    fitted, nodes = np.empty((table.n_blocks, len(names))), read_slots(run, stage, slots, LAYER)
     for node in nodes:
-        slope[node.record["members"]] = node.read("slope")
-        intercept[node.record["members"]] = node.read("intercept")
-    attempt.write("slope", slope)
-    attempt.write("intercept", intercept)
+        for number, name in enumerate(names):
+            fitted[node.record["members"], number] = node.read(name)
+    committee = committee_of(problem, fitted)
+    attempt.write("slope", committee.slope)
+    attempt.write("intercept", committee.intercept)
     return {
         "source": level,
         "blocks": table.n_blocks,
         "rows": sum(node.record["rows"] for node in nodes),
-        "prior": prior_odds(problem),
+        "prior": committee.prior,
     }
 
 

@@ -34,6 +34,7 @@ from dcsvm_dask.solvers.optimality import total
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
 
@@ -105,6 +106,25 @@ def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
         "iterations": found.n_iter,
         "kernel_values": values,
     }
+
+
+def start_with_sum(problem: Problem, dual: Dual, C: Vector) -> Vector | None:
+    """Return where the problem of some rows by themselves begins; None where zero is feasible.
+
+    They have the sum that the task asks for where there are no others: nu sum(C).
+
+    Parameters
+    ----------
+    problem : Problem
+    dual : Dual
+        Their bounds.
+    C : ndarray, shape (m,), float64
+        Weights of their losses.
+    """
+    if not problem.task.has_sum:
+        return None
+    zero = np.zeros(len(dual))
+    return brought_to_sums(zero, dual, [problem.task.total(C)], zero)
 
 
 def with_sum(run: RunFolder, problem: Problem, beta: Vector, source: Committed | None) -> Vector:

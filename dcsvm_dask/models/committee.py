@@ -3,11 +3,15 @@
 Each block's SVM becomes a probability by a sigmoid of its decision value (Platt 2000); the
 SVMs are taken to be independent but for the prior that they share. Hsieh, Si and Dhillon
 (2014) compare early prediction with it in Table 1.
+
+Of real targets each SVM becomes a normal distribution by a line fitted to its decision values, and
+members weigh by the inverse of their variances.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +22,15 @@ _ITERATIONS = 100
 _LEAST_DERIVATIVE = 1e-5
 _RIDGE = 1e-12
 _SHORTEST_STEP = 1e-10
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Committee:
-    """What makes probabilities of the decision values of a level's or a bag's SVMs.
+    """What makes one value of the decision values of a level's or a bag's SVMs.
+
+    Of classes that are log odds. Of real targets it is their mean: a member weighs with its share
+    of the committee's precision, and so does the prior; see `of_normal`.
 
     Attributes
     ----------
@@ -42,8 +50,33 @@ class Committee:
         numbers = (self.slope, self.intercept, self.prior)
         return shaped and all(bool(np.isfinite(number).all()) for number in numbers)
 
+    @classmethod
+    def of_normal(
+        cls, slope: Vector, intercept: Vector, precision: Vector, prior: tuple[float, float]
+    ) -> Self:
+        """Return the committee of members that give normal distributions of a target.
+
+        The precision of the committee is that of all members less k - 1 times that of the prior,
+        and its mean the members' means, each by its precision, less k - 1 times the prior's (Tresp
+        2000, equations 5 and 6).
+
+        Parameters
+        ----------
+        slope, intercept, precision : ndarray, shape (n_blocks,), float64
+            A member's mean is slope f + intercept; the precision, the inverse of the variance, is
+            at least that of the prior.
+        prior : (mean, precision)
+            Of all targets.
+        """
+        mean, least = prior
+        whole = float(precision.sum()) - (len(precision) - 1) * least
+        share = precision / whole
+        return cls(slope * share, intercept * share, mean * least / whole)
+
     def logits(self, members: Vector) -> Vector:
-        """Return the log odds of the committee: those of its members less k - 1 times the prior.
+        """Return the log odds of the committee, or its mean of real targets.
+
+        They are those of its members less k - 1 times the prior.
 
         Parameters
         ----------
@@ -56,6 +89,37 @@ class Committee:
         """
         total = members @ self.slope + self.intercept.sum()
         return np.asarray(total - (len(self.slope) - 1) * self.prior)
+
+
+def fit_line(values: Vector, targets: Vector, weights: Vector) -> tuple[float, float, float]:
+    """Return the least-squares line of targets by decision values, and what it explains.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        Decision values of rows that the SVM was not trained on.
+    targets : ndarray, shape (n,)
+    weights : ndarray, shape (n,)
+        How many rows each stands for.
+
+    Returns
+    -------
+    slope, intercept : float
+    explained : float
+        Share of the targets' variance, in [0, 1): as of at least two rows more, whose residuals
+        are those of the prior, so that no member is certain.
+    """
+    whole = float(weights.sum())
+    if whole <= 0.0:
+        return 0.0, 0.0, 0.0
+    centre, mean = float(weights @ values) / whole, float(weights @ targets) / whole
+    far, off = values - centre, targets - mean
+    spread, total = float(weights @ far**2), float(weights @ off**2)
+    if spread <= _ROUNDING * float(weights @ values**2) or total <= 0.0:
+        return 0.0, mean, 0.0
+    slope = float(weights @ (far * off)) / spread
+    explained = min(1.0, slope**2 * spread / total) * len(values) / (len(values) + 2.0)
+    return slope, mean - slope * centre, explained
 
 
 def fit_sigmoid(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.models.schemes import SCHEMES
 from dcsvm_dask.solvers import (
     Machine,
+    OnlyMachine,
     Solution,
     coefficient_rows,
     scheme_of,
@@ -24,7 +25,9 @@ from dcsvm_dask.solvers import (
     stretched,
 )
 from dcsvm_dask.solvers.machines import CLASSES, only_class, unsolved
+from dcsvm_dask.tasks import Dual, Task
 
+Machines = Sequence[Machine | OnlyMachine]
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 Steps = Callable[[int], int | None]
@@ -45,6 +48,7 @@ class FoldMachines:
     coef : list of ndarray, shape (n_C, n_rows), float64
         Their dual variables beta_i = y_i alpha_i.
     bias : ndarray, shape (n_C, n_machines), float64
+        With what the task leaves out of its targets.
     solved : ndarray of bool, shape (n_C,)
         Whether all SVMs are within the tolerance.
     seconds : ndarray, shape (n_C,)
@@ -57,7 +61,7 @@ class FoldMachines:
     seconds: Vector
 
     def decide(self, K: NDArray[np.floating], test: Index) -> Vector:
-        """Return what they say of rows; above 0 means an SVM's positive class.
+        """Return decision values; of classes above 0 means an SVM's positive class.
 
         Parameters
         ----------
@@ -123,12 +127,13 @@ def solve_fold(
 
 def train_fold(
     K: NDArray[np.floating],
-    codes: NDArray[np.integer],
+    y: NDArray[Any],
     weight: Vector,
     train: Index,
     costs: Vector,
-    machines: list[Machine],
+    machines: Machines,
     *,
+    task: Task = CLASSES,
     equality: bool = True,
     tol: float = 1e-3,
     most_steps: Steps = unlimited,
@@ -142,15 +147,17 @@ def train_fold(
     ----------
     K : ndarray, shape (n, m), float32 or float64
         Kernel values of rows with the first m of them, among which are those to train on.
-    codes : ndarray, shape (n,), integers
-        Classes.
+    y : ndarray, shape (n,), integers or float64
+        Classes, or the targets of an `OnlyMachine`.
     weight : ndarray, shape (n,)
         Factors of C; rows of a weight of 0 are not trained on.
     train : ndarray of int64
         Rows that are trained on.
     costs : ndarray, shape (n_C,)
         Ascending.
-    machines : list of Machine
+    machines : list of Machine, or of an OnlyMachine
+    task : Task, optional
+        By default C-SVC.
     equality : bool, default True
         Whether SVMs have a bias.
     tol : float, default 1e-3
@@ -167,34 +174,46 @@ def train_fold(
     bias = np.zeros((len(costs), len(machines)))
     solved, seconds = np.ones(len(costs), dtype=np.bool_), np.zeros(len(costs))
     for number, machine in enumerate(machines):
-        own, y = machine.rows(codes[train])
+        own, targets = machine.rows(y[train])
         rows = train[own]
-        decision = only_class(y)
+        decision = _known(targets, task)
         if decision is not None:
-            bias[:, number] = decision
+            bias[:, number] = decision + task.centre
             used.append(rows[:0])
             coefs.append(np.zeros((len(costs), 0)))
             continue
         inner, coef = _part(K, rows, rows), np.empty((len(costs), len(rows)))
-        beta, gradient = np.zeros(len(rows)), -y
+        beta, gradient = np.zeros(len(rows)), task.dual(targets, weight[rows]).p
         most = most_steps(len(rows))
         for place, C in enumerate(costs.tolist()):
-            begin, dual = time.perf_counter(), CLASSES.dual(y, C * weight[rows])
+            begin, dual = time.perf_counter(), task.dual(targets, C * weight[rows])
             found = solve_inner(
                 inner,
                 dual,
-                beta=stretched(beta, gradient, dual),
+                beta=_start(beta, gradient, dual),
                 equality=equality,
                 tol=tol,
                 max_iter=most,
             )
             beta, gradient = found.beta, found.gradient
-            coef[place], bias[place, number] = beta, found.bias
+            coef[place], bias[place, number] = beta, found.bias + task.centre
             solved[place] &= found.converged
             seconds[place] += time.perf_counter() - begin
         used.append(rows)
         coefs.append(coef)
     return FoldMachines(used, coefs, bias, solved, seconds)
+
+
+def _known(targets: Vector, task: Task) -> float | None:
+    """Return the decision value where there is nothing to solve: of one class, or of no rows."""
+    if task.has_classes:
+        return only_class(targets)
+    return None if len(targets) else 0.0
+
+
+def _start(beta: Vector, gradient: Vector, dual: Dual) -> Vector:
+    """Return where the next larger C begins; without bounds, as of squared losses, at the same."""
+    return stretched(beta, gradient, dual) if dual.ridge is None else beta
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +239,12 @@ class Point:
 def solve_point(
     kernel: Kernel,
     X: Rows,
-    codes: NDArray[np.integer],
+    y: NDArray[Any],
     bounds: Vector,
-    machines: list[Machine],
+    machines: Machines,
     before: list[Solution] | None = None,
     *,
+    task: Task = CLASSES,
     blocks: NDArray[np.integer] | None = None,
     equality: bool = True,
     tol: float = 1e-3,
@@ -241,13 +261,15 @@ def solve_point(
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
-    codes : ndarray, shape (n,), integers
-        Classes.
+    y : ndarray, shape (n,), integers or float64
+        Classes, or the targets of an `OnlyMachine`.
     bounds : ndarray, shape (n,)
-        Upper bounds, above 0.
-    machines : list of Machine
+        C times the weight of each row, above 0.
+    machines : list of Machine, or of an OnlyMachine
     before : list of Solution, optional
         What the SVMs came to for bounds that are nowhere larger.
+    task : Task, optional
+        By default C-SVC.
     blocks : ndarray, shape (n,), integers, optional
         The block of each row. Where there is no solution before, SVMs begin at those of the
         blocks (divide and conquer), unless these contradict each other.
@@ -274,9 +296,10 @@ def solve_point(
         "verify": False,
     }
     for number, machine in enumerate(machines):
-        rows, y = machine.rows(codes)
-        Z = X if len(rows) == len(codes) else X[rows]
-        dual, decision = CLASSES.dual(y, bounds[rows]), only_class(y)
+        rows, targets = machine.rows(y)
+        Z = X if len(rows) == len(y) else X[rows]
+        dual = task.dual(targets, bounds[rows])
+        decision = _known(targets, task)
         if decision is not None:
             solutions.append(unsolved(dual, decision))
             continue
@@ -284,6 +307,8 @@ def solve_point(
         if before is None:
             start = None if blocks is None else blocks[rows]
             found, computed = solve_whole(kernel, Z, dual, blocks=start, seed=seed, **how)
+        elif dual.ridge is not None:
+            found, computed = solve_whole(kernel, Z, dual, beta=before[number].beta, **how)
         else:
             found, computed = solve_next(kernel, Z, dual, before[number], **how)
         solutions.append(found)
@@ -338,8 +363,14 @@ def model_of(
     )
 
 
+def only_model(kernel: Kernel, X: Rows, found: Solution, task: Task) -> Model:
+    """Return the model of the only SVM of a task without classes, of its support vectors alone."""
+    support = np.flatnonzero(found.beta)
+    return Model.of_sum(kernel, X[support], found.beta[support], found.bias + task.centre)
+
+
 def decide_rows(model: Model, X_test: Rows, *, threads: int = 1) -> Vector:
-    """Return what SVMs say of rows; above 0 means an SVM's positive class.
+    """Return decision values of SVMs; of classes above 0 means an SVM's positive class.
 
     Parameters
     ----------

@@ -18,13 +18,19 @@ from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, Search
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.tasks import OF_TASKS
 
 LEAST_BLOCK_ROWS = 64
 # Of LIBSVM's grid.py: C, and gamma.
 COSTS = tuple(2.0**power for power in range(-5, 16, 2))
 GAMMAS = tuple(2.0**power for power in range(-15, 4, 2))
+TASKS = ("classification", "regression", "quantile")
+"""Tasks whose scores compare candidates."""
 TRAINED = (
     "kernel",
+    "task",
+    "loss",
+    "quantile",
     "fit_intercept",
     "class_weight",
     "multiclass",
@@ -33,7 +39,7 @@ TRAINED = (
     "n_samples_clustering",
 )
 """Words of a training that all candidates have."""
-SEARCHED = ("C", "gamma", "degree", "coef0")
+SEARCHED = ("C", "gamma", "degree", "coef0", "epsilon")
 
 
 def settle(
@@ -69,7 +75,12 @@ def settle(
     searched: dict[str, Any] = {
         name: _values(name, words[name]) for name in SEARCHED if name in words
     }
-    others = set(searched) - {"C", *kernel.parameters}
+    if not isinstance(trained.get("quantile"), numbers.Real | None):
+        raise InputError(
+            f"quantile: give one number, got {trained['quantile']!r:.80}; pinball losses at "
+            "different quantiles do not compare"
+        )
+    others = set(searched) - {"C", "epsilon", *kernel.parameters}
     if others:
         raise InputError(
             f"{', '.join(sorted(others))}: the {kernel.name} kernel has no such parameter"
@@ -88,10 +99,11 @@ def settle(
     if rows < LEAST_BLOCK_ROWS:
         raise InputError(f"block-rows must be at least {LEAST_BLOCK_ROWS}, got {rows}")
     training = Training(**trained, **middle, levels=0, block_cap=rows)
-    if data.targets is not None:
+    task = data.task if training.task == "auto" else training.task
+    if task not in TASKS:
         raise InputError(
-            f"{data.url}: its rows have targets; a search is for classes: score trainings with "
-            "--holdout instead"
+            f"{data.url}: a search is not for task {task}, but for {', '.join(TASKS)}: score "
+            "trainings with --holdout instead"
         )
     settings, goals, shape = training.settle(data, holdout=held_out > 0)
     if shape.n_variables < made.least_rows:
@@ -116,9 +128,13 @@ def settle(
 def best_of(settings: dict[str, Any], candidate: int) -> dict[str, Any]:
     """Return the parameters of `train` for a candidate of a search, as its header describes it."""
     made = Settings.from_json(settings)
-    kernel, C = Search(**made.options).candidates(made.kernel.name)[candidate]
-    of_kernel = {name: getattr(kernel, name) for name in kernel.kind.parameters}
-    return {"kernel": kernel.name, "C": C, **of_kernel}
+    task = made.make_task()
+    kernel, C, epsilon = Search(**made.options).candidates(made.kernel.name)[candidate]
+    words: dict[str, Any] = {"kernel": kernel.name, "C": C}
+    words |= {name: getattr(kernel, name) for name in kernel.kind.parameters}
+    words |= {} if task.has_classes else {"task": task.name}
+    words |= {name: getattr(task, name) for name in OF_TASKS if hasattr(task, name)}
+    return words if epsilon is None else {**words, "epsilon": epsilon}
 
 
 def parse_values(name: str, text: str) -> tuple[float, ...]:

@@ -27,6 +27,7 @@ from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.tasks import (
     OF_TASKS,
     TASKS,
+    WITH_COMMITTEE,
     NuClassification,
     OneClass,
     RealTargets,
@@ -232,10 +233,11 @@ class Training(TrainingParameters):
         if task.has_classes:
             return task
         learns = "numbers" if isinstance(task, RealTargets) else "no classes"
-        for word in ("class_weight", "committee"):
-            if getattr(self, word):
+        for word, of in (("class_weight", ("classification",)), ("committee", WITH_COMMITTEE)):
+            if getattr(self, word) and name not in of:
+                others = " and regression" if len(of) > 1 else ""
                 raise InputError(
-                    f"{word}: is for classes, and {name} learns {learns}; leave it out"
+                    f"{word}: is for classes{others}, and {name} learns {learns}; leave it out"
                 )
         if not isinstance(task, RealTargets):
             self._check_one_class(data)

@@ -32,13 +32,10 @@ class Predictor:
     """Prediction, evaluation, compression and export.
 
     The ``mode`` of a prediction is "exact", "early" (equation (6) of Hsieh, Si, Dhillon, 2014: the
-    SVM
-    of a row's own block), "naive" (equation (5): the sum of all SVMs of a level) or "committee"
-    (the Bayesian committee machine of a calibrated level; values are log odds); by default exact
-    where
-    the exact model is committed and no level is given, else early. A run of an approximation has
-    one
-    model, and results name its method as the mode.
+    SVM of a row's own block), "naive" (equation (5): the sum of all SVMs of a level) or "committee"
+    (the Bayesian committee machine of a calibrated level; values are log odds, of regression
+    targets); by default exact where the exact model is committed and no level is given, else early.
+    A run of an approximation has one model, and results name its method as the mode.
 
     Rows are given as they were before ingest: the run scales them as its training data, in
     float64. The features of data frames, of text with a header, Parquet and data sets are found by

@@ -16,6 +16,7 @@ from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks, s
 from dcsvm_dask.solvers.machines import (
     SCHEMES,
     Machine,
+    OnlyMachine,
     SolvedMachine,
     coefficient_rows,
     labels_of_classes,
@@ -69,6 +70,7 @@ __all__ = [
     "LinearSolution",
     "Machine",
     "Newton",
+    "OnlyMachine",
     "RowSums",
     "Solution",
     "SolvedMachine",

@@ -155,6 +155,15 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class OnlyMachine:
+    """The only SVM of a task without classes, which has all rows."""
+
+    def rows(self, targets: NDArray[np.floating]) -> tuple[Index, Vector]:
+        """Return all rows, and their targets."""
+        return np.arange(len(targets)), targets.astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
 class SolvedMachine:
     """What came out of a machine."""
 

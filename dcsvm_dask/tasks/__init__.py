@@ -14,23 +14,28 @@ from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.registry import (
     DATA_TASKS,
     OF_TASKS,
+    ONE_CLASS,
     SUPERVISED,
     TASKS,
+    WITH_COMMITTEE,
     make_task,
     task_and_type,
     task_name,
 )
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
-from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
+from dcsvm_dask.tasks.scores import main_key, main_score, score_text, scores_in
 from dcsvm_dask.tasks.squared import SQUARED_HINGE, SquaredLoss, SquaredTube, squared_loss
+from dcsvm_dask.tasks.tally import Tally, tally_of
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
     "DATA_TASKS",
     "OF_TASKS",
+    "ONE_CLASS",
     "SQUARED_HINGE",
     "SUPERVISED",
     "TASKS",
+    "WITH_COMMITTEE",
     "Classification",
     "Dual",
     "NuClassification",
@@ -41,14 +46,17 @@ __all__ = [
     "Regression",
     "SquaredLoss",
     "SquaredTube",
+    "Tally",
     "Task",
     "checked_labels",
+    "main_key",
     "main_score",
     "make_task",
     "score_text",
     "scores_in",
     "squared_loss",
     "svc_dual",
+    "tally_of",
     "task_and_type",
     "task_name",
 ]

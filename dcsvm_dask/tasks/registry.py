@@ -22,6 +22,9 @@ SUPERVISED = ("classification", "regression", "quantile")
 """Tasks that learn from targets."""
 DATA_TASKS = ("classification", "regression", "quantile", "one-class")
 """What users name as the task of data; a type of SVM makes others of the first two."""
+ONE_CLASS = OneClass.name
+WITH_COMMITTEE = (Classification.name, Regression.name)
+"""Tasks whose SVMs can be calibrated as probabilities, for a committee."""
 OF_TASKS = {
     "epsilon": ("regression",),
     "loss": ("regression",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,15 @@ SCORES = {
     "outliers": "share of outliers",
 }
 """Names for users by the keys of records; the first one that a record has is its main score."""
+
+LOWER_IS_BETTER = ("mae", "rmse", "pinball", "outliers")
+"""Keys of the scores of which less is better."""
+
+
+def main_key(record: Iterable[str]) -> str | None:
+    """Return the key of the main score among some keys; None where there is none."""
+    keys = set(record)
+    return next((key for key in SCORES if key in keys), None)
 
 
 def scores_in(record: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -13,6 +13,8 @@ from scipy import sparse
 from sklearn.svm import OneClassSVM
 
 from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.bagging.nodes import offset_units, sample
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.problem import OFFSET, read_problem
@@ -169,3 +171,59 @@ def test_two_rows_suffice(tmp_path: Path) -> None:
     data: DataSet = ingest((X, None), tmp_path / "d.zarr", test=(X, None), task="one-class")
     run = train(data, tmp_path / "run", gamma=1.0, nu=0.5)
     check(run, X, 1.0, 0.5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("nu", [0.05, 0.7])
+def test_a_cascade_reaches_the_answer_with_the_sum_kept(
+    rows: Rows, tmp_path: Path, nu: float
+) -> None:
+    words: dict[str, Any] = {"method": "cascade", "leaves": 8, "gamma": GAMMA, "nu": nu}
+    run = train(rows.data, tmp_path / "run", **words)
+    check(run, rows.X, GAMMA, nu)
+    last = max(stage for stage in run.stages() if stage.startswith("check"))
+    assert run.node(last, "commit").record["violation"] <= 1e-5
+
+
+def test_a_cascade_of_sparse_rows_with_weights(
+    shared_data: Callable[[str], Any], tmp_path: Path
+) -> None:
+    X = sparse.csr_array(shared_data("w8a")["X_train"][:800].astype(np.float32))
+    weights = np.random.default_rng(1).choice([0.5, 1.0, 4.0], 800)
+    part = (X, None)
+    data = ingest(part, tmp_path / "d.zarr", test=part, task="one-class", weights=weights)
+    run = train(data, tmp_path / "run", method="cascade", leaves=4, gamma=0.1, nu=0.2)
+    check(run, X, 0.1, 0.2, weights)
+
+
+@pytest.mark.long
+def test_a_bag_is_the_mean_of_its_members_in_units_of_their_rho(rows: Rows, tmp_path: Path) -> None:
+    words: dict[str, Any] = {"method": "bagging", "members": 4, "gamma": GAMMA, "nu": 0.2}
+    run = train(rows.data, tmp_path / "run", **words)
+    problem, Z, each = read_problem(run), rows.X[:300].astype(np.float64), []
+    for number in range(4):
+        index, counts = sample(problem, number, 4, replace=False)
+        peer = OneClassSVM(nu=0.2, gamma=GAMMA, tol=1e-6)
+        peer.fit(problem.take(index).astype(np.float64), sample_weight=counts)
+        each.append(peer.decision_function(Z) / peer.offset_)
+    model = load_model(run, choose_model(run).stage)
+    found = decide(model, rows.X[:300], "exact", dtype=np.float64)
+    np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-5)
+    # The leaves of a cascade are such a bag.
+    words = {"method": "cascade", "leaves": 4, "decide": "mean", "gamma": GAMMA, "nu": 0.2}
+    leaves = train(rows.data, tmp_path / "leaves", **words)
+    model = load_model(leaves, choose_model(leaves).stage)
+    np.testing.assert_array_equal(decide(model, rows.X[:300], "exact", dtype=np.float64), found)
+
+
+def test_members_without_a_positive_rho_keep_their_scale() -> None:
+    np.testing.assert_array_equal(offset_units(np.array([-2.0, -4.0])), [2.0, 4.0])
+    np.testing.assert_array_equal(offset_units(np.array([-2.0, 0.0])), [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("method", "word"), [("bagging", "vote"), ("cascade", "decide")], ids=["bagging", "cascade"]
+)
+def test_votes_of_classes_are_refused(rows: Rows, tmp_path: Path, method: str, word: str) -> None:
+    with pytest.raises(InputError, match=f"{word} must be .*mean for one-class"):
+        train(rows.data, tmp_path / "run", method=method, gamma=GAMMA, **{word: "sign"})

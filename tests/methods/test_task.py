@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.metrics import r2_score
 
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import kernel_matrix
 from dcsvm_dask.methods.choice import choose_model
+from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.models.model import decide
@@ -263,3 +266,49 @@ def test_the_squared_loss_is_refused_by_name_where_there_is_none(data: DataSet) 
         Training.of({"task": "quantile", **squared})
     with pytest.raises(InputError, match="loss must be one of epsilon_insensitive"):
         Training.of({"loss": "hinge"})
+
+
+def test_a_committee_of_regression(shared_data: Callable[[str], Any], tmp_path: Path) -> None:
+    """Members weigh by what they leave of the variance, far SVMs hardly at all."""
+    X, z = rows_of("cpusmall", shared_data, 900)
+    data = ingest(
+        (X[:600], z[:600]), tmp_path / "d.zarr", test=(X[600:], z[600:]), task="regression"
+    )
+    words: dict[str, Any] = {"gamma": 0.05, "C": 50.0, "epsilon": 1.0, "tol": 1e-3}
+    run = train(data, tmp_path / "run", **words, clusters=(5,), stop_at=1, committee=True)
+    node = run.node("committee-level-1", "commit")
+    model = load_model(run, "level-1")
+    model = replace(model, committee=read_committee(node))
+    members = np.stack(
+        [
+            kernel_matrix(model.kernel, X[600:], model.support[a:b], dtype=np.float64)
+            @ model.coef[0, a:b]
+            for a, b in pairwise(model.offsets)
+        ]
+    )
+    wanted = node.read("slope") @ members + node.read("intercept").sum() - 4 * node.record["prior"]
+    found = decide(model, X[600:], "committee", dtype=np.float64)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    score = run.node("score-committee-level-1", "commit").record
+    assert score["r2"] == pytest.approx(r2_score(z[600:], found), abs=1e-4)
+    naive = r2_score(z[600:], decide(model, X[600:], "naive"))
+    assert score["r2"] > max(0.3, naive)
+
+
+def test_a_bag_of_regression_is_a_committee(
+    shared_data: Callable[[str], Any], tmp_path: Path
+) -> None:
+    X, z = rows_of("cpusmall", shared_data, 900)
+    data = ingest(
+        (X[:600], z[:600]), tmp_path / "d.zarr", test=(X[600:], z[600:]), task="regression"
+    )
+    words: dict[str, Any] = {"gamma": 0.05, "C": 50.0, "epsilon": 1.0, "tol": 1e-3}
+    bag: dict[str, Any] = {"method": "bagging", "members": 4}
+    found = []
+    for vote in ("mean", "committee"):
+        run = train(data, tmp_path / vote, **words, **bag, vote=vote)
+        stage = next(stage for stage in run.stages() if stage.startswith("score"))
+        found.append(run.node(stage, "commit").record["r2"])
+    assert min(found) > 0.5
+    with pytest.raises(InputError, match="vote must be mean for quantile"):
+        train(data, tmp_path / "q", **bag, task="quantile", vote="committee", gamma=0.05)

@@ -12,8 +12,9 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
 
-from dcsvm_dask.models.committee import Committee, fit_sigmoid
+from dcsvm_dask.models.committee import Committee, fit_line, fit_sigmoid
 
 
 class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -80,3 +81,33 @@ def test_members_that_know_nothing_leave_the_prior() -> None:
     np.testing.assert_allclose(committee.logits(np.ones((3, 5))), prior)
     knowing = Committee(np.array([0.0, 2.0]), np.array([prior, prior]), prior)
     np.testing.assert_allclose(knowing.logits(np.array([[9.0, 1.5]])), 3.0 + prior)
+
+
+def test_the_line_is_that_of_sklearn() -> None:
+    rng = np.random.default_rng(0)
+    f, w = rng.standard_normal(300), rng.random(300)
+    z = 5.0 + 0.7 * f + 0.3 * rng.standard_normal(300)
+    slope, intercept, explained = fit_line(f, z, w)
+    peer = LinearRegression().fit(f[:, None], z, sample_weight=w)
+    assert (slope, intercept) == pytest.approx((peer.coef_[0], peer.intercept_))
+    shrunk = peer.score(f[:, None], z, sample_weight=w) * 300 / 302
+    assert explained == pytest.approx(shrunk)
+    assert fit_line(np.ones(300), z, w) == pytest.approx((0.0, np.average(z, weights=w), 0.0))
+    assert fit_line(z, z, w)[2] < 1.0
+    assert fit_line(f[:0], z[:0], w[:0]) == (0.0, 0.0, 0.0)
+
+
+def test_members_of_real_targets_are_one_normal_distribution() -> None:
+    """Independent given the target: the density of the product, over that of the prior."""
+    f, slope, intercept = np.array([[0.3, -1.0, 2.0]]), np.array([1.0, 0.5, 2.0]), np.ones(3)
+    precision, mean, least = np.array([2.0, 1.0, 9.0]), 0.4, 1.0
+    made = Committee.of_normal(slope, intercept, precision, prior=(mean, least))
+
+    def minus_log(z: Any) -> float:
+        of_members = precision * (z[0] - slope * f[0] - intercept) ** 2
+        return 0.5 * float(of_members.sum() - 2 * least * (z[0] - mean) ** 2)
+
+    wanted = minimize(minus_log, [0.0]).x[0]
+    assert made.logits(f)[0] == pytest.approx(wanted, abs=1e-5)
+    nothing = Committee.of_normal(np.zeros(3), np.full(3, mean), np.full(3, least), (mean, least))
+    np.testing.assert_allclose(nothing.logits(f), mean)

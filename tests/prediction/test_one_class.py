@@ -291,10 +291,10 @@ data = "{tmp_path / "data.zarr"}"
         ({"epsilon": 0.1}, "epsilon: is a parameter of task regression, not of one-class"),
         ({"quantile": 0.1}, "quantile: is a parameter of task quantile, not of one-class"),
         ({"class_weight": "balanced"}, "class_weight: is for classes, and one-class learns no"),
-        ({"committee": True}, "committee: is for classes, and one-class learns no classes"),
+        ({"committee": True}, "is for classes and regression, and one-class learns no classes"),
         ({"task": "classification"}, "ingested with --task one-class, but is to be trained with"),
         ({"task": "regression"}, "ingested with --task one-class, but is to be trained with"),
-        ({"method": "cascade"}, "method cascade is not for one-class; methods that are: dcsvm, su"),
+        ({"method": "nystrom"}, "method nystrom is not for one-class; methods that are: dcsvm, ca"),
         ({"method": "libsvm", "fit_intercept": True}, "method libsvm is not for one-class"),
     ],
 )

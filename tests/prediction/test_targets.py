@@ -178,9 +178,12 @@ def test_targets_and_classes_do_not_mix(made: Made, tmp_path: Path) -> None:
         ({"task": "quantile", "epsilon": 0.1}, "epsilon: is a parameter of task regression, not"),
         ({"task": "regression", "quantile": 0.1}, "quantile: is a parameter of task quantile"),
         ({"class_weight": "balanced"}, "class_weight: is for classes, and regression learns"),
-        ({"committee": True}, "committee: is for classes, and regression learns"),
+        (
+            {"committee": True, "task": "quantile"},
+            "committee: is for classes and regression, and quantile learns numbers",
+        ),
         ({"method": "online"}, "method online is not for regression; methods that are: dcsvm, "),
-        ({"method": "bagging", "vote": "sign"}, "vote must be mean for regression, got 'sign'"),
+        ({"method": "bagging", "vote": "sign"}, "vote must be mean or committee for regression"),
     ],
 )
 def test_parameters_that_targets_do_not_have(
@@ -189,11 +192,6 @@ def test_parameters_that_targets_do_not_have(
     with pytest.raises(InputError, match=why):
         api.train(made.data.place, tmp_path / "run", **words)
     assert not (tmp_path / "run").exists()
-
-
-def test_a_search_is_for_classes(made: Made, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="its rows have targets; a search is for classes"):
-        api.search(made.data.place, tmp_path / "s", C=[1.0, 2.0])
 
 
 def test_parameters_of_tasks_that_classes_do_not_have(tmp_path: Path, wine: Any) -> None:

@@ -19,7 +19,7 @@ from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
-from dcsvm_dask.tasks import SUPERVISED, Task
+from dcsvm_dask.tasks import ONE_CLASS, SUPERVISED, WITH_COMMITTEE, Task
 
 STAGE = StageId.about(MODEL, "bag")
 
@@ -50,14 +50,19 @@ class Bagging(Options):
         return False
 
     def check_task(self, task: Task) -> None:
-        """Refuse votes that only classes have, for a task that learns numbers."""
-        known = task.has_classes or self.vote == "mean"
-        check(known, "vote", self.vote, f"mean for {task.name}")
+        """Refuse votes that only classes have, for a task without classes."""
+        votes = VOTES if task.has_classes else votes_of(task)
+        check(self.vote in votes, "vote", self.vote, f"{' or '.join(votes)} for {task.name}")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         alone = self.vote == "committee" and self.members < 2
         check(not alone, "members", self.members, "at least 2 for a committee: one sees all rows")
+
+
+def votes_of(task: Task) -> tuple[str, ...]:
+    """Return how SVMs of a task without classes decide together."""
+    return ("mean", "committee") if task.name in WITH_COMMITTEE else ("mean",)
 
 
 def bagging(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -143,5 +148,5 @@ METHOD = Method(
     bagging,
     plan_stages,
     Bagging,
-    tasks=SUPERVISED,
+    tasks=(*SUPERVISED, ONE_CLASS),
 )

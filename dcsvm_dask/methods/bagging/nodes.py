@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.methods.committee import calibrate_unseen, prior_odds
+from dcsvm_dask.methods.committee import calibrate_unseen, committee_of, parts_of
+from dcsvm_dask.methods.offset import start_with_sum
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.solve_rows import solve_machine
 from dcsvm_dask.methods.solved import SolvedBlocks
-from dcsvm_dask.models.committee import Committee
 from dcsvm_dask.random_streams import BAG, BAG_MEMBER, generator
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
@@ -52,12 +52,14 @@ def train_members(
     """
     problem = read_problem(run)
     solved = SolvedBlocks(list(range(slot, members, slots)))
-    sigmoids: list[tuple[float, float]] = []
+    sigmoids: list[tuple[float, ...]] = []
 
     def train(number: int) -> tuple[tuple[Index, Vector], Record]:
         index, counts = sample(problem, number, members, replace=replace)
-        dual = problem.task.dual(problem.targets_of(index), problem.each_C[index] * counts)
-        beta, record = solve_machine(problem, index, dual, tol=tol)
+        C = problem.each_C[index] * counts
+        dual = problem.task.dual(problem.targets_of(index), C)
+        start = start_with_sum(problem, dual, C)
+        beta, record = solve_machine(problem, index, dual, tol=tol, beta=start)
         if calibrate:
             sigmoid, computed = calibrate_unseen(problem, index, beta)
             sigmoids.append(sigmoid)
@@ -96,6 +98,20 @@ def sample(
     return index, counts.astype(np.float64)
 
 
+def offset_units(bias: Vector) -> Vector:
+    """Return what each member's decision values f - rho are divided by: rho.
+
+    f and rho grow with the sum of a member's variables, and f / rho - 1 is the same for all scales.
+    Where some rho is not above zero, which kernels with negative values allow, it is 1 for all.
+
+    Parameters
+    ----------
+    bias : ndarray, shape (members,)
+        -rho of each.
+    """
+    return -bias if (bias < 0.0).all() else np.ones(len(bias))
+
+
 def commit_bag(
     run: RunFolder, attempt: Attempt, *, stage: str, slots: int, members: int, vote: str
 ) -> Record:
@@ -104,7 +120,7 @@ def commit_bag(
     nodes = [run.node(stage, f"{LAYER}-{slot:04d}") for slot in range(slots)]
     rows: dict[int, NDArray[np.int64]] = {}
     betas: dict[int, NDArray[np.float64]] = {}
-    bias, sigmoids = np.zeros(members), np.zeros((members, 2))
+    bias, sigmoids = np.zeros(members), np.zeros((members, len(parts_of(problem))))
     for node in nodes:
         bias[node.record["members"]] = node.record["biases"]
         if vote == "committee":
@@ -118,17 +134,18 @@ def commit_bag(
         )
         for number, mine, beta in parts:
             rows[number], betas[number] = mine, beta
+    units = offset_units(bias) if problem.task.has_sum else np.ones(members)
     listed = np.concatenate([rows[number] for number in range(members)])
     support = len(np.unique(listed))
     committee = None
     if vote == "committee":
-        committee = Committee(sigmoids[:, 0], sigmoids[:, 1], prior_odds(problem))
+        committee = committee_of(problem, sigmoids)
     model = write_model(
         attempt,
         problem.take_chunks(listed),
-        np.concatenate([betas[number] for number in range(members)])[None, :],
+        np.concatenate([betas[number] / units[number] for number in range(members)])[None, :],
         np.array([[len(rows[number])] for number in range(members)]),
-        bias[:, None] + problem.task.centre,
+        (bias / units)[:, None] + problem.task.centre,
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
         vote=vote,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dcsvm_dask.checks import check
-from dcsvm_dask.methods.bagging.graph import Bagging, bag_of, plan_bag
+from dcsvm_dask.methods.bagging.graph import Bagging, bag_of, plan_bag, votes_of
 from dcsvm_dask.methods.cascade import nodes as steps
 from dcsvm_dask.methods.conquer import check as checking
 from dcsvm_dask.methods.conquer.graph import Reached, finish_with
@@ -23,7 +23,7 @@ from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import CHECK, PASS, StageId
-from dcsvm_dask.tasks import SUPERVISED
+from dcsvm_dask.tasks import ONE_CLASS, SUPERVISED, Task
 
 # Passes before a cascade gives up; each lowers the objective, and few are needed.
 MOST_PASSES = 100
@@ -53,6 +53,11 @@ class Cascade(Options):
         if self.decide != "top":
             check(self.passes == 0, "passes", self.passes, "0 where the leaves decide")
             check(self.leaves > 1, "leaves", self.leaves, "at least 2 where the leaves decide")
+
+    def check_task(self, task: Task) -> None:
+        """Refuse votes that only classes have, for a task without classes."""
+        votes = ("top", *(VOTES if task.has_classes else votes_of(task)))
+        check(self.decide in votes, "decide", self.decide, f"{' or '.join(votes)} for {task.name}")
 
     @property
     def depth(self) -> int:
@@ -253,5 +258,5 @@ METHOD = Method(
     Cascade,
     (StageKind(PASS, _describe_pass, measured_by=CHECK), StageKind(CHECK, measures=True)),
     whole_problem=True,
-    tasks=SUPERVISED,
+    tasks=(*SUPERVISED, ONE_CLASS),
 )

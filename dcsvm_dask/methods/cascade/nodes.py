@@ -4,6 +4,10 @@ Random shares of the rows are solved at the leaves; only support vectors go up, 
 those of its children together. What the top finds goes back into every leaf. The objective of the
 whole problem cannot rise from one pass to the next: every leaf starts at the last top's solution,
 and every node at the best of its children's, which is feasible for the whole problem.
+
+Variables with a sum that is not zero, as of one-class SVMs, have in the first pass the share of the
+rows below a node, nu times these: what is feasible at its children is so together. The top has the
+sum of all rows, and so has every node of later passes.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.methods.offset import start_with_sum
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.solve_rows import solve_machine
 from dcsvm_dask.random_streams import CASCADE, generator
@@ -42,13 +47,14 @@ def solve_leaf(
     problem = read_problem(run)
     order = generator(problem.settings.seed, CASCADE).permutation(problem.n)
     index = np.sort(order[leaf::leaves]).astype(np.int64)
-    beta = f = None
+    dual, f = problem.dual_of(index), None
+    beta = start_with_sum(problem, dual, problem.bounds(index)) if previous is None else None
     if previous is not None:
         before = run.node(previous, "commit")
         whole, f_whole = before.read("beta")[0], before.read("f")
         index = np.union1d(index, np.flatnonzero(whole))
-        beta, f = whole[index], f_whole[index]
-    found, record = solve_machine(problem, index, problem.dual_of(index), tol=tol, beta=beta, f=f)
+        dual, beta, f = problem.dual_of(index), whole[index], f_whole[index]
+    found, record = solve_machine(problem, index, dual, tol=tol, beta=beta, f=f)
     return _commit_support(attempt, index, found, record)
 
 

@@ -1,1 +1,1 @@
-"""A search over C and the kernel's parameters."""
+"""A search over C, the kernel's parameters and the epsilon of regression."""

@@ -14,13 +14,14 @@ from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked
 from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.search.held_out import HeldOut, part_rows, read_split
-from dcsvm_dask.methods.search.scores import SCORES, accuracies, no_scores, write_scores
+from dcsvm_dask.methods.search.scores import merits, no_scores, read_scores, write_scores
 from dcsvm_dask.models.grid import FoldMachines, train_fold
 from dcsvm_dask.models.weighted_sample import SLACK
 from dcsvm_dask.random_streams import SEARCH_BLOCKS, generator
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Task
 
 Index = NDArray[np.int64]
 Matrix = NDArray[np.floating[Any]]
@@ -42,6 +43,7 @@ def score_blocks(
     alone: bool,
     tol: float,
     budget: int,
+    epsilons: list[float] | None = None,
 ) -> Record:
     """Score some C of one kernel by the SVMs of some blocks (early prediction).
 
@@ -59,12 +61,15 @@ def score_blocks(
         Whether no other task runs beside this one.
     budget : int
         Most steps of an SVM for each row that it trains on.
+    epsilons : list of float, optional
+        Of regression, that of each candidate.
     """
     split, made = read_split(run), Kernel(**kernel)
     order = generator(split.problem.settings.seed, SEARCH_BLOCKS)
     mine = order.permutation(split.deciding)[first:last][slot::slots]
-    shape = len(costs), len(split.folds)
-    right, rows, values = np.zeros(shape), np.zeros(shape), 0
+    shape, tally = (len(costs), len(split.folds)), split.tally
+    sums, rows, values = np.zeros((*shape, len(tally.sums))), np.zeros(shape), 0
+    series = _series(split, costs, epsilons)
     seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
     advanced = advance_reporter()
     standing, standing_rows = split.weighted_sample(made)
@@ -84,37 +89,45 @@ def score_blocks(
         for fold in split.folds:
             train, _ = split.of_fold(known, fold)
             _, test = split.of_fold(own, fold)
-            machines: FoldMachines | None = None
+            weight = split.weight_beside(own, others, fold)
+            trained: list[FoldMachines | None] = []
             with np.errstate(over="ignore", invalid="ignore"):
-                try:
-                    machines = train_fold(
-                        K,
-                        split.codes[known],
-                        split.weight_beside(own, others, fold),
-                        train,
-                        np.array(costs),
-                        split.machines,
-                        equality=split.problem.settings.fit_intercept,
-                        tol=tol * (SLACK if len(others) else 1.0),
-                        most_steps=lambda rows: budget * rows,
-                    )
-                    seconds += machines.seconds
-                    solved &= machines.solved
-                except InputError:  # rows are finite: it is the kernel that is impossible here
-                    solved[:] = False
+                for places, task in series:
+                    try:
+                        machines = train_fold(
+                            K,
+                            split.y[known],
+                            weight,
+                            train,
+                            np.array(costs)[places],
+                            split.machines,
+                            task=task,
+                            equality=split.problem.settings.fit_intercept,
+                            tol=split.block_tol(tol) * (SLACK if len(others) else 1.0),
+                            most_steps=lambda rows: budget * rows,
+                        )
+                        seconds[places] += machines.seconds
+                        solved[places] &= machines.solved
+                        trained.append(machines)
+                    except InputError:  # rows are finite: the kernel is impossible here
+                        solved[places] = False
+                        trained.append(None)
                 begin = time.perf_counter()
                 decided = _held_out(split, number, test, made, X, K, most)
-                for across, tested, codes, counts in decided:
+                for across, tested, truth, counts in decided:
                     rows[:, fold] += counts.sum()
                     values += 0 if across is K else across.size
-                    if machines is None:
-                        continue
-                    for place, of_C in enumerate(machines.decide(across, tested)):
-                        hit = split.classes_of(of_C) == codes
-                        right[place, fold] += counts[hit].sum()
+                    for (places, _), made_of in zip(series, trained, strict=True):
+                        if made_of is None:
+                            sums[places, fold] += tally.failed
+                            continue
+                        for place, of_C in zip(places, made_of.decide(across, tested), strict=True):
+                            sums[place, fold] += tally.of(split.predicted(of_C), truth, counts)
                 seconds += (time.perf_counter() - begin) / len(costs)
         advanced(done + 1, len(mine), "blocks", {"kernel_values": values})
-    for name, array in zip(SCORES, (right, rows, seconds, solved), strict=True):
+    for number, name in enumerate(tally.sums):
+        attempt.write(name, np.ascontiguousarray(sums[:, :, number]))
+    for name, array in (("rows", rows), ("seconds", seconds), ("solved", solved)):
         attempt.write(name, array)
     return {
         "candidates": candidates,
@@ -123,6 +136,16 @@ def score_blocks(
         "kernel_values": values,
         "solved": bool(solved.all()),
     }
+
+
+def _series(
+    split: HeldOut, costs: list[float], epsilons: list[float] | None
+) -> list[tuple[Index, Task]]:
+    """Return the places of the candidates that follow each other, C ascending, with their task."""
+    if epsilons is None:
+        return [(np.arange(len(costs)), split.problem.task)]
+    each = np.array(epsilons)
+    return [(np.flatnonzero(each == one), split.task_with(one)) for one in dict.fromkeys(epsilons)]
 
 
 def values_of_row(block: float, costs: int, machines: int) -> int:
@@ -142,7 +165,7 @@ def values_of_row(block: float, costs: int, machines: int) -> int:
 
 def _held_out(
     split: HeldOut, number: int, test: Index, kernel: Kernel, X: Rows, K: Matrix, most: int
-) -> Iterator[tuple[Matrix, Index, NDArray[np.int32], NDArray[np.float64]]]:
+) -> Iterator[tuple[Matrix, Index, NDArray[Any], NDArray[np.float64]]]:
     """Yield what a block decides, at most so many rows at a time.
 
     Those of a fold are in the block's matrix K.
@@ -151,14 +174,14 @@ def _held_out(
     ------
     tuple
         A matrix of kernel values with the block's rows, which of its rows are decided, their
-        classes and as how many each counts.
+        classes or targets, and as how many each counts.
     """
     own = split.blocks[number]
     for start in range(0, len(test), most):
         some = test[start : start + most]
-        yield K, some, split.codes[own[some]], split.problem.weights[own[some]]
-    for Z, codes, counts in split.outside(number, most):
-        yield kernel_matrix(kernel, Z, X, dtype=K.dtype), np.arange(len(codes)), codes, counts
+        yield K, some, split.y[own[some]], split.problem.weights[own[some]]
+    for Z, truth, counts in split.outside(number, most):
+        yield kernel_matrix(kernel, Z, X, dtype=K.dtype), np.arange(len(truth)), truth, counts
 
 
 def commit_scores(
@@ -184,16 +207,18 @@ def commit_scores(
     dict
         ``ranked`` lists the candidates that were scored now, the best first.
     """
-    found = no_scores(candidates, len(read_split(run).folds))
+    split = read_split(run)
+    tally = split.tally
+    found = no_scores(candidates, len(split.folds), tally)
     if before is not None:
-        commit = run.node(before, "commit")
-        found = {name: commit.read(name) for name in SCORES}
+        found = read_scores(run.node(before, "commit"), tally)
     for number, places in enumerate(nodes):
         node = run.node(stage, f"{SOLVE}-{number:04d}")
-        for name in ("right", "rows", "seconds"):
+        for name in (*tally.sums, "rows", "seconds"):
             found[name][places] += node.read(name)
         found["solved"][places] &= node.read("solved")
     now = sorted({place for places in nodes for place in places})
-    ranked = sorted(now, key=lambda place: -accuracies(found)[place])
-    whole = len(read_split(run).blocks) == 1
-    return {"ranked": ranked, "whole": whole, **write_scores(attempt, found, ranked[0], now)}
+    merit = merits(found, tally)
+    ranked = sorted(now, key=lambda place: -merit[place])
+    whole = len(split.blocks) == 1
+    return {"ranked": ranked, "whole": whole, **write_scores(attempt, found, tally, ranked[0], now)}

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.search.held_out import part_rows, read_split
-from dcsvm_dask.methods.search.scores import accuracies, no_scores, write_scores
-from dcsvm_dask.models.grid import Point, decide_rows, model_of, solve_point
+from dcsvm_dask.methods.search.scores import (
+    merits,
+    no_scores,
+    record_of,
+    sums_of,
+    write_scores,
+)
+from dcsvm_dask.models.grid import (
+    Machines,
+    Point,
+    decide_rows,
+    model_of,
+    only_model,
+    solve_point,
+)
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import Machine, Solution
-from dcsvm_dask.solvers.machines import CLASSES, unsolved
+from dcsvm_dask.solvers.machines import unsolved
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Task
+
+Vector = NDArray[np.float64]
 
 
 def solve_candidate(
@@ -32,6 +50,7 @@ def solve_candidate(
     alone: bool,
     tol: float,
     budget: int,
+    epsilon: float | None = None,
 ) -> Record:
     """Solve the SVMs of all rows but a fold, and decide that.
 
@@ -41,23 +60,26 @@ def solve_candidate(
         The node of the same kernel and fold with the next smaller C, to start from.
     alone : bool
         Whether no other task runs beside this one.
+    epsilon : float, optional
+        Of regression.
 
     Writes ``beta`` and ``gradient`` of each SVM's rows, one after the other.
     """
     split, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
     everything = np.arange(split.problem.n)
     train, test = split.of_fold(everything, fold)
-    X, codes = split.problem.take(train), split.codes[train]
+    X, y, task = split.problem.take(train), split.y[train], split.task_with(epsilon)
     failed = False
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             point = solve_point(
                 made,
                 X,
-                codes,
+                y,
                 C * split.weight[train],
                 split.machines,
-                None if before is None else _solutions(run, stage, before, codes, split.machines),
+                None if before is None else _solutions(run, stage, before, y, split.machines),
+                task=task,
                 blocks=split.block_of[train],
                 equality=split.problem.settings.fit_intercept,
                 tol=tol,
@@ -67,17 +89,18 @@ def solve_candidate(
                 threads=threads(alone=alone),
             )
     except InputError:  # rows are finite: it is the kernel that is impossible here
-        point, failed = _no_point(codes, split.machines), True
-    values, right, rows = point.kernel_values, 0.0, 0.0
-    model = model_of(made, X, codes, split.machines, point.solutions)
+        point, failed = _no_point(y, C * split.weight[train], split.machines, task), True
+    values, rows, tally = point.kernel_values, 0.0, split.tally
+    sums = np.zeros(len(tally.sums))
+    model = _model(made, X, y, split.machines, point.solutions, task)
     support = model.n_support
     seconds = time.perf_counter() - begin
     for Z, true, counts in split.batches(test, part_rows(values_of_row(len(split.machines)))):
         try:
-            hit = split.classes_of(decide_rows(model, Z)) == true
+            predicted = split.predicted(decide_rows(model, Z))
         except InputError:  # as above, for rows that are held out
             failed = True
-        right += 0.0 if failed else float(counts[hit].sum())
+        sums += tally.failed if failed else tally.of(predicted, true, counts)
         rows += float(counts.sum())
         values += Z.shape[0] * support
     none = np.empty(0)
@@ -86,7 +109,7 @@ def solve_candidate(
     return {
         "candidate": candidate,
         "fold": fold,
-        "right": right,
+        **record_of(sums.tolist(), tally),
         "rows": rows,
         "fit_seconds": seconds,
         "score_seconds": time.perf_counter() - begin - seconds,
@@ -99,18 +122,34 @@ def solve_candidate(
     }
 
 
-def _no_point(codes: NDArray[np.int32], machines: list[Machine]) -> Point:
+def _no_point(y: NDArray[Any], bounds: Vector, machines: Machines, task: Task) -> Point:
     """Return SVMs that nobody could solve."""
-    labels = [one.rows(codes)[1] for one in machines]
-    return Point([unsolved(CLASSES.dual(y, 1.0), 0.0, converged=False) for y in labels], 0)
+    parts = [one.rows(y) for one in machines]
+    duals = [task.dual(targets, bounds[rows]) for rows, targets in parts]
+    return Point([unsolved(dual, 0.0, converged=False) for dual in duals], 0)
+
+
+def _model(
+    kernel: Kernel,
+    X: Rows,
+    y: NDArray[Any],
+    machines: Machines,
+    solutions: list[Solution],
+    task: Task,
+) -> Model:
+    """Return the model of all SVMs, or of the only one."""
+    several = [one for one in machines if isinstance(one, Machine)]
+    if not several:
+        return only_model(kernel, X, solutions[0], task)
+    return model_of(kernel, X, y, several, solutions)
 
 
 def _solutions(
-    run: RunFolder, stage: str, name: str, codes: NDArray[np.int32], machines: list[Machine]
+    run: RunFolder, stage: str, name: str, y: NDArray[Any], machines: Machines
 ) -> list[Solution]:
     """Read the solutions that another candidate's node wrote."""
     node = run.node(stage, name)
-    borders = np.cumsum([len(one.rows(codes)[0]) for one in machines])[:-1]
+    borders = np.cumsum([len(one.rows(y)[0]) for one in machines])[:-1]
     betas, gradients = (np.split(node.read(key), borders) for key in ("beta", "gradient"))
     return [
         Solution(beta, gradient, 0.0, 0.0, 0, converged=True, bias=0.0)
@@ -134,16 +173,19 @@ def commit_candidates(
     of : int
         Number of all candidates.
     """
-    found = no_scores(of, len(read_split(run).folds))
+    tally, folds = read_split(run).tally, len(read_split(run).folds)
+    found = no_scores(of, folds, tally)
     support = np.zeros(of)
     for name, candidate, fold in nodes:
         record = run.node(stage, name).record
-        found["right"][candidate, fold] = record["right"]
+        for of_sum, value in sums_of(record, tally).items():
+            found[of_sum][candidate, fold] = value
         found["rows"][candidate, fold] = record["rows"]
         found["seconds"][candidate] += record["fit_seconds"]
         found["solved"][candidate] &= record["solved"]
-        support[candidate] += record["support"] / len(read_split(run).folds)
+        support[candidate] += record["support"] / folds
     attempt.write("support", support)
     now = sorted({candidate for _, candidate, _ in nodes})
-    best = max(now, key=lambda place: accuracies(found)[place])
-    return write_scores(attempt, found, best, now)
+    merit = merits(found, tally)
+    best = max(now, key=lambda place: merit[place])
+    return write_scores(attempt, found, tally, best, now)

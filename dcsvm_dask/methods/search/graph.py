@@ -1,4 +1,4 @@
-"""A search over C and the kernel: candidates are ranked by blocks, the best solved exactly."""
+"""A search over C, kernel and epsilon: blocks rank candidates, the best are solved exactly."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
+from typing import NamedTuple
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.kernels import Kernel
@@ -32,6 +33,7 @@ from dcsvm_dask.solvers import coefficient_rows, machines_of
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
+from dcsvm_dask.tasks import main_score
 
 METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
@@ -52,6 +54,15 @@ REMEDY = "lower --block-rows"
 """What makes tasks smaller."""
 
 
+class Candidate(NamedTuple):
+    """What an SVM is trained with."""
+
+    kernel: Kernel
+    C: float
+    epsilon: float | None = None
+    """Of regression, where it is searched over."""
+
+
 @dataclass(frozen=True)
 class Search(Options):
     """What is searched, and how."""
@@ -60,6 +71,7 @@ class Search(Options):
     gamma: Sequence[float] = parameter((1.0,), "of the kernel")
     degree: Sequence[int] = parameter((3,), "of the polynomial kernel")
     coef0: Sequence[float] = parameter((0.0,), "of the polynomial and the sigmoid kernel")
+    epsilon: Sequence[float] = parameter((), "of regression; none: that of the task")
     folds: int = parameter(5, "of cross-validation; 0: rows are held out for all", name="cv")
     exact: int = parameter(3, "candidates that are solved as a whole, the best ones", least=0)
     halving: bool = parameter(False, "rank on few blocks first, and the better third on more")
@@ -73,6 +85,9 @@ class Search(Options):
             known = len(values) > 0 and all(is_a(one, numbers.Real) for one in values)
             fits = known and all(is_finite(one) and (one > 0 or name == "coef0") for one in values)
             check(fits, name, values, f"numbers, {kind}")
+        known = all(is_a(one, numbers.Real) and is_finite(one) for one in self.epsilon)
+        fits = known and all(one >= 0 for one in self.epsilon)
+        check(fits, "epsilon", self.epsilon, "numbers, 0 or more")
         fits = len(self.degree) > 0 and all(is_a(one, numbers.Integral) for one in self.degree)
         check(fits and min(self.degree) >= 1, "degree", self.degree, "whole numbers from 1")
         super().__post_init__()
@@ -80,6 +95,7 @@ class Search(Options):
         check(none or self.folds >= 2, "cv", self.folds, "2 folds or more")
         check(self.folds <= MOST_FOLDS, "cv", self.folds, f"{MOST_FOLDS} folds at most")
         many = len(self.C) * len(self.gamma) * len(self.degree) * len(self.coef0)
+        many *= max(1, len(self.epsilon))
         check(many <= MOST_CANDIDATES, "C and gamma", many, f"{MOST_CANDIDATES} candidates at most")
 
     @property
@@ -97,9 +113,10 @@ class Search(Options):
         every = product(self.gamma, self.degree, self.coef0)
         return [Kernel(name, gamma, degree, coef0) for gamma, degree, coef0 in every]
 
-    def candidates(self, name: str) -> list[tuple[Kernel, float]]:
-        """Return all candidates: kernel by kernel, C ascending."""
-        return [(kernel, C) for kernel in self.kernels(name) for C in self.C]
+    def candidates(self, name: str) -> list[Candidate]:
+        """Return all candidates: kernel by kernel, of each epsilon by epsilon, C ascending."""
+        every = product(self.kernels(name), self.epsilon or (None,), self.C)
+        return [Candidate(kernel, C, epsilon) for kernel, epsilon, C in every]
 
 
 def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -204,7 +221,7 @@ def early_stage(
         for slot in range(slots):
             arguments = {
                 "kernel": asdict(kernel),
-                "costs": [candidates[place][1] for place in places],
+                "costs": [candidates[place].C for place in places],
                 "candidates": places,
                 "first": first,
                 "last": last,
@@ -214,6 +231,8 @@ def early_stage(
                 "tol": goals.tol,
                 "budget": options.budget,
             }
+            if options.epsilon:
+                arguments["epsilons"] = [candidates[place].epsilon for place in places]
             nodes.append(
                 Node(
                     f"{search_blocks.SOLVE}-{len(nodes):04d}", search_blocks.score_blocks, arguments
@@ -234,8 +253,8 @@ def early_stage(
 def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
     """Return the stage that solves some candidates on all rows.
 
-    Candidates of the same kernel follow each other with ascending C: the n-th of each kernel are a
-    layer.
+    Candidates of the same kernel and epsilon follow each other with ascending C: the n-th of each
+    are a layer.
 
     Parameters
     ----------
@@ -246,7 +265,7 @@ def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
     """
     options = Search(**settings.options)
     candidates = options.candidates(settings.kernel.name)
-    chains = list(by_kernel(candidates, chosen).values())
+    chains = chains_of(candidates, chosen)
     folds, layers = range(max(1, options.folds)), []
     nodes: list[tuple[str, int, int]] = []
     for depth in range(max(map(len, chains))):
@@ -255,7 +274,7 @@ def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
         for chain, fold in at:
             candidate = chain[depth]
             below = None if depth == 0 else _node(f"C{depth}", chain[depth - 1], fold, len(folds))
-            kernel, C = candidates[candidate]
+            kernel, C, epsilon = candidates[candidate]
             arguments = {
                 "stage": EXACT,
                 "candidate": candidate,
@@ -266,6 +285,7 @@ def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
                 "alone": len(at) == 1,
                 "tol": goals.tol,
                 "budget": options.budget,
+                **({} if epsilon is None else {"epsilon": epsilon}),
             }
             name = _node(layer, candidate, fold, len(folds))
             made.append(Node(name, search_exact.solve_candidate, arguments))
@@ -281,12 +301,21 @@ def _node(layer: str, candidate: int, fold: int, folds: int) -> str:
     return f"{layer}-{candidate * folds + fold:05d}"
 
 
-def by_kernel(candidates: list[tuple[Kernel, float]], places: list[int]) -> dict[Kernel, list[int]]:
-    """Return some candidates by their kernel, C ascending."""
+def by_kernel(candidates: list[Candidate], places: list[int]) -> dict[Kernel, list[int]]:
+    """Return some candidates by their kernel, in the order of all."""
     found: dict[Kernel, list[int]] = {}
     for place in sorted(places):
-        found.setdefault(candidates[place][0], []).append(place)
+        found.setdefault(candidates[place].kernel, []).append(place)
     return found
+
+
+def chains_of(candidates: list[Candidate], places: list[int]) -> list[list[int]]:
+    """Return some candidates that follow each other: of a kernel and an epsilon, C ascending."""
+    found: dict[tuple[Kernel, float | None], list[int]] = {}
+    for place in sorted(places):
+        one = candidates[place]
+        found.setdefault((one.kernel, one.epsilon), []).append(place)
+    return list(found.values())
 
 
 def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
@@ -350,7 +379,8 @@ def _of_block(sizes: Forecast, side: float) -> int:
     if sizes.settings.clusters:  # how far a kernel reaches is seen on a sample of all variables
         matrices = max(matrices, 8 * min(weighted_sample.SAMPLE, sizes.n) ** 2)
         vectors = VECTORS * VECTOR * sizes.n
-    coefficients = 8 * len(options.C) * _coefficients(sizes) * side
+    trained = len(options.C) * max(1, len(options.epsilon))
+    coefficients = 8 * trained * _coefficients(sizes) * side
     machines = len(machines_of(_classes(sizes), sizes.settings.multiclass))
     width = search_blocks.values_of_row(side, len(options.C), machines)
     many = part_rows(width)
@@ -403,7 +433,7 @@ def _describe_early(record: Record) -> str:
 def _describe_candidates(record: Record, solved: str) -> str:
     unsolved = f"; {record['unsolved']} not solved" if record["unsolved"] else ""
     count = counted(record["candidates"], "candidate")
-    return f"{count} {solved}, best accuracy {record['accuracy']:.4f}{unsolved}"
+    return f"{count} {solved}, best {main_score(record)}{unsolved}"
 
 
 STAGES = (

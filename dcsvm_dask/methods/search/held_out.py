@@ -24,16 +24,19 @@ from dcsvm_dask.methods.problem import (
     read_problem,
     representatives,
 )
+from dcsvm_dask.models.grid import Machines
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.models.weighted_sample import sample_of, weighted_sample, weights_of_sample
 from dcsvm_dask.random_streams import FOLDS, generator
-from dcsvm_dask.solvers import Machine, machines_of
+from dcsvm_dask.solvers import OnlyMachine, machines_of
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.spool import Column, RowSpool
+from dcsvm_dask.tasks import Tally, Task, make_task, tally_of
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -59,7 +62,7 @@ class HeldOut:
     Attributes
     ----------
     codes : ndarray, shape (n,), int32
-        The class of each variable.
+        The class of each variable; 0 where there are real targets.
     weight : ndarray, shape (n,), float64
         Its upper bound for C = 1.
     fold : ndarray, shape (n,), integers
@@ -73,6 +76,12 @@ class HeldOut:
         block.
     blocks : list of ndarray
         The variables of each block.
+    n_classes : int
+        1 where there are real targets.
+    targets : ndarray, shape (n,), float64, or None
+        The target of each variable; None: there are classes.
+    origin : float, default 0.0
+        About the mean of the targets.
     """
 
     problem: Problem
@@ -84,6 +93,28 @@ class HeldOut:
     sorted_rows: Committed | None
     blocks: list[Index]
     n_classes: int
+    targets: Vector | None = None
+    origin: float = 0.0
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """What SVMs learn of each variable: its class or its target."""
+        return self.codes if self.targets is None else self.targets
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How held-out rows are scored."""
+        return tally_of(self.problem.task, {"mean": self.origin})
+
+    def task_with(self, epsilon: float | None) -> Task:
+        """Return the task of a candidate: the run's, of regression with an epsilon of its own."""
+        settings = self.problem.settings
+        own = {} if epsilon is None else {"epsilon": epsilon}
+        return make_task(settings.task, {**settings.task_options, **own})
+
+    def block_tol(self, tol: float) -> float:
+        """Return the tolerance of blocks: where they rank, a share of the spread of targets."""
+        return tol if len(self.blocks) == 1 else tol * max(1.0, self.problem.task.unit)
 
     @cached_property
     def block_of(self) -> NDArray[np.int32]:
@@ -144,16 +175,20 @@ class HeldOut:
         return range(max(1, int(self.fold.max()) + 1))
 
     @property
-    def machines(self) -> list[Machine]:
-        """Those of all classes."""
+    def machines(self) -> Machines:
+        """Those of all classes, or the one of real targets."""
+        if self.targets is not None:
+            return [OnlyMachine()]
         return machines_of(self.n_classes, self.problem.settings.multiclass)
 
-    def classes_of(self, values: Vector) -> Index:
-        """Return the class of each row, given the decision values of all SVMs."""
+    def predicted(self, values: Vector) -> NDArray[Any]:
+        """Return the class or the target of each row, given the decision values of all SVMs."""
+        if self.targets is not None:
+            return np.asarray(values[:, 0])
         multiclass = self.problem.settings.multiclass
         if self.n_classes > 2:
             return scheme_for(self.n_classes, multiclass).classes_of(values)
-        positive = self.machines[0].positive
+        positive = machines_of(2, multiclass)[0].positive
         return np.where(values[:, 0] > 0, positive, 1 - positive)
 
     @property
@@ -161,10 +196,10 @@ class HeldOut:
         """The blocks that have held-out rows to decide."""
         return np.arange(len(self.blocks)) if self.data is None else np.unique(self.block)
 
-    def outside(self, block: int, most: int) -> Iterator[tuple[Rows, NDArray[np.int32], Vector]]:
+    def outside(self, block: int, most: int) -> Iterator[tuple[Rows, NDArray[Any], Vector]]:
         """Yield the rows that are held out of all and decided by a block, at most so many at once.
 
-        With their classes and weights; none where there are folds.
+        With their classes or targets, and weights; none where there are folds.
         """
         if self.data is None:
             return
@@ -176,18 +211,18 @@ class HeldOut:
         last = first + int(np.count_nonzero(self.block == block))
         for start in range(first, last, most):
             some = slice(start, min(start + most, last))
-            codes = self.sorted_rows.read("codes", some)
+            truth = self.sorted_rows.read("codes" if self.targets is None else "targets", some)
             weighted = self.sorted_rows.record["weighted"]
-            counts = self.sorted_rows.read("weights", some) if weighted else np.ones(len(codes))
-            yield rows.read(some.start, some.stop), codes, counts
+            counts = self.sorted_rows.read("weights", some) if weighted else np.ones(len(truth))
+            yield rows.read(some.start, some.stop), truth, counts
 
     def of_fold(self, own: Index, fold: int) -> tuple[Index, Index]:
         """Return the places among some variables that a fold trains on, and that it decides."""
         out = self.fold[own] == fold
         return np.flatnonzero(~out), np.flatnonzero(out)
 
-    def batches(self, test: Index, most: int) -> Iterator[tuple[Rows, NDArray[np.int32], Vector]]:
-        """Yield the rows that are held out, their classes, and as how many each counts.
+    def batches(self, test: Index, most: int) -> Iterator[tuple[Rows, NDArray[Any], Vector]]:
+        """Yield the rows that are held out, their classes or targets, and as how many each counts.
 
         Parameters
         ----------
@@ -200,25 +235,26 @@ class HeldOut:
         for start in range(0, n, most):
             stop = min(start + most, n)
             if self.data is not None:
-                codes = self.data.read_codes(start, stop)
+                truth = self.data.read_y(start, stop)
                 weights = self.data.read_weights(start, stop)
                 counts = np.ones(stop - start) if weights is None else weights
-                yield self._like_problem(self.data.rows.read(start, stop)), codes, counts
+                yield self._like_problem(self.data.rows.read(start, stop)), truth, counts
             else:
                 some = test[start:stop]
                 counts = self.problem.weights[some].astype(np.float64)
-                yield self.problem.take(some), self.codes[some], counts
+                yield self.problem.take(some), self.y[some], counts
 
     def _like_problem(self, rows: Rows) -> Rows:
         return stored_like(rows, as_csr=self.problem.X.is_sparse)
 
 
 def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
-    """Choose held-out rows: stratified folds, or those of a data set.
+    """Choose held-out rows: folds, of classes stratified ones, or the rows of a data set.
 
     Writes ``fold`` of every variable and ``fold_of_row`` of every row of the data set (-1: trains
     always), or ``block`` of every row of the held-out data set. If there are several blocks, also
-    these rows block after block: ``rows``, ``codes`` and, if they have some, ``weights``.
+    these rows block after block: ``rows``, ``codes`` (or ``targets``) and, if they have some,
+    ``weights``.
 
     Parameters
     ----------
@@ -228,7 +264,7 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
         Number of folds; 0: a data set is held out.
     """
     problem, data = read_problem(run), data_of(run)
-    codes = data.read_codes(0, data.n_rows)[problem.rows]
+    codes, _ = _codes_and_targets(problem, data)
     fold = np.full(problem.n, -1, dtype=np.int16)
     if folds:
         fold = stratified(codes, folds, problem.settings.seed)
@@ -265,26 +301,36 @@ def _write_sorted(
     of_label = np.full(rule.n_blocks, np.argmax(np.diff(table.offsets)), dtype=np.int32)
     of_label[table.label] = np.arange(table.n_blocks)
     block = np.empty(held.n_rows, dtype=np.int32)
-    with closing(RowSpool(as_csr)) as spool, closing(Column(np.int32)) as codes:
+    kind: Any = np.int32 if held.targets is None else np.float64
+    with closing(RowSpool(as_csr)) as spool, closing(Column(kind)) as truth:
         for start in range(0, held.n_rows, PART_ROWS):
             stop = min(start + PART_ROWS, held.n_rows)
             rows = stored_like(held.rows.read(start, stop), as_csr=as_csr)
             block[start:stop] = of_label[rule.assign(rows)]
             spool.append(rows)
-            codes.append(held.read_codes(start, stop))
+            truth.append(held.read_y(start, stop))
         order = np.argsort(block, kind="stable")
         write_rows(
             attempt.place / "rows",
-            (rows for rows, _ in permuted(spool, codes, order)),
+            (rows for rows, _ in permuted(spool, truth, order)),
             n_features=held.n_features,
             sparse=as_csr,
             chunk_rows=SORTED_CHUNK_ROWS,
         )
-    attempt.write("codes", held.read_codes(0, held.n_rows)[order], PART_ROWS)
+    name = "codes" if held.targets is None else "targets"
+    attempt.write(name, held.read_y(0, held.n_rows)[order], PART_ROWS)
     weights = held.read_weights(0, held.n_rows)
     if weights is not None:
         attempt.write("weights", weights[order], PART_ROWS)
     return block
+
+
+def _codes_and_targets(problem: Problem, data: Data) -> tuple[NDArray[np.int32], Vector | None]:
+    """Return the class of each variable, or zeros and its target."""
+    y = data.read_y(0, data.n_rows)[problem.rows]
+    if problem.task.has_classes:
+        return y, None
+    return np.zeros(problem.n, dtype=np.int32), problem.task.targets(y)
 
 
 def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int16]:
@@ -293,7 +339,7 @@ def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.
     Parameters
     ----------
     codes : ndarray, shape (n,), integers
-        Classes.
+        Classes; where all are equal, the folds are plain shuffled ones.
     folds : int
     seed : int
 
@@ -322,7 +368,7 @@ def _read_split(run_url: str, attempt: str) -> HeldOut:
     del attempt  # part of the cache's key
     run = RunFolder.open(run_url)
     problem, data, commit = read_problem(run), data_of(run), run.node(SPLIT, "commit")
-    codes = data.read_codes(0, data.n_rows)[problem.rows]
+    codes, targets = _codes_and_targets(problem, data)
     settings, held, block = problem.settings, None, np.empty(0, dtype=np.int32)
     sorted_rows = None
     if not commit.record["folds"]:
@@ -345,5 +391,7 @@ def _read_split(run_url: str, attempt: str) -> HeldOut:
         block,
         sorted_rows,
         blocks,
-        len(data.counts),
+        len(data.counts) if targets is None else 1,
+        targets,
+        0.0 if data.targets is None else data.targets["mean"],
     )

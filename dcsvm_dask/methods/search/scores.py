@@ -7,52 +7,90 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.node import Attempt, Committed, Record
+from dcsvm_dask.tasks import Tally
+from dcsvm_dask.tasks.scores import LOWER_IS_BETTER
 
 Vector = NDArray[np.float64]
 Scores = dict[str, NDArray[Any]]
 
-SCORES = ("right", "rows", "seconds", "solved")
-"""What a score consists of: rows decided rightly and all of them, by candidate and fold; seconds
-and whether all SVMs are within the tolerance, by candidate."""
+OTHERS = ("rows", "seconds", "solved")
+"""What scores consist of beside the sums of the task's tally: the rows that were decided, by
+candidate and fold as the sums are; seconds and whether all SVMs are within the tolerance, by
+candidate."""
 
 
-def accuracies(found: Scores) -> Vector:
-    """Return the mean accuracy of each candidate over the folds; NaN where it has no score."""
+def score_names(tally: Tally) -> tuple[str, ...]:
+    """Return the names of the arrays that scores consist of."""
+    return (*tally.sums, *OTHERS)
+
+
+def read_scores(node: Committed, tally: Tally) -> Scores:
+    """Read what `write_scores` wrote."""
+    return {name: node.read(name) for name in score_names(tally)}
+
+
+def mean_scores(found: Scores, tally: Tally) -> dict[str, Vector]:
+    """Return the mean scores of each candidate over the folds; NaN where it has none."""
     known = found["rows"] > 0
-    shares = np.where(known, found["right"] / np.maximum(found["rows"], 1), 0.0).sum(axis=1)
-    return np.asarray(
-        np.where(known.any(axis=1), shares, np.nan) / np.maximum(1, known.sum(axis=1))
-    )
+    counted = np.maximum(1, known.sum(axis=1))
+
+    def mean(score: Vector) -> Vector:
+        sums = np.where(known, score, 0.0).sum(axis=1)
+        return np.asarray(np.where(known.any(axis=1), sums, np.nan) / counted)
+
+    each = tally.scores(found, np.where(known, found["rows"], 1.0))
+    return {name: mean(score) for name, score in each.items()}
 
 
-def no_scores(candidates: int, folds: int) -> Scores:
+def merits(found: Scores, tally: Tally) -> Vector:
+    """Return what candidates are ranked by, more is better: the main score, with its sign."""
+    mean = mean_scores(found, tally)[tally.main]
+    return -mean if tally.main in LOWER_IS_BETTER else mean
+
+
+def record_of(sums: list[float], tally: Tally) -> Record:
+    """Return sums as an entry of a record, which holds no infinity: None stands for it."""
+    named = zip(tally.sums, sums, strict=True)
+    return {name: value if np.isfinite(value) else None for name, value in named}
+
+
+def sums_of(record: Record, tally: Tally) -> dict[str, float]:
+    """Return the sums of a record; see `record_of`."""
+    found = {name: record[name] for name in tally.sums}
+    return {name: np.inf if value is None else value for name, value in found.items()}
+
+
+def no_scores(candidates: int, folds: int, tally: Tally) -> Scores:
     """Return the scores of candidates that nobody has looked at."""
     return {
-        "right": np.zeros((candidates, folds)),
-        "rows": np.zeros((candidates, folds)),
+        **{name: np.zeros((candidates, folds)) for name in (*tally.sums, "rows")},
         "seconds": np.zeros(candidates),
         "solved": np.ones(candidates, dtype=np.bool_),
     }
 
 
-def write_scores(attempt: Attempt, found: Scores, best: int, now: list[int]) -> Record:
+def write_scores(
+    attempt: Attempt, found: Scores, tally: Tally, best: int, now: list[int]
+) -> Record:
     """Write scores, and return their entry of the commit's record.
 
     Parameters
     ----------
     attempt : Attempt
     found : Scores
+    tally : Tally
     best : int
         Number of the best candidate.
     now : list of int
         Numbers of the candidates that were scored.
     """
-    for name in SCORES:
+    for name in score_names(tally):
         attempt.write(name, found[name])
+    scores = {name: float(mean[best]) for name, mean in mean_scores(found, tally).items()}
     return {
         "candidates": len(now),
         "best": best,
-        "accuracy": float(accuracies(found)[best]),
+        **{name: score for name, score in scores.items() if np.isfinite(score)},
         "unsolved": int(np.count_nonzero(~found["solved"][now])),
     }

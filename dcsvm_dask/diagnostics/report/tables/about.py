@@ -95,13 +95,15 @@ def parameters(records: Records) -> Table:
 def _of_search(records: Records, options: Search) -> dict[str, Any]:
     settings = records.settings
     kernel = settings["kernel"]["name"]
+    own = {name: getattr(records.task, name) for name in _of_task(records, options)}
     searched = {
-        key: ", ".join(map(_exactly, getattr(options, key)))
-        for key in ("C", *parameters_of(kernel))
+        key: ", ".join(map(_exactly, getattr(options, key))) for key in _searched(options, kernel)
     }
     kept = ("folds", "exact", "halving", "budget", "refit")
     weights = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     return {
+        **({} if records.task.has_classes else {"task": records.task.name}),
+        **own,
         "kernel": kernel,
         **searched,
         **{key: getattr(options, key) for key in kept},
@@ -201,17 +203,27 @@ def command(records: Records) -> str:
     return shlex.join(words)
 
 
-def _task(records: Records) -> list[str]:
+def _task(records: Records, options: Search | None = None) -> list[str]:
     """Return the options of a task that is not the usual one of its data."""
     task = records.task
     name, svm_type = task_and_type(task.name)
     words = [] if name in ("classification", "regression") else ["--task", name]
     words += ["--svm-type", svm_type] if svm_type == "nu" else []
-    for name in OF_TASKS:
-        if hasattr(task, name):
-            value = getattr(task, name)
-            words += [f"--{name}", value if isinstance(value, str) else _exactly(value)]
+    for name in _of_task(records, options):
+        value = getattr(task, name)
+        words += [f"--{name}", value if isinstance(value, str) else _exactly(value)]
     return words
+
+
+def _of_task(records: Records, options: Search | None) -> list[str]:
+    """Return the parameters that the task has, but for those that a search goes over."""
+    searched = () if options is None or not options.epsilon else ("epsilon",)
+    return [name for name in OF_TASKS if hasattr(records.task, name) and name not in searched]
+
+
+def _searched(options: Search, kernel: str) -> tuple[str, ...]:
+    """Return the parameters that a search goes over."""
+    return ("C", *parameters_of(kernel), *(("epsilon",) if options.epsilon else ()))
 
 
 def _search_command(records: Records, options: Search) -> str:
@@ -220,7 +232,8 @@ def _search_command(records: Records, options: Search) -> str:
     kernel, usual = settings["kernel"]["name"], Search()
     words = ["dcsvm", "search", header["data"]["url"], "--run", "AGAIN"]
     words += ["--kernel", kernel] if kernel != Kernel().name else []
-    for name in ("C", *parameters_of(kernel)):
+    words += _task(records, options)
+    for name in _searched(options, kernel):
         words += [f"--{name}", ",".join(_exactly(value) for value in getattr(options, name))]
     words += ["--validation", header["holdout"]] if header["holdout"] else []
     for option, value, default in (

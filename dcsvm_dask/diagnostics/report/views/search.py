@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bokeh.models import CategoricalTickFormatter, ColumnDataSource, FactorRange
@@ -14,9 +14,16 @@ from dcsvm_dask.diagnostics.report.parts import Part, Picture, Section, grid
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows, rows_of, table
 from dcsvm_dask.diagnostics.report.views.style import HALF, hover, plot
-from dcsvm_dask.diagnostics.search import described
-from dcsvm_dask.kernels import parameters_of
+from dcsvm_dask.diagnostics.search import (
+    described,
+    is_exact,
+    lines_of,
+    scored_by,
+    shown_score,
+    varied_in,
+)
 from dcsvm_dask.numbers import counted
+from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SCORES
 
 ROW_HEIGHT, LEAST_HEIGHT = 34, 180
 DARK = 0.6
@@ -26,7 +33,7 @@ MOST_TEXTS = 12
 
 
 def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool) -> Any:
-    """Return the heat map of one column, with C to the right and the kernel's parameters upwards.
+    """Return the heat map of one column, with C to the right and the other parameters upwards.
 
     Parameters
     ----------
@@ -34,9 +41,9 @@ def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool
     column : str
         The column of values.
     varied : sequence of str
-        The kernel parameters that name a line of the grid.
+        The parameters beside C that name a line of the grid.
     log : bool
-        Whether colours follow the logarithm, for times; else values are shares.
+        Whether colours follow the logarithm, for times; else values are scores.
 
     Returns
     -------
@@ -50,6 +57,8 @@ def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool
     every = {tuple(row[key] for key in varied) for row in rows_of(candidates)}
     lines = [" · ".join(map(short, key)) for key in sorted(every)]
     values = [math.log(max(row[column], 1e-6)) if log else row[column] for row in rows]
+    if column.removeprefix("early_").removeprefix("exact_") in LOWER_IS_BETTER:
+        values = [-value for value in values]  # better is lighter
     low, high = min(values), max(values)
     places = [(value - low) / (high - low) if high > low else 0.5 for value in values]
     source = ColumnDataSource(
@@ -57,7 +66,7 @@ def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool
             "C": [short(row["C"]) for row in rows],
             "line": [" · ".join(short(row[key]) for key in varied) for row in rows],
             "colour": [Viridis256[int(255 * place)] for place in places],
-            "text": [_cell_text(row[column], log=log) for row in rows],
+            "text": [_cell_text(scored_by(row), row[column], log=log) for row in rows],
             "ink": ["#222222" if place >= DARK else "#ffffff" for place in places],
             "edge": ["#d62728" if row["best"] else "#ffffff" for row in rows],
             "edge_width": [3 if row["best"] else 0 for row in rows],
@@ -111,56 +120,73 @@ def short(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _cell_text(value: float, *, log: bool) -> str:
+def _cell_text(score: str, value: float, *, log: bool) -> str:
     if not log:
-        return f"{100 * value:.2f}"
+        return shown_score(score, value)
     return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
 
 
 def _state(row: dict[str, Any]) -> str:
-    how = "by blocks" if row["exact_accuracy"] is None else "exact"
+    how = "exact" if is_exact(row) else "by blocks"
     if row["share"] and row["share"] < 1:
         how += f", {row['share']:.0%} of the held-out rows"
     return how + ("" if row["solved"] else ", NOT solved") + (", the best" if row["best"] else "")
 
 
 MOST_SHOWN = 50
-PICTURES = (
-    (
-        "early_accuracy",
-        "Accuracy by blocks (%)",
-        "SVMs of blocks predict the held-out rows of their block (early prediction).",
-    ),
-    ("exact_accuracy", "Exact accuracy (%)", "SVMs of all training rows."),
-    (
-        "early_seconds",
-        "Time by blocks",
+
+
+def pictures(main: str) -> tuple[tuple[str, str, str], ...]:
+    """Return column, title and caption of each heat map, given the key of the main score."""
+    name = main_name(main)
+    unit = " (%)" if main == "accuracy" else ""
+    return (
         (
-            "Seconds of a core for all folds, with a share of the kernel values that all C of a "
-            "kernel use."
+            f"early_{main}",
+            f"{name[0].upper()}{name[1:]} by blocks{unit}",
+            "SVMs of blocks predict the held-out rows of their block (early prediction).",
         ),
-    ),
-    (
-        "exact_seconds",
-        "Time of exact SVMs",
-        "Seconds of a core for all folds; each begins from the solution of the next smaller C.",
-    ),
-)
+        (f"exact_{main}", f"Exact {name}{unit}", "SVMs of all training rows."),
+        (
+            "early_seconds",
+            "Time by blocks",
+            (
+                "Seconds of a core for all folds, with a share of the kernel values that all C of "
+                "a kernel use."
+            ),
+        ),
+        (
+            "exact_seconds",
+            "Time of exact SVMs",
+            "Seconds of a core for all folds; each begins from the solution of the next smaller C.",
+        ),
+    )
+
+
+def main_name(main: str) -> str:
+    """Return the name of the main score for users."""
+    return SCORES[main]
+
+
+def score_shown(main: str) -> Callable[[Any], str]:
+    """Return what makes text of a main score, or of None."""
+    return text.percent if main == "accuracy" else text.number
 
 
 def search_headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str, str]]:
     """Return the figures at the top of the page: label, value and explanation."""
     rows = sorted(rows_of(tables["candidates"]), key=lambda row: row["rank"])
     best, about = rows[0], dict(zip(*tables["summary"].values(), strict=True))
-    known = best["accuracy"] is not None
-    exact = sum(row["exact_accuracy"] is not None for row in rows)
-    scored = sum(row["accuracy"] is not None for row in rows)
-    shown = [(key, text.number(best[key])) for key in ("C", *parameters_of(best["kernel"]))]
+    main = scored_by(best)
+    known = best[main] is not None
+    exact = sum(is_exact(row) for row in rows)
+    scored = sum(row[main] is not None for row in rows)
+    shown = [(key, text.number(best[key])) for key in ("C", *lines_of(best))]
     return [
         (
-            "best accuracy",
-            text.percent(best["accuracy"]),
-            ("exact" if best["exact_accuracy"] is not None else "by blocks") if known else "",
+            f"best {main_name(main)}",
+            score_shown(main)(best[main]),
+            ("exact" if is_exact(best) else "by blocks") if known else "",
         ),
         *((label, value if known else text.NOTHING, "of the best") for label, value in shown),
         ("candidates", text.whole(len(rows)), f"{scored} scored, {exact} exactly"),
@@ -179,7 +205,9 @@ def search_section(records: Records, tables: dict[str, Table]) -> Section:
     """Return the section of the candidates."""
     found = tables["candidates"]
     rows = sorted(rows_of(found), key=lambda row: row["rank"])
-    scored = [row for row in rows if row["accuracy"] is not None]
+    main = scored_by(found)
+    show = score_shown(main)
+    scored = [row for row in rows if row[main] is not None]
     lead = "No candidate has been scored yet."
     if scored:
         lead = f"{counted(len(scored), 'candidate')} of {len(rows)} scored; best so far: "
@@ -191,10 +219,9 @@ def search_section(records: Records, tables: dict[str, Table]) -> Section:
             f" {counted(lost, 'candidate')} had SVMs that were not solved within {budget:,} "
             "steps a row; they are scored unsolved."
         )
-    shown = parameters_of(rows[0]["kernel"])
-    varied = [key for key in shown if len(set(found[key])) > 1] or list(shown[:1])
+    shown, varied = lines_of(rows[0]), varied_in(rows)
     parts: list[Part] = []
-    for column, title, caption in PICTURES:
+    for column, title, caption in pictures(main):
         made = heat_map(found, column, varied, log=column.endswith("seconds"))
         if made is not None:
             parts.append(Picture(made, title, caption, "candidates"))
@@ -202,10 +229,11 @@ def search_section(records: Records, tables: dict[str, Table]) -> Section:
         ("rank", "rank", text.whole),
         ("C", "C", text.number),
         *((key, key, text.number) for key in shown),
-        ("accuracy", "accuracy", text.percent),
-        ("accuracy_std", "± over folds", text.percent),
-        ("early_accuracy", "by blocks", text.percent),
-        ("exact_accuracy", "exact", text.percent),
+        (main, main_name(main), show),
+        (f"{main}_std", "± over folds", show),
+        *((key, SCORES[key], show) for key in SCORES if key in found and key != main),
+        (f"early_{main}", "by blocks", show),
+        (f"exact_{main}", "exact", show),
         ("early_seconds", "time by blocks", text.seconds),
         ("exact_seconds", "time exact", text.seconds),
         ("support", "support vectors", text.whole),

@@ -1,0 +1,159 @@
+"""Scores of rows that come part by part: sums that add up, and the scores that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.tasks.regression import Quantile, Regression
+from dcsvm_dask.tasks.task import Task
+
+Vector = NDArray[np.float64]
+
+_ROUNDING = 1e-12
+
+
+class Tally(Protocol):
+    """The scores of a task as sums over rows."""
+
+    sums: ClassVar[tuple[str, ...]]
+    """Names of the sums."""
+    names: ClassVar[tuple[str, ...]]
+    """Keys of the scores, see `dcsvm_dask.tasks.scores`."""
+    main: ClassVar[str]
+    """Key of the score that decides."""
+    failed: ClassVar[tuple[float, ...]]
+    """The sums of a model that does not exist: no score is worse."""
+
+    def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
+        """Return the sums of some rows.
+
+        Parameters
+        ----------
+        predicted : ndarray, shape (n,)
+            Classes, or decision values of real targets.
+        truth : ndarray, shape (n,)
+            Classes or targets.
+        counts : ndarray, shape (n,), float64
+            As how many rows each counts.
+        """
+
+    def scores(self, found: Mapping[str, Vector], rows: Vector) -> dict[str, Vector]:
+        """Return the scores.
+
+        Parameters
+        ----------
+        found : mapping
+            The sums by name, in arrays of any shape.
+        rows : ndarray
+            Number of rows, above 0, in the same shape.
+        """
+
+
+class Hits:
+    """Accuracy."""
+
+    sums: ClassVar[tuple[str, ...]] = ("right",)
+    names: ClassVar[tuple[str, ...]] = ("accuracy",)
+    main: ClassVar[str] = "accuracy"
+    failed: ClassVar[tuple[float, ...]] = (0.0,)
+
+    def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
+        """Return how many classes are right."""
+        return (float(counts[predicted == truth].sum()),)
+
+    def scores(self, found: Mapping[str, Vector], rows: Vector) -> dict[str, Vector]:
+        """Return the accuracy."""
+        return {"accuracy": found["right"] / rows}
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """R^2, mean absolute error and RMSE of real targets.
+
+    Parameters
+    ----------
+    origin : float, default 0.0
+        What is taken off targets in their sums, about their mean: R^2 needs their spread, which
+        would be lost in rounding far from zero.
+    """
+
+    origin: float = 0.0
+
+    sums: ClassVar[tuple[str, ...]] = ("absolute", "squared", "target", "target_squared")
+    names: ClassVar[tuple[str, ...]] = ("r2", "mae", "rmse")
+    main: ClassVar[str] = "r2"
+    failed: ClassVar[tuple[float, ...]] = (np.inf, np.inf, 0.0, 0.0)
+
+    def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
+        """Return the sums of absolute and squared residuals, of targets and their squares."""
+        far, target = truth - predicted, truth - self.origin
+        terms = (np.abs(far), far**2, target, target**2)
+        return tuple(float(counts @ term) for term in terms)
+
+    def scores(self, found: Mapping[str, Vector], rows: Vector) -> dict[str, Vector]:
+        """Return R^2 (0 where all targets are equal), mean absolute error and RMSE."""
+        squares = found["target_squared"]
+        spread = squares - found["target"] ** 2 / rows
+        varies = spread > _ROUNDING * squares
+        explained = 1.0 - found["squared"] / np.where(varies, spread, 1.0)
+        return {
+            "r2": np.where(varies | np.isinf(found["squared"]), explained, 0.0),
+            "mae": found["absolute"] / rows,
+            "rmse": np.sqrt(found["squared"] / rows),
+        }
+
+
+@dataclass(frozen=True)
+class Pinball:
+    """Mean pinball loss at a quantile, and coverage.
+
+    Parameters
+    ----------
+    quantile : float
+    """
+
+    quantile: float
+
+    sums: ClassVar[tuple[str, ...]] = ("pinball", "below")
+    names: ClassVar[tuple[str, ...]] = ("pinball", "coverage")
+    main: ClassVar[str] = "pinball"
+    failed: ClassVar[tuple[float, ...]] = (np.inf, 0.0)
+
+    def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
+        """Return the sum of losses, and how many targets are below the predictions."""
+        far = truth - predicted
+        loss = np.maximum(self.quantile * far, (self.quantile - 1.0) * far)
+        return float(counts @ loss), float(counts[far < 0.0].sum())
+
+    def scores(self, found: Mapping[str, Vector], rows: Vector) -> dict[str, Vector]:
+        """Return the mean pinball loss and the coverage."""
+        return {"pinball": found["pinball"] / rows, "coverage": found["below"] / rows}
+
+
+def tally_of(task: Task, targets: Mapping[str, Any] | None = None) -> Tally:
+    """Return the scores of a task as sums over rows.
+
+    Parameters
+    ----------
+    task : Task
+    targets : mapping, optional
+        Statistics of real targets, of which the ``mean`` is used.
+
+    Raises
+    ------
+    InputError
+        If the task has no such scores.
+    """
+    if task.has_classes:
+        return Hits()
+    if isinstance(task, Regression):
+        return Residuals(0.0 if targets is None else float(targets["mean"]))
+    if isinstance(task, Quantile):
+        return Pinball(task.quantile)
+    raise InputError(f"task {task.name}: its scores are no sums over rows")
