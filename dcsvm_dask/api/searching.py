@@ -88,7 +88,7 @@ def search(
         that, fewer are chosen when the search begins; it says how many.
     execution, client, quiet, report, progress, callbacks
         As `train` has them.
-    kernel, fit_intercept, class_weight, multiclass, tol, seed, n_samples_clustering
+    kernel, fit_intercept, loss, class_weight, multiclass, tol, seed, n_samples_clustering
         Of all candidates, as `train` has them.
 
     Returns
@@ -184,6 +184,8 @@ def refitted(run: Run, execution: Execution, spent: float, **how: Any) -> Run:
     best = next(row for row in found if row["best"])
     shared = {name: settings[name] for name in ("fit_intercept", "seed", "n_samples_clustering")}
     shared["multiclass"] = settings.get("multiclass", "ovo")
+    if settings.get("task_options", {}).get("squared"):
+        shared["loss"] = "squared_hinge"
     weights = settings["class_weight"]
     classes = DataSet.open(header["data"]["url"]).classes
     if weights:

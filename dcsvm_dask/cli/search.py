@@ -52,6 +52,11 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
     default=None,
     help="Train with a bias (constraint y'alpha = 0).",
 )
+@click.option(
+    "--loss",
+    type=click.Choice(["hinge", "squared_hinge"]),
+    help="Loss: the hinge loss (default) or its square.",
+)
 @click.option("--class-weight", help="Class weights: balanced, or LABEL=WEIGHT,....")
 @click.option(
     "--multiclass",

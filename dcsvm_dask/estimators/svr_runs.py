@@ -92,4 +92,4 @@ def restored(kind: type[Any], run: Any) -> Any:
 
 def _words(task: str) -> list[str]:
     """Return the parameters of a task, which estimators and `dcsvm_dask.train` name alike."""
-    return [word for word, owner in OF_TASKS.items() if owner == task]
+    return [word for word, owners in OF_TASKS.items() if task in owners]

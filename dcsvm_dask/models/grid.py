@@ -24,6 +24,7 @@ from dcsvm_dask.solvers import (
     stretched,
 )
 from dcsvm_dask.solvers.machines import CLASSES, only_class, unsolved
+from dcsvm_dask.tasks import Classification
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -132,6 +133,7 @@ def train_fold(
     equality: bool = True,
     tol: float = 1e-3,
     most_steps: Steps = unlimited,
+    task: Classification = CLASSES,
 ) -> FoldMachines:
     """Solve the SVMs of some rows for each C, each from the one before.
 
@@ -156,6 +158,8 @@ def train_fold(
     tol : float, default 1e-3
     most_steps : callable, optional
         Returns the most steps of an SVM for each C, or None, given how many rows it has.
+    task : Classification, optional
+        Which loss they have; by default the hinge.
 
     Returns
     -------
@@ -179,7 +183,9 @@ def train_fold(
         beta, gradient = np.zeros(len(rows)), -y
         most = most_steps(len(rows))
         for place, C in enumerate(costs.tolist()):
-            begin, dual = time.perf_counter(), CLASSES.dual(y, C * weight[rows])
+            begin, dual = time.perf_counter(), task.dual(y, C * weight[rows])
+            if dual.ridge is not None:  # the gradient so far is without it
+                gradient = dual.gradient(gradient - dual.p, beta)
             found = solve_inner(
                 inner,
                 dual,
@@ -189,6 +195,8 @@ def train_fold(
                 max_iter=most,
             )
             beta, gradient = found.beta, found.gradient
+            if dual.ridge is not None:
+                gradient = dual.decision(gradient, beta) + dual.p
             coef[place], bias[place, number] = beta, found.bias
             solved[place] &= found.converged
             seconds[place] += time.perf_counter() - begin
@@ -232,6 +240,7 @@ def solve_point(
     most_steps: Steps = unlimited,
     seed: int = 0,
     threads: int = 1,
+    task: Classification = CLASSES,
 ) -> Point:
     """Solve the SVMs of all rows for one C, from the solutions for a smaller one.
 
@@ -244,7 +253,7 @@ def solve_point(
     codes : ndarray, shape (n,), integers
         Classes.
     bounds : ndarray, shape (n,)
-        Upper bounds, above 0.
+        Upper bounds, above 0; of the squared loss its weights.
     machines : list of Machine
     before : list of Solution, optional
         What the SVMs came to for bounds that are nowhere larger.
@@ -260,6 +269,8 @@ def solve_point(
         Returns the most steps of an SVM, or None, given how many rows it has.
     seed : int, default 0
     threads : int, default 1
+    task : Classification, optional
+        Which loss they have; by default the hinge.
 
     Returns
     -------
@@ -276,7 +287,7 @@ def solve_point(
     for number, machine in enumerate(machines):
         rows, y = machine.rows(codes)
         Z = X if len(rows) == len(codes) else X[rows]
-        dual, decision = CLASSES.dual(y, bounds[rows]), only_class(y)
+        dual, decision = task.dual(y, bounds[rows]), only_class(y)
         if decision is not None:
             solutions.append(unsolved(dual, decision))
             continue

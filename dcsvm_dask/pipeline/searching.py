@@ -26,6 +26,7 @@ GAMMAS = tuple(2.0**power for power in range(-15, 4, 2))
 TRAINED = (
     "kernel",
     "fit_intercept",
+    "loss",
     "class_weight",
     "multiclass",
     "tol",

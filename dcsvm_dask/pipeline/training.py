@@ -17,7 +17,7 @@ from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
-from dcsvm_dask.pipeline.parameters import SQUARED_LOSS, TrainingParameters
+from dcsvm_dask.pipeline.parameters import LOSSES, TrainingParameters
 from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
@@ -45,6 +45,7 @@ class Training(TrainingParameters):
         self.options.check_kernel(self.kernel)
         self.options.check_bias(self.fit_intercept)
         self.options.check_installed()
+        self._check_loss()
         check_goals(self.goals)
         for task in TASKS if self.task == "auto" else (self.task,):
             make_task(task, self._of_task(task))
@@ -239,17 +240,29 @@ class Training(TrainingParameters):
 
     def _of_task(self, task: str) -> dict[str, Any]:
         """Return the parameters of a task that were given."""
-        words = (word for word, owner in OF_TASKS.items() if owner == task)
+        words = (word for word, owners in OF_TASKS.items() if task in owners)
         given = {word: value for word in words if (value := getattr(self, word)) is not None}
         loss = given.pop("loss", None)
         found: dict[str, Any] = {word: float(value) for word, value in given.items()}
-        return found if loss is None else {**found, "squared": loss == SQUARED_LOSS}
+        return found if loss is None else {**found, "squared": loss == LOSSES[task][1]}
 
     def _refuse_of_others(self, task: str) -> None:
         """Refuse parameters of other tasks."""
-        for word, owner in OF_TASKS.items():
-            if getattr(self, word) is not None and owner != task:
-                raise InputError(f"{word}: is a parameter of task {owner}, not of {task}")
+        for word, owners in OF_TASKS.items():
+            if getattr(self, word) is not None and task not in owners:
+                tasks = " and ".join(owners)
+                raise InputError(f"{word}: is a parameter of task {tasks}, not of {task}")
+        if self.loss is not None:
+            known = ", ".join(LOSSES[task])
+            check(self.loss in LOSSES[task], "loss", self.loss, f"one of {known} for {task}")
+
+    def _check_loss(self) -> None:
+        """Refuse a loss that the method does not have."""
+        known = self.options.losses
+        if known is not None and self.loss is not None and self.loss not in known:
+            raise InputError(
+                f"loss: {self.method} has no {self.loss}, but {', '.join(known)}; take method dcsvm"
+            )
 
     def _check_classes(self, data: DataSet) -> None:
         """Refuse data of one class, and of many where the method has no SVMs for them."""

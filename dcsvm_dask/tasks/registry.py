@@ -17,13 +17,13 @@ TASKS: dict[str, type[Task]] = {
 }
 SUPERVISED = ("classification", "regression", "quantile")
 """Tasks that learn from targets."""
-OF_TASKS = {
-    "epsilon": "regression",
-    "loss": "regression",
-    "quantile": "quantile",
-    "nu": "one-class",
+OF_TASKS: dict[str, tuple[str, ...]] = {
+    "epsilon": ("regression",),
+    "loss": ("classification", "regression"),
+    "quantile": ("quantile",),
+    "nu": ("one-class",),
 }
-"""The task that has a parameter which users set."""
+"""The tasks that have a parameter which users set."""
 
 
 def make_task(name: str, options: dict[str, Any]) -> Task:

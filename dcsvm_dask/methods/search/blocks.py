@@ -97,6 +97,7 @@ def score_blocks(
                         equality=split.problem.settings.fit_intercept,
                         tol=tol * (SLACK if len(others) else 1.0),
                         most_steps=lambda rows: budget * rows,
+                        task=split.task,
                     )
                     seconds += machines.seconds
                     solved &= machines.solved

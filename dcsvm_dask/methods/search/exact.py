@@ -65,6 +65,7 @@ def solve_candidate(
                 most_steps=lambda rows: budget * rows,
                 seed=split.problem.settings.seed,
                 threads=threads(alone=alone),
+                task=split.task,
             )
     except InputError:  # rows are finite: it is the kernel that is impossible here
         point, failed = _no_point(codes, split.machines), True

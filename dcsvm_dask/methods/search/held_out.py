@@ -34,6 +34,7 @@ from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.spool import Column, RowSpool
+from dcsvm_dask.tasks import Classification
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -142,6 +143,12 @@ class HeldOut:
     def folds(self) -> range:
         """The folds."""
         return range(max(1, int(self.fold.max()) + 1))
+
+    @property
+    def task(self) -> Classification:
+        """The task of all candidates, which says their loss."""
+        assert isinstance(self.problem.task, Classification)
+        return self.problem.task
 
     @property
     def machines(self) -> list[Machine]:

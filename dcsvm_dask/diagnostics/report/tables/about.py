@@ -77,8 +77,7 @@ def parameters(records: Records) -> Table:
         found["multiclass"] = _multiclass(settings)
     if not records.task.has_classes:
         found["task"] = records.task.name
-        own = ((name, getattr(records.task, name, None)) for name in OF_TASKS)
-        found |= {name: value for name, value in own if value is not None}
+    found |= _of_task(records)
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (whole problem only)"
@@ -104,6 +103,7 @@ def _of_search(records: Records, options: Search) -> dict[str, Any]:
         **{key: getattr(options, key) for key in kept},
         "block_rows": settings["block_cap"],
         "fit_intercept": settings["fit_intercept"],
+        **_of_task(records),
         **({"multiclass": _multiclass(settings)} if _has_many_classes(records) else {}),
         **({"class weights": weights} if weights else {}),
         "seed": settings["seed"],
@@ -202,11 +202,17 @@ def _task(records: Records) -> list[str]:
     """Return the options of a task that is not the usual one of its data."""
     task = records.task
     words = [] if task.name in ("classification", "regression") else ["--task", task.name]
-    for name in OF_TASKS:
-        if hasattr(task, name):
-            value = getattr(task, name)
-            words += [f"--{name}", value if isinstance(value, str) else _exactly(value)]
+    for name, value in _of_task(records).items():
+        words += [f"--{name}", value if isinstance(value, str) else _exactly(value)]
     return words
+
+
+def _of_task(records: Records) -> dict[str, Any]:
+    """Return the parameters of a task as users give them; none of C-SVC, whose loss is usual."""
+    task = records.task
+    if not task.to_json():
+        return {}
+    return {name: getattr(task, name) for name in OF_TASKS if hasattr(task, name)}
 
 
 def _search_command(records: Records, options: Search) -> str:
@@ -232,7 +238,7 @@ def _search_command(records: Records, options: Search) -> str:
     words += ["--halving"] if options.halving else []
     words += [] if options.refit else ["--no-refit"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
-    return shlex.join([*words, *_class_weight(records)])
+    return shlex.join([*words, *_task(records), *_class_weight(records)])
 
 
 def _has_many_classes(records: Records) -> bool:
