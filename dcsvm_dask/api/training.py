@@ -121,7 +121,7 @@ def train(
     degree : int, default 3
         Of the polynomial kernel, from 1.
     C : float, default 1.0
-        Upper bound > 0 of a dual variable.
+        Weight > 0 of a row's loss: with the hinge loss the upper bound of its dual variable.
     task : {"auto", "classification", "regression", "quantile", "one-class"}, default "auto"
         What is learned: classes; a function of the targets by epsilon-SVR; one of their quantiles;
         or where rows like the training rows lie, by a one-class SVM, which has an offset always and
@@ -129,9 +129,12 @@ def train(
         unless the task says otherwise; rows of one-class need no y.
     epsilon : float, default 0.1
         Of regression: half the width of the tube without loss, in units of the targets.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
-        Of regression: C times what is outside of the tube, or its square, as `LinearSVR` has them.
-        Methods of linear SVMs have a `loss` of their own, for classes and for regression.
+    loss : str, optional
+        Of classes "hinge" (the default) or "squared_hinge": C times what a row lacks of the margin,
+        or C times its square, as `LinearSVC` has them. Of regression "epsilon_insensitive" (the
+        default) or "squared_epsilon_insensitive": C times what is outside of the tube, or its
+        square, as `LinearSVR` has them. Methods of linear SVMs have a `loss` of their own, for
+        classes and for regression.
     quantile : float, default 0.5
         Of task "quantile": the share of the targets below the predictions, in (0, 1).
     nu : float, default 0.5

@@ -16,7 +16,7 @@ from dcsvm_dask.cli.options import (
     report_option,
 )
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.pipeline.parameters import REGRESSION_LOSSES
+from dcsvm_dask.pipeline.parameters import LOSSES
 
 VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 
@@ -37,8 +37,8 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--quantile", metavar="TAU", help="Quantile of task quantile, by default 0.5.")
 @click.option(
     "--loss",
-    type=click.Choice(REGRESSION_LOSSES),
-    help="Loss of regression; by default epsilon_insensitive.",
+    type=click.Choice([loss for losses in LOSSES.values() for loss in losses]),
+    help="Loss of classification (hinge by default) or regression (epsilon_insensitive).",
 )
 @click.option(
     "--kernel",

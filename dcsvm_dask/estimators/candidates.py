@@ -214,6 +214,7 @@ def exactly_scored(
                 working_size=size,
                 seed=checking.seed_of(task.base.random_state),
                 threads=max(1, threads // side_by_side),
+                task=task.base._task(),
             )
             before = point.solutions
             seconds[number, split] = time.perf_counter() - begin
@@ -313,6 +314,7 @@ def _solve(
         equality=bool(task.base.fit_intercept),
         tol=slack * checking.tolerance(task.base.tol),
         most_steps=lambda _: checking.most_steps(task.base.max_iter, -1),
+        task=task.base._task(),
     )
     found[split] = inside, held
 

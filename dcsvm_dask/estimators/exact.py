@@ -40,7 +40,12 @@ class Exact:
 
 
 def of_machines(
-    machines: list[SolvedMachine], variables: Variables, codes: NDArray[np.int32], n_classes: int
+    machines: list[SolvedMachine],
+    variables: Variables,
+    codes: NDArray[np.int32],
+    n_classes: int,
+    *,
+    bounded: bool = True,
 ) -> Exact:
     """Return the coefficients and measures of SVMs that were solved in memory.
 
@@ -51,6 +56,8 @@ def of_machines(
     codes : ndarray, shape (n,), int32
         Classes of all rows.
     n_classes : int
+    bounded : bool, default True
+        Whether the weights of rows bound their variables.
 
     Returns
     -------
@@ -62,7 +69,8 @@ def of_machines(
         alpha = np.zeros(len(variables.rows))
         alpha[one.rows] = np.abs(one.solution.beta)
         rows, y = one.machine.rows(codes)
-        coef[one.machine.place(codes[rows]), rows] = y * variables.shared_out(alpha)[rows]
+        of_rows = variables.shared_out(alpha, bounded=bounded)
+        coef[one.machine.place(codes[rows]), rows] = y * of_rows[rows]
     solutions = [one.solution for one in machines]
     return Exact(
         coef,

@@ -78,6 +78,7 @@ def solved(
             alpha=alpha,
             blocks=_blocks(Z, codes, estimator._scheme, size, seed) if alpha is None else None,
             within=tasks.machine,
+            task=estimator._task(),
         )
 
 

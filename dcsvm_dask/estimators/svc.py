@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, in_memory, svc_runs
 from dcsvm_dask.estimators.exact import of_machines
@@ -16,8 +17,11 @@ from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import machines_of
+from dcsvm_dask.tasks import Classification
 
 SHAPES = ("ovr", "ovo")
+LOSSES = {"hinge": False, "squared_hinge": True}
+"""The losses, and whether they are squares."""
 MOST_CACHE = 1e12
 """MB; more is a mistake."""
 
@@ -37,6 +41,9 @@ class DCSVC(TellsCallbacks, Voting):
     ----------
     C : float, default 1.0
         Penalty of errors, above 0.
+    loss : {"hinge", "squared_hinge"}, default "hinge"
+        C max(0, 1 - y f), or C times its square, as LinearSVC has them: then coefficients have no
+        bound, and more rows are support vectors.
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     degree : int, default 3
@@ -104,7 +111,7 @@ class DCSVC(TellsCallbacks, Voting):
     n_iter_ : ndarray, shape (n_machines,), int32
         Steps of two variables.
     objective_ : ndarray, shape (n_machines,)
-        Dual objectives 0.5 a'Qa - e'a.
+        Dual objectives 0.5 a'Qa - e'a, of the squared loss plus sum a_i^2 / (4 C_i).
     violation_ : ndarray, shape (n_machines,)
         How far each SVM is from optimal, by a gradient summed from scratch.
     level_ : int
@@ -130,6 +137,7 @@ class DCSVC(TellsCallbacks, Voting):
         self,
         *,
         C: float = 1.0,
+        loss: str = "hinge",
         kernel: str = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
@@ -152,6 +160,7 @@ class DCSVC(TellsCallbacks, Voting):
         n_jobs: int | None = -1,
     ) -> None:
         self.C = C
+        self.loss = loss
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -232,7 +241,8 @@ class DCSVC(TellsCallbacks, Voting):
         else:
             alpha = None if start is None else gathered(start, variables)
             machines = in_memory.solved(self, kernel, X, codes, variables, alpha, tasks)
-            found = of_machines(machines, variables, codes, n_classes)
+            bounded = not self._task().squared
+            found = of_machines(machines, variables, codes, n_classes, bounded=bounded)
             self._learn(found, codes, lambda rows: X[rows])
         self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
@@ -259,12 +269,18 @@ class DCSVC(TellsCallbacks, Voting):
         made: Self = svc_runs.restored(cls, run)
         return made
 
+    def _task(self) -> Classification:
+        loss: Any = self.loss
+        check(isinstance(loss, str) and loss in LOSSES, "loss", loss, f"one of {', '.join(LOSSES)}")
+        return Classification(LOSSES[self.loss])
+
     def _check_words(self) -> None:
         shape: Any = self.decision_function_shape
         if not (isinstance(shape, str) and shape in SHAPES):
             raise InputError(
                 f"decision_function_shape is {shape!r:.80}; give one of {', '.join(SHAPES)}."
             )
+        self._task()
         check_value("multiclass", self.multiclass)
         if self.multiclass == "ovr" and shape == "ovo":
             raise InputError(

@@ -22,6 +22,7 @@ from dcsvm_dask.estimators.runs import (
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Classification
 
 Index = NDArray[np.int64]
 
@@ -47,7 +48,7 @@ def fit(
     if weights is not None:
         rows = rows_of_weight(codes, weights, estimator.classes_)
     y, own = labels_and_weights(estimator, codes)
-    own["multiclass"] = estimator._scheme
+    own |= {"multiclass": estimator._scheme, "loss": estimator.loss}
     with trained_as_asked(estimator, kernel, X, y, weights, tasks, own) as folder:
         take_over(estimator, folder, rows, codes, lambda index: X[index])
 
@@ -85,7 +86,9 @@ def restored(kind: type[Any], run: Any) -> Any:
     folder, settings, data = opened(run, "classification")
     labels = label_array(data.classes)
     weights = dict(zip(labels.tolist(), settings.class_weight, strict=False)) or None
-    own = {"multiclass": settings.multiclass, "class_weight": weights}
+    task = settings.make_task()
+    assert isinstance(task, Classification)
+    own = {"loss": task.loss, "multiclass": settings.multiclass, "class_weight": weights}
     made = with_parameters(kind, folder, settings, data, **own)
     made.classes_, made._scheme = labels, settings.multiclass
     made.class_weight_ = np.array(settings.class_weight or np.ones(len(labels)))

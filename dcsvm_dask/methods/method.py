@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.settings import Settings
@@ -63,6 +63,9 @@ class Options:
     Their fields are made by `dcsvm_dask.parameters.parameter`, which has their ranges; relations
     between parameters are checked by subclasses.
     """
+
+    losses: ClassVar[tuple[str, ...] | None] = None
+    """The losses that the method has; None: all that its tasks have."""
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -36,6 +36,7 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows.read import RowReader
 from dcsvm_dask.storage.rows.selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Classification
 
 TIMED_ROWS = 1024
 TIMES = 5
@@ -222,7 +223,8 @@ def probe_rows(
 def _support_share(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> float:
     """Return the share of a sample's rows that are support vectors of any of several SVMs."""
     sample = drawn_rows(settings, rows.n_rows, CLASS_ROWS)
-    codes = data.take_codes(sample)
+    codes, task = data.take_codes(sample), settings.make_task()
+    assert isinstance(task, Classification)
     solved = solve_machines(
         settings.kernel,
         rows.take(sample),
@@ -231,6 +233,7 @@ def _support_share(settings: Settings, data: Data, rows: RowReader | SelectedRow
         machines_of(len(data.counts), settings.multiclass),
         equality=settings.fit_intercept,
         tol=CLASS_TOL,
+        task=task,
     )
     support = np.zeros(len(sample), dtype=np.bool_)
     for machine in solved:

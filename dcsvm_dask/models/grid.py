@@ -187,6 +187,8 @@ def train_fold(
         most = most_steps(len(rows))
         for place, C in enumerate(costs.tolist()):
             begin, dual = time.perf_counter(), task.dual(targets, C * weight[rows])
+            if dual.ridge is not None:  # the gradient so far is without it
+                gradient = dual.gradient(gradient - dual.p, beta)
             found = solve_inner(
                 inner,
                 dual,
@@ -196,6 +198,8 @@ def train_fold(
                 max_iter=most,
             )
             beta, gradient = found.beta, found.gradient
+            if dual.ridge is not None:
+                gradient = dual.decision(gradient, beta) + dual.p
             coef[place], bias[place, number] = beta, found.bias + task.centre
             solved[place] &= found.converged
             seconds[place] += time.perf_counter() - begin
@@ -264,7 +268,7 @@ def solve_point(
     y : ndarray, shape (n,), integers or float64
         Classes, or the targets of an `OnlyMachine`.
     bounds : ndarray, shape (n,)
-        C times the weight of each row, above 0.
+        C times the weight of each row, above 0: upper bounds, but for squared losses.
     machines : list of Machine, or of an OnlyMachine
     before : list of Solution, optional
         What the SVMs came to for bounds that are nowhere larger.

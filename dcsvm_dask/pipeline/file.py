@@ -20,7 +20,6 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.models.model import LEVEL_MODES
 from dcsvm_dask.parameters import DEFAULT_METHOD
-from dcsvm_dask.pipeline.parameters import REGRESSION_LOSSES
 from dcsvm_dask.pipeline.training import Training, parameter_names
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\"'-]+)\s*\]\]?")
@@ -308,18 +307,10 @@ def read_method(
     if isinstance(name, str) and name not in METHODS:
         text = f"name {name!r} is unknown; known: {', '.join(METHODS)}"
         raise file.refuse("method", text, "name", number)
-    method = name if isinstance(name, str) else DEFAULT_METHOD
-    types = keys_of(method)
+    types = keys_of(name if isinstance(name, str) else DEFAULT_METHOD)
     keys = {"name": (str,), "as": (str,), **{key: (*kinds, list) for key, kinds in types.items()}}
     own = file.checked("method", table, keys, ("name",), number)
-    shared = {key: value for key, value in every.items() if key in types}
-    if "loss" in shared and not _has_own_loss(method):
-        listed = shared["loss"] if isinstance(shared["loss"], list) else [shared["loss"]]
-        if not any(
-            one in REGRESSION_LOSSES for one in listed
-        ):  # one of linear SVMs, which others have not
-            del shared["loss"]
-    words = shared | own
+    words = {key: value for key, value in every.items() if key in types} | own
     called, words["method"] = words.pop("as", own["name"]), words.pop("name")
 
     if not re.fullmatch(r"\w[\w.-]*", called):
@@ -354,10 +345,6 @@ def read_method(
         label = "-".join([called, *(f"{key}={value}" for key, value in point.items())])
         trainings.append((label, training))
     return trainings
-
-
-def _has_own_loss(method: str) -> bool:
-    return "loss" in {one.name for one in fields(METHODS[method].options)}
 
 
 def as_python(words: dict[str, Any]) -> dict[str, Any]:

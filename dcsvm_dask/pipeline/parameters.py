@@ -9,8 +9,11 @@ from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameter, described, pa
 
 LEVEL_TOL = 1e-2
 DEFAULT_INNER = "auto"
-SQUARED_LOSS = "squared_epsilon_insensitive"
-REGRESSION_LOSSES = ("epsilon_insensitive", SQUARED_LOSS)
+LOSSES = {
+    "classification": ("hinge", "squared_hinge"),
+    "regression": ("epsilon_insensitive", "squared_epsilon_insensitive"),
+}
+"""The losses of tasks that have several: as it is, and squared."""
 LEAST_CAP = 64
 
 
@@ -33,9 +36,9 @@ class TrainingParameters:
     )
     loss: str | None = parameter(
         None,
-        "Loss of regression: linear or squared outside of the tube",
-        choices=REGRESSION_LOSSES,
-        default_text="epsilon_insensitive",
+        "Loss of classification or regression, as it is or squared",
+        choices=tuple(loss for losses in LOSSES.values() for loss in losses),
+        default_text="the hinge or the epsilon-insensitive loss",
     )
     quantile: float | None = parameter(
         None, "Share of the targets below, of task quantile", above=0, most=1, default_text="0.5"

@@ -32,6 +32,7 @@ TRAINED = (
     "loss",
     "quantile",
     "fit_intercept",
+    "loss",
     "class_weight",
     "multiclass",
     "tol",

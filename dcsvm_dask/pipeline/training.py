@@ -19,7 +19,7 @@ from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
-from dcsvm_dask.pipeline.parameters import REGRESSION_LOSSES, SQUARED_LOSS, TrainingParameters
+from dcsvm_dask.pipeline.parameters import LOSSES, TrainingParameters
 from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
@@ -58,6 +58,7 @@ class Training(TrainingParameters):
         self.options.check_kernel(self.kernel)
         self.options.check_bias(self.fit_intercept)
         self.options.check_installed()
+        self._check_loss()
         check_goals(self.goals)
         named = None if self.task == "auto" else self._named(self.task)
         for task in (named,) if named else TASKS:
@@ -291,16 +292,19 @@ class Training(TrainingParameters):
         given = {word: value for word in words if (value := self._given(word)) is not None}
         loss = given.pop("loss", None)
         found: dict[str, Any] = {word: float(value) for word, value in given.items()}
-        return found if loss is None else {**found, "squared": loss == SQUARED_LOSS}
+        return found if loss is None else {**found, "squared": loss == LOSSES[task][1]}
 
     def _refuse_of_others(self, task: str) -> None:
         """Refuse parameters of other tasks."""
         for word, owners in OF_TASKS.items():
             if self._given(word) is not None and task not in owners:
-                names = [" with svm-type ".join(task_and_type(owner)) for owner in owners]
+                names = " and ".join(map(_described, owners))
                 raise InputError(
-                    f"{word}: is a parameter of task {', '.join(names)}, not of {task}"
+                    f"{word}: is a parameter of task {names}, not of {_described(task)}"
                 )
+        if self.loss is not None:
+            known = ", ".join(LOSSES[task])
+            check(self.loss in LOSSES[task], "loss", self.loss, f"one of {known} for {task}")
 
     def _given(self, word: str) -> Any:
         """Return the value of a task's parameter, None where it is not given.
@@ -308,7 +312,15 @@ class Training(TrainingParameters):
         A method's own loss may be one of regression.
         """
         own = getattr(self.options, word, None)
-        return own if own in REGRESSION_LOSSES else getattr(self, word)
+        return own if own in LOSSES["regression"] else getattr(self, word)
+
+    def _check_loss(self) -> None:
+        """Refuse a loss that the method does not have."""
+        known = self.options.losses
+        if known is not None and self.loss is not None and self.loss not in known:
+            raise InputError(
+                f"loss: {self.method} has no {self.loss}, but {', '.join(known)}; take method dcsvm"
+            )
 
     def _check_classes(self, data: DataSet) -> None:
         """Refuse data of one class, and of many where the method has no SVMs for them."""
@@ -337,6 +349,12 @@ class Training(TrainingParameters):
         wanted = round(math.log(n / BOTTOM_BLOCK_ROWS, self.k))
         levels = min(max(wanted, 1), MOST_LEVELS)
         return tuple(int(self.k) ** level for level in range(levels, 0, -1)), False
+
+
+def _described(task: str) -> str:
+    """Return a task and the type of its SVM as users name them."""
+    name, svm_type = task_and_type(task)
+    return f"{name} with svm-type nu" if svm_type == "nu" else name
 
 
 def _check_kind(data: DataSet, name: str) -> None:

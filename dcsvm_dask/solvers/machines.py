@@ -237,6 +237,7 @@ def solve_machines(
     blocks: NDArray[np.integer] | None = None,
     callback: Callable[[int, float], object] | None = None,
     within: Callable[[int], AbstractContextManager[object]] = lambda _: nullcontext(),
+    task: Classification = CLASSES,
 ) -> list[SolvedMachine]:
     """Solve SVMs over the same rows, side by side; see `solve_whole`.
 
@@ -250,7 +251,7 @@ def solve_machines(
     codes : ndarray, shape (n,), integers
         The class of each row.
     C : float or array, shape (n,)
-        Upper bounds, 0 or more.
+        Upper bounds, 0 or more; of the squared loss its weights, above 0.
     machines : list of Machine
     equality, tol, working_size, max_iter, seed, callback
         As for `solve_whole`.
@@ -269,6 +270,8 @@ def solve_machines(
         A block for each row, as for `solve_whole`.
     within : callable, optional
         Returns the context in which an SVM is solved, given its number; on several threads.
+    task : Classification, optional
+        Which loss they have; by default the hinge.
 
     Returns
     -------
@@ -301,7 +304,7 @@ def solve_machines(
         rows, y = machine.rows(codes)
         decision = only_class(y)
         if decision is not None:
-            dual = CLASSES.dual(y, bounds[rows])
+            dual = task.dual(y, bounds[rows])
             found[number] = SolvedMachine(machine, rows, unsolved(dual, decision))
             return
         K = None if whole is None or len(rows) < n else whole
@@ -309,7 +312,7 @@ def solve_machines(
         if shared is not None and b is not None and (a, b) in shared.pairs:
             K = shared.pair(a, b)
             rows, y = rows[np.argsort(-y, kind="stable")], -np.sort(-y)
-        dual = CLASSES.dual(y, bounds[rows])
+        dual = task.dual(y, bounds[rows])
         solution, _ = solve_whole(
             kernel,
             X if K is not None or len(rows) == n else X[rows],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,16 +21,16 @@ Vector = NDArray[np.float64]
 def stretch(beta: Vector, gradient: Vector, dual: Dual) -> float:
     """Return which multiple of a solution is the best start within larger bounds.
 
-    Of all multiples t beta it has the least objective t^2 beta'K beta / 2 + t p'beta among those
-    that the bounds allow; where most variables are at their bounds that is nearly the answer. With
-    an equality every multiple keeps it.
+    Of all multiples t beta it has the least objective t^2 beta'(K + D)beta / 2 + t p'beta among
+    those that the bounds allow; where most variables are at their bounds that is nearly the answer.
+    With an equality every multiple keeps it.
 
     Parameters
     ----------
     beta, gradient : ndarray, shape (n,), float64
-        A solution, and K beta + p there.
+        A solution, and K beta + p there; with the D beta of `dual` where that has a diagonal.
     dual : Dual
-        Its problem, whose bounds are nowhere nearer than beta.
+        A problem whose bounds are nowhere nearer than beta.
 
     Returns
     -------
@@ -40,7 +43,8 @@ def stretch(beta: Vector, gradient: Vector, dual: Dual) -> float:
     towards = np.where(beta > 0.0, dual.upper, dual.lower)
     room = float(np.min(towards[support] / beta[support]))
     curvature = float(beta @ (gradient - dual.p))
-    best = -dual.linear(beta) / curvature if curvature > 0.0 else np.inf
+    linear = replace(dual, ridge=None).linear(beta)
+    best = -linear / curvature if curvature > 0.0 else np.inf
     return max(1.0, min(room, best))
 
 
@@ -76,7 +80,8 @@ def solve_next(
     Parameters
     ----------
     before : Solution
-        For bounds that are nowhere further, with the gradient there.
+        For bounds that are nowhere further, with the gradient there. A squared loss has no bounds:
+        then it is where this one begins.
     kernel, X, dual, equality, tol, working_size, max_iter, threads, verify
         As for `solve_whole`.
 
@@ -85,6 +90,15 @@ def solve_next(
     solution : Solution
     kernel_values : int
     """
+    how: dict[str, Any] = {
+        "equality": equality,
+        "tol": tol,
+        "working_size": working_size,
+        "threads": threads,
+        "verify": verify,
+    }
+    if dual.ridge is not None:  # the gradient before has another diagonal in it
+        return solve_whole(kernel, X, dual, beta=before.beta, max_iter=max_iter, **how)
     beta, values, steps = stretched(before.beta, before.gradient, dual), 0, 0
     f = stretch(before.beta, before.gradient, dual) * (before.gradient - dual.p)
     gradient = f + dual.p
@@ -112,12 +126,8 @@ def solve_next(
         X,
         dual,
         beta=beta,
-        equality=equality,
-        tol=tol,
-        working_size=working_size,
         max_iter=max(0, limit - steps),
-        threads=threads,
-        verify=verify,
+        **how,
     )
     solution.n_iter += steps
     return solution, values + more

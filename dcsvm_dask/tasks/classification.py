@@ -1,25 +1,35 @@
-"""C-SVC: two classes and the hinge loss (Cortes, Vapnik, 1995)."""
+"""C-SVC: two classes and the hinge loss (Cortes, Vapnik, 1995), or its square."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.tasks.dual import Dual
+from dcsvm_dask.tasks.dual import UNBOUNDED, Dual
 from dcsvm_dask.tasks.vectors import vector
 
 Vector = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
 class Classification:
     """Two classes with the targets -1 and +1.
 
     With beta_i = y_i alpha_i the dual of C-SVC, min 0.5 a'Qa - e'a over 0 <= a <= C, has the
-    linear term p = -y and the bounds [0, C_i] for y_i = +1, [-C_i, 0] for y_i = -1.
+    linear term p = -y and the bounds [0, C_i] for y_i = +1, [-C_i, 0] for y_i = -1. The squared
+    hinge loss has 1 / (2 C_i) on the diagonal instead of the bounds C_i.
+
+    Parameters
+    ----------
+    squared : bool, default False
+        Whether the loss is squared: C max(0, 1 - y f)^2.
     """
+
+    squared: bool = False
 
     name: ClassVar[str] = "classification"
     has_classes: ClassVar[bool] = True
@@ -27,15 +37,24 @@ class Classification:
     centre = 0.0
     unit = 1.0
     has_kinks = False
-    product_range = 1.0
+
+    @property
+    def loss(self) -> str:
+        """The loss by its name in scikit-learn."""
+        return "squared_hinge" if self.squared else "hinge"
+
+    @property
+    def product_range(self) -> float | None:
+        """Width of the range of beta_i beta_j where C is 1: a product's sign is that of y_i y_j."""
+        return None if self.squared else 1.0
 
     def targets(self, y: NDArray[Any]) -> NDArray[np.int8]:
         """Return +1 for the last of two classes and -1 for the other."""
         return np.where(y == 1, 1, -1).astype(np.int8)
 
     def to_json(self) -> dict[str, Any]:
-        """Return its parameters: none."""
-        return {}
+        """Return its parameters as JSON values, for `make_task`: none of the hinge loss."""
+        return {"squared": True} if self.squared else {}
 
     def dual(self, targets: Vector, C: Vector | float) -> Dual:
         """Return the dual problem of some rows.
@@ -45,10 +64,12 @@ class Classification:
         targets : ndarray, shape (n,), float64
             -1 and +1; 0 for a row that takes no part.
         C : float or ndarray, shape (n,), float64
-            Upper bounds of alpha, 0 or more.
+            Upper bounds of alpha, 0 or more; of the squared loss its weights, above 0.
         """
-        furthest = targets * C
-        return Dual(-targets, np.minimum(furthest, 0.0), np.maximum(furthest, 0.0))
+        furthest = targets * (UNBOUNDED if self.squared else C)
+        ridge = np.broadcast_to(0.5 / np.asarray(C), targets.shape) if self.squared else None
+        lower, upper = np.minimum(furthest, 0.0), np.maximum(furthest, 0.0)
+        return Dual(-targets, lower, upper, ridge=ridge)
 
     def total(self, C: Vector) -> float:
         """Return the sum that the variables have with a bias: zero."""

@@ -25,9 +25,9 @@ DATA_TASKS = ("classification", "regression", "quantile", "one-class")
 ONE_CLASS = OneClass.name
 WITH_COMMITTEE = (Classification.name, Regression.name)
 """Tasks whose SVMs can be calibrated as probabilities, for a committee."""
-OF_TASKS = {
+OF_TASKS: dict[str, tuple[str, ...]] = {
     "epsilon": ("regression",),
-    "loss": ("regression",),
+    "loss": ("classification", "regression"),
     "quantile": ("quantile",),
     "nu": ("one-class", "nu-classification", "nu-regression"),
 }

@@ -262,10 +262,10 @@ def test_the_squared_loss_is_refused_by_name_where_there_is_none(data: DataSet) 
     squared = {"loss": "squared_epsilon_insensitive"}
     with pytest.raises(InputError, match="loss: libsvm has no squared_epsilon_insensitive"):
         Training.of({"method": "libsvm", "fit_intercept": True, **squared}).settle(data)
-    with pytest.raises(InputError, match="loss: is a parameter of task regression"):
+    with pytest.raises(InputError, match="loss: is a parameter of task classification and reg"):
         Training.of({"task": "quantile", **squared})
     with pytest.raises(InputError, match="loss must be one of epsilon_insensitive"):
-        Training.of({"loss": "hinge"})
+        Training.of({"task": "regression", "loss": "hinge"})
 
 
 def test_a_committee_of_regression(shared_data: Callable[[str], Any], tmp_path: Path) -> None:

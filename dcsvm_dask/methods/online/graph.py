@@ -78,6 +78,8 @@ class OneTask(Options, ABC):
 class Online(OneTask):
     """LaSVM."""
 
+    losses = ("hinge",)
+
     passes: int = parameter(1, "passes over the rows, at most", least=1)
     samples: int = parameter(
         1, "random rows of which the worst violator is taken", least=1, most=256

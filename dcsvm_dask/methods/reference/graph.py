@@ -20,7 +20,6 @@ from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.svc import require_sklearn
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
-from dcsvm_dask.tasks import Regression, Task
 
 LOSSES = ("hinge", "squared_hinge")
 # Of a core, for each pair of a row and a support vector: all that LIBSVM does, typically, and more
@@ -65,6 +64,7 @@ class Libsvm(Reference):
     """scikit-learn's SVC, which is LIBSVM."""
 
     remedy = "lower -P cache"
+    losses = ("hinge", "epsilon_insensitive")
     cache: float = parameter(200.0, "megabytes for columns of the kernel matrix", above=0)
     shrinking: bool = parameter(True, "shrink variables that are likely to stay at a bound")
 
@@ -80,11 +80,6 @@ class Libsvm(Reference):
                 "fit-intercept: libsvm's SVM always has a bias, without one it is another "
                 "problem; add --fit-intercept (in files and Python: fit_intercept = true)"
             )
-
-    def check_task(self, task: Task) -> None:
-        """Refuse the squared loss, which LIBSVM does not have."""
-        if isinstance(task, Regression) and task.squared:
-            raise InputError(f"loss: libsvm has no {task.loss}; take method dcsvm")
 
     @property
     def step(self) -> Step:

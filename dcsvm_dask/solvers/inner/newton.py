@@ -16,6 +16,7 @@ from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.columns import kernel_times
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks.dual import UNBOUNDED
 
 Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -263,6 +264,7 @@ class Face:
 
     def clip(self, beta: Vector) -> Vector:
         """Return a point with what is within rounding of a bound put onto it."""
-        near = 1e-14 * (self.upper - self.lower)
+        width = self.upper - self.lower
+        near = np.where(width < UNBOUNDED, 1e-14 * width, 0.0)
         beta = np.where(beta <= self.lower + near, self.lower, beta)
         return np.where(beta >= self.upper - near, self.upper, beta)

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks.dual import UNBOUNDED
 
 Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+# A value of mu at which a variable would meet a bound that it never reaches.
+_FAR_KINK = 0.5 * UNBOUNDED
 # A sum is kept if it is off by this little, relative to itself.
 _EXACT = 1e-9
 
@@ -97,6 +100,28 @@ def _with_sum(point: Vector, lower: Vector, upper: Vector, total: float) -> Vect
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if excess(kinks[middle]) >= 0.0 else (low, middle)
+    if max(-kinks[low], kinks[high]) > _FAR_KINK:
+        return _between(point, lower, upper, total, kinks[low], kinks[high])
     a, b = excess(kinks[low]), excess(kinks[high])
     part = 0.0 if a == b else min(max(a / (a - b), 0.0), 1.0)
     return np.clip(point - (kinks[low] + part * (kinks[high] - kinks[low])), lower, upper)
+
+
+def _between(
+    point: Vector, lower: Vector, upper: Vector, total: float, low: float, high: float
+) -> Vector:
+    """Return the point with a sum for a mu between two kinks, one of which is too far to compute.
+
+    Between them the same variables are free, and mu is what spreads evenly over these.
+    """
+    inside = 0.0
+    if low > -_FAR_KINK:
+        inside = low + 1.0
+    elif high < _FAR_KINK:
+        inside = high - 1.0
+    free = (point - inside > lower) & (point - inside < upper)
+    held = np.clip(point - inside, lower, upper)
+    if not free.any():
+        return held
+    mu = (float(point[free].sum()) + float(held[~free].sum()) - total) / np.count_nonzero(free)
+    return np.clip(point - mu, lower, upper)

@@ -22,7 +22,7 @@ from dcsvm_dask.solvers.inner.overtake import Overtake
 from dcsvm_dask.solvers.inner.projected_gradient import solve_projected_gradient
 from dcsvm_dask.solvers.inner.projection import project
 from dcsvm_dask.solvers.optimality import violation
-from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks import Classification, Dual, Regression
 from dcsvm_dask.tasks.dual import UNBOUNDED
 
 OTHERS = tuple(name for name in INNER_SOLVERS if name not in ("auto", "smo"))
@@ -145,6 +145,37 @@ def test_squared_losses_whose_variables_have_no_bounds(
     else:
         exact = solve_smo(K, dual, tol=1e-9).beta
     assert found.objective == pytest.approx(objective(K, dual, exact), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("equality", [False, True])
+@pytest.mark.parametrize(
+    ("data", "task"),
+    [
+        ("german_numer", Classification(squared=True)),
+        ("cadata", Regression(0.1, squared=True)),
+        ("cadata", Regression(0.0, squared=True)),
+    ],
+    ids=["squared hinge", "squared tube", "ridge regression"],
+)
+def test_variables_without_bounds_are_solved_by_each_solver_alone(
+    name: str, equality: bool, data: str, task: Any, shared_data: Callable[[str], Any]
+) -> None:
+    X, y = standard(shared_data, data, 250)
+    n, K = len(y), rbf(X, 0.1)
+    dual = task.dual(y, np.full(n, 2.0))
+    start = dual.clip(np.where(np.arange(n) < 9, 0.1 * np.sign(y), 0.0))
+    how: dict[str, Any] = {"beta": start, "equality": equality}
+    exact = solve_smo(K, dual, tol=1e-9, **how)
+    found = SOLVERS[name](K, dual, tol=1e-7, **how)
+    if name == "interior-point" and isinstance(task, Regression) and not task.epsilon:
+        assert not found.converged  # without any bound it leaves all to SMO
+        return
+    assert found.converged
+    assert found.objective == pytest.approx(exact.objective, rel=1e-9)
+    np.testing.assert_allclose(found.beta, exact.beta, rtol=0, atol=1e-5)
+    if equality:
+        assert found.beta.sum() == pytest.approx(start.sum(), abs=1e-9)
 
 
 @given(

@@ -80,8 +80,7 @@ def parameters(records: Records) -> Table:
         found["svm_type"] = svm_type
     if svm_type == "nu" or not records.task.has_classes:
         found["task"] = task
-        own = ((name, getattr(records.task, name, None)) for name in OF_TASKS)
-        found |= {name: value for name, value in own if value is not None}
+    found |= _of_task(records)
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (whole problem only)"
@@ -95,7 +94,7 @@ def parameters(records: Records) -> Table:
 def _of_search(records: Records, options: Search) -> dict[str, Any]:
     settings = records.settings
     kernel = settings["kernel"]["name"]
-    own = {name: getattr(records.task, name) for name in _of_task(records, options)}
+    own = _of_task(records, options)
     searched = {
         key: ", ".join(map(_exactly, getattr(options, key))) for key in _searched(options, kernel)
     }
@@ -109,6 +108,7 @@ def _of_search(records: Records, options: Search) -> dict[str, Any]:
         **{key: getattr(options, key) for key in kept},
         "block_rows": settings["block_cap"],
         "fit_intercept": settings["fit_intercept"],
+        **_of_task(records),
         **({"multiclass": _multiclass(settings)} if _has_many_classes(records) else {}),
         **({"class weights": weights} if weights else {}),
         "seed": settings["seed"],
@@ -209,16 +209,22 @@ def _task(records: Records, options: Search | None = None) -> list[str]:
     name, svm_type = task_and_type(task.name)
     words = [] if name in ("classification", "regression") else ["--task", name]
     words += ["--svm-type", svm_type] if svm_type == "nu" else []
-    for name in _of_task(records, options):
-        value = getattr(task, name)
+    for name, value in _of_task(records, options).items():
         words += [f"--{name}", value if isinstance(value, str) else _exactly(value)]
     return words
 
 
-def _of_task(records: Records, options: Search | None) -> list[str]:
-    """Return the parameters that the task has, but for those that a search goes over."""
+def _of_task(records: Records, options: Search | None = None) -> dict[str, Any]:
+    """Return the parameters of a task as users give them, but for those that a search goes over.
+
+    None of C-SVC, whose loss is usual.
+    """
+    task = records.task
+    if not task.to_json():
+        return {}
     searched = () if options is None or not options.epsilon else ("epsilon",)
-    return [name for name in OF_TASKS if hasattr(records.task, name) and name not in searched]
+    own = (name for name in OF_TASKS if hasattr(task, name) and name not in searched)
+    return {name: getattr(task, name) for name in own}
 
 
 def _searched(options: Search, kernel: str) -> tuple[str, ...]:
@@ -250,7 +256,7 @@ def _search_command(records: Records, options: Search) -> str:
     words += ["--halving"] if options.halving else []
     words += [] if options.refit else ["--no-refit"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
-    return shlex.join([*words, *_class_weight(records)])
+    return shlex.join([*words, *_task(records), *_class_weight(records)])
 
 
 def _has_many_classes(records: Records) -> bool:

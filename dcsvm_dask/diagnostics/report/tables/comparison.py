@@ -27,20 +27,21 @@ def names(runs: list[Records]) -> list[str]:
 
 
 def problem_of(records: Records) -> tuple[Any, ...]:
-    """Return the values that make objectives comparable: data, kernel, C and bias."""
+    """Return the values that make objectives comparable: data, kernel, C, bias and task."""
     settings = records.settings
     kernel = tuple(sorted(settings["kernel"].items()))
     fingerprint = records.run.header["data"]["fingerprint"]
     weights = tuple(settings.get("class_weight", ()))
-    return (fingerprint, kernel, settings["C"], weights, settings["fit_intercept"])
+    task = f"{records.task.name} {records.task.to_json()}"
+    return (fingerprint, kernel, settings["C"], weights, settings["fit_intercept"], task)
 
 
 def comparison(runs: list[Records]) -> Table:
     """Return a row for each run: data, parameters and results.
 
-    ``problem`` numbers the problems (data, kernel, C, bias): objectives of runs of one problem
-    may be compared. ``relative_error`` is (f - best f) / |best f| among the models of the same
-    problem whose objective was measured.
+    ``problem`` numbers the problems (data, kernel, C, bias, task): objectives of runs of one
+    problem may be compared. ``relative_error`` is (f - best f) / |best f| among the models of the
+    same problem whose objective was measured.
     """
     problems = list(dict.fromkeys(map(problem_of, runs)))
     best = best_objectives(runs)
