@@ -15,7 +15,7 @@ from dcsvm_dask.estimators.runs import reached, trained_as_asked
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import OF_TASKS
+from dcsvm_dask.tasks import OF_TASKS, checked_quantiles, is_several
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -39,10 +39,13 @@ def fit(
         Reports its stages to callbacks.
     """
     rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
-    own = {"task": estimator.task_name}
+    own: dict[str, Any] = {"task": estimator.task_name}
     for word in _words(estimator.task_name):
         value = getattr(estimator, word)
-        own[word] = value if isinstance(value, str) else float(value)
+        if is_several(value):
+            own[word] = list(checked_quantiles(value))
+        else:
+            own[word] = value if isinstance(value, str) else float(value)
     with trained_as_asked(estimator, kernel, X, targets, weights, tasks, own) as folder:
         take_over(estimator, folder, rows, len(targets), X.__getitem__)
 
@@ -77,7 +80,7 @@ def take_over(
         converged=violation <= estimator.tol,
         bias=float(model.bias[0, 0]),
     )
-    estimator._learn_rows(solution, take)
+    estimator._learn_rows([solution], take)
 
 
 def restored(kind: type[Any], run: Any) -> Any:

@@ -10,6 +10,14 @@ from dcsvm_dask.tasks.classification import (
 )
 from dcsvm_dask.tasks.dual import Dual
 from dcsvm_dask.tasks.one_class import OneClass
+from dcsvm_dask.tasks.quantiles import (
+    Quantiles,
+    checked_quantiles,
+    crossing,
+    is_several,
+    members_of,
+    names_of_quantiles,
+)
 from dcsvm_dask.tasks.registry import OF_TASKS, SUPERVISED, TASKS, make_task
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
 from dcsvm_dask.tasks.scores import main_score, score_text, scores_in
@@ -23,12 +31,18 @@ __all__ = [
     "Dual",
     "OneClass",
     "Quantile",
+    "Quantiles",
     "RealTargets",
     "Regression",
     "Task",
     "checked_labels",
+    "checked_quantiles",
+    "crossing",
+    "is_several",
     "main_score",
     "make_task",
+    "members_of",
+    "names_of_quantiles",
     "score_text",
     "scores_in",
     "svc_dual",
