@@ -48,8 +48,8 @@ time_budget, run, client, callbacks, random_state, n_jobs
     Attributes
     ----------
     crossing_ : float
-        Of several quantiles, and not of an early model: the share of training rows on which
-        one lies above a higher one, before they are sorted.
+        Of several quantiles, and not of an early model: the share of training rows, by their
+        weights, on which one lies above a higher one, before they are sorted.
     support_ : ndarray, shape (n_SV,), int32
         Of several quantiles the rows that are support vectors of any of them.
     dual_coef_ : ndarray or CSR, shape (n_quantiles, n_SV)
@@ -133,11 +133,9 @@ time_budget, run, client, callbacks, random_state, n_jobs
         super()._learn_solutions(X, variables, solutions, units)
         # Gradients are decision values less the targets, which are the same for all quantiles.
         above = np.array([one.gradient + one.bias for one in solutions]).T
-        of_row = variables.of_row
-        self._learn_crossing(crossing(above[of_row[of_row >= 0]]))
+        self._learn_crossing(crossing(above, variables.C))
 
     def _learn_crossing(self, share: float | None) -> None:
-        """Set what is learned of several quantiles; None: their model is an early one."""
         quantile = self.quantile
         self._quantiles = checked_quantiles(quantile) if is_several(quantile) else ()
         self.__dict__.pop("crossing_", None)

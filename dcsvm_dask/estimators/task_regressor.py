@@ -84,6 +84,15 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
         super()._learn_rows(solutions, take)
         self.early_model_, self.level_ = None, 0
 
+    def _learn_crossing(self, share: float | None) -> None:
+        """Set what is learned of several quantiles, which most have not; None: of an early model.
+
+        Parameters
+        ----------
+        share : float or None
+            Share of the rows on which they cross.
+        """
+
     def _values(self, X: Any) -> Vector:
         check_is_fitted(self)
         if self.early_model_ is None:

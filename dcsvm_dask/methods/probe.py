@@ -28,6 +28,7 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows.read import RowReader
 from dcsvm_dask.storage.rows.selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import members_of
 
 TIMED_ROWS = 1024
 TIMES = 5
@@ -121,7 +122,8 @@ def working_set_share(
     m = min(SUBSET_ROWS, X.shape[0] // 2)
     if m < 2:
         return 1.0
-    task, C = settings.make_task(), np.full(len(y), settings.C * n_variables / m)
+    members = members_of(settings.make_task())  # of several outputs one stands for all
+    task, C = members[len(members) // 2], np.full(len(y), settings.C * n_variables / m)
     dual, start = task.dual(y, C), None
     if task.has_sum:
         start = brought_to_sums(np.zeros(m), dual[:m], [task.total(C[:m])], dual.p[:m])

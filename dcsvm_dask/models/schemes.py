@@ -384,6 +384,11 @@ class Outputs(_OfAllRows):
         """Groups of support vectors: all are one."""
         return 1
 
+    def losing(self, values: Vector, present: NDArray[np.bool_]) -> Vector:
+        """Return the values as they are: there are no classes."""
+        del present
+        return values
+
     def in_doubt(self, values: Vector, error: float) -> NDArray[np.bool_]:
         """Return no row: there is no class that an error could change."""
         del error

@@ -37,8 +37,10 @@ class TrainingParameters:
         choices=REGRESSION_LOSSES,
         default_text="epsilon_insensitive",
     )
-    quantile: float | None = parameter(
-        None, "Share of the targets below, of task quantile", above=0, most=1, default_text="0.5"
+    quantile: float | tuple[float, ...] | None = parameter(
+        None,
+        "Share of the targets below, of task quantile; or several: 0.1,0.5,0.9",
+        default_text="0.5",
     )
     nu: float | None = parameter(
         None, "Share of outliers at most, of task one-class", above=0, most=1, default_text="0.5"

@@ -22,7 +22,7 @@ from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
-from dcsvm_dask.tasks import OF_TASKS, TASKS, OneClass, RealTargets, Task, make_task
+from dcsvm_dask.tasks import OF_TASKS, TASKS, OneClass, RealTargets, Task, make_task, members_of
 
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
@@ -213,6 +213,12 @@ class Training(TrainingParameters):
         self._refuse_of_others(name)
         task = make_task(name, self._of_task(name))
         self.options.check_task(task)
+        many = len(members_of(task))
+        if many > 1 and not METHODS[self.method].many_classes:
+            raise InputError(
+                f"quantile: method {self.method} trains one quantile, got {many}; use method "
+                "dcsvm, or give one"
+            )
         if task.has_classes:
             return task
         learns = "numbers" if isinstance(task, RealTargets) else "no classes"
@@ -242,7 +248,10 @@ class Training(TrainingParameters):
         words = (word for word, owner in OF_TASKS.items() if owner == task)
         given = {word: value for word in words if (value := getattr(self, word)) is not None}
         loss = given.pop("loss", None)
-        found: dict[str, Any] = {word: float(value) for word, value in given.items()}
+        found: dict[str, Any] = {
+            word: float(value) if is_a(value, numbers.Real) else value
+            for word, value in given.items()
+        }
         return found if loss is None else {**found, "squared": loss == SQUARED_LOSS}
 
     def _refuse_of_others(self, task: str) -> None:

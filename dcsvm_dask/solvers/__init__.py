@@ -16,6 +16,7 @@ from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks
 from dcsvm_dask.solvers.machines import (
     SCHEMES,
     Machine,
+    Output,
     SolvedMachine,
     coefficient_rows,
     labels_of_classes,
@@ -60,6 +61,7 @@ __all__ = [
     "LinearSolution",
     "Machine",
     "Newton",
+    "Output",
     "RowSums",
     "Solution",
     "SolvedMachine",

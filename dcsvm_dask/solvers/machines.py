@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -152,6 +152,26 @@ class Machine:
             return np.full(len(codes), self.positive)
         first, last = sorted((self.positive, self.negative))
         return np.where(codes == first, last - 1, first)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A problem of all rows beside others, without classes: as that of one of several quantiles."""
+
+    number: int
+
+    def rows(self, targets: NDArray[Any]) -> tuple[Index, Vector]:
+        """Return the rows that take part, which are all, and their targets.
+
+        Parameters
+        ----------
+        targets : ndarray, shape (n,)
+        """
+        return np.arange(len(targets)), targets.astype(np.float64)
+
+    def place(self, targets: NDArray[Any]) -> Index:
+        """Return in which row of the dual coefficients this machine's are; see `Machine.place`."""
+        return np.full(len(targets), self.number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dcsvm_dask.tasks.quantiles import (
     crossing,
     is_several,
     members_of,
-    names_of_quantiles,
+    output_names,
 )
 from dcsvm_dask.tasks.registry import OF_TASKS, SUPERVISED, TASKS, make_task
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
@@ -42,7 +42,7 @@ __all__ = [
     "main_score",
     "make_task",
     "members_of",
-    "names_of_quantiles",
+    "output_names",
     "score_text",
     "scores_in",
     "svc_dual",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from numbers import Real
@@ -48,8 +48,8 @@ class Quantiles(RealTargets):
 
     @property
     def product_range(self) -> float:
-        """The largest one of a quantile."""
-        return max(one.product_range for one in self.members)
+        """The sum over the quantiles, as objectives and their bounds are added up."""
+        return sum(one.product_range for one in self.members)
 
     def to_json(self) -> dict[str, Any]:
         """Return its parameters as JSON values, for `make_task`."""
@@ -73,7 +73,7 @@ class Quantiles(RealTargets):
         -------
         dict
             ``pinball``; ``crossing``, the share of rows on which quantiles cross; and
-            ``of_quantiles``, the scores of each by its name.
+            ``by_quantile``, the scores of each by its name.
         """
         each = [
             task.scores(values, targets)
@@ -82,7 +82,7 @@ class Quantiles(RealTargets):
         return {
             "pinball": float(np.mean([one["pinball"] for one in each])),
             "crossing": crossing(decision),
-            "of_quantiles": dict(zip(names_of_quantiles(self.quantile), each, strict=True)),
+            "by_quantile": dict(zip(output_names(self), each, strict=True)),
         }
 
 
@@ -116,23 +116,25 @@ def checked_quantiles(quantiles: Sequence[float]) -> tuple[float, ...]:
     return found
 
 
-def names_of_quantiles(quantiles: Iterable[float]) -> list[str]:
-    """Return the names of quantiles in files and reports."""
-    return [repr(float(one)) for one in quantiles]
-
-
-def crossing(predicted: Vector) -> float:
+def crossing(predicted: Vector, weights: NDArray[Any] | None = None) -> float:
     """Return the share of rows on which the prediction of a quantile is below that of a lower one.
 
     Parameters
     ----------
     predicted : ndarray, shape (n, n_quantiles), float64
         The quantiles ascend.
+    weights : ndarray, shape (n,), optional
+        What each row counts; by default all count alike.
     """
     crosses = np.any(np.diff(predicted, axis=1) < 0.0, axis=1)
-    return float(np.mean(crosses)) if len(predicted) else 0.0
+    return float(np.average(crosses, weights=weights)) if len(predicted) else 0.0
 
 
 def members_of(task: Task) -> tuple[Task, ...]:
     """Return the task of each SVM of a task whose SVMs have all rows; mostly that is itself."""
     return task.members if isinstance(task, Quantiles) else (task,)
+
+
+def output_names(task: Task) -> list[str]:
+    """Return the names of the predictions of a row, in files and reports; empty: there is one."""
+    return [repr(one) for one in task.quantile] if isinstance(task, Quantiles) else []

@@ -15,6 +15,7 @@ from sklearn.metrics import mean_pinball_loss
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCQuantileSVR, DCSVMSearchCV, to_libsvm, to_onnx
+from dcsvm_dask.pipeline import training
 
 QUANTILES = [0.1, 0.5, 0.9]
 WORDS: dict[str, Any] = {"C": 2.0, "gamma": 0.2, "tol": 1e-7}
@@ -169,3 +170,29 @@ def clone_of(fitted: DCQuantileSVR) -> DCQuantileSVR:
     made = clone(fitted)
     vars(made).update({**vars(fitted), **made.get_params()})
     return made
+
+
+def test_a_run_ends_in_the_same_solutions(
+    houses: Any, fitted: DCQuantileSVR, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "LEAST_ROWS_FOR_LEVELS", 300)
+    X, y = houses
+    words = {"quantile": QUANTILES, **WORDS, "tol": 1e-6, "run": tmp_path / "run"}
+    early = DCQuantileSVR(**words, stop_at=1).fit(X, y)
+    assert early.level_ == 1
+    assert early.predict(X).shape == (len(y), 3)
+    assert not hasattr(early, "crossing_")
+    run = DCQuantileSVR(**words).fit(X, y)
+    assert run.level_ == 0
+    np.testing.assert_allclose(run.objective_, fitted.objective_, rtol=1e-6)
+    np.testing.assert_allclose(run.predict(X), fitted.predict(X), rtol=0, atol=1e-4)
+    assert run.crossing_ == pytest.approx(fitted.crossing_, abs=0.01)
+    assert (run.violation_ <= run.tol).all()
+    again = DCQuantileSVR.from_run(tmp_path / "run")
+    assert again.quantile == QUANTILES
+    np.testing.assert_array_equal(again.predict(X), run.predict(X))
+    assert again.crossing_ == run.crossing_
+    with pytest.raises(InputError, match="begun with other parameters"):
+        clone(run).set_params(quantile=[0.1, 0.9]).fit(X, y)
+    column = DCQuantileSVR(quantile=[0.5], **WORDS, run=tmp_path / "one").fit(X, y)
+    np.testing.assert_allclose(column.predict(X), fitted.predict(X)[:, [1]], rtol=0, atol=1e-4)

@@ -78,7 +78,11 @@ def parameters(records: Records) -> Table:
     if not records.task.has_classes:
         found["task"] = records.task.name
         own = ((name, getattr(records.task, name, None)) for name in OF_TASKS)
-        found |= {name: value for name, value in own if value is not None}
+        found |= {
+            name: ", ".join(map(_exactly, value)) if isinstance(value, tuple) else value
+            for name, value in own
+            if value is not None
+        }
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (whole problem only)"
@@ -205,7 +209,9 @@ def _task(records: Records) -> list[str]:
     for name in OF_TASKS:
         if hasattr(task, name):
             value = getattr(task, name)
-            words += [f"--{name}", value if isinstance(value, str) else _exactly(value)]
+            several = isinstance(value, tuple)
+            shown = ",".join(map(_exactly, value)) if several else _exactly(value)
+            words += [f"--{name}", value if isinstance(value, str) else shown]
     return words
 
 
