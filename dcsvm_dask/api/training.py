@@ -135,8 +135,10 @@ def train(
         default) or "squared_epsilon_insensitive": C times what is outside of the tube, or its
         square, as `LinearSVR` has them. Methods of linear SVMs have a `loss` of their own, for
         classes and for regression.
-    quantile : float, default 0.5
-        Of task "quantile": the share of the targets below the predictions, in (0, 1).
+    quantile : float or sequence of float, default 0.5
+        Of task "quantile": the share of the targets below the predictions, in (0, 1). Several, in
+        ascending order, have an SVM each, over the same clusters and kernel matrices of blocks;
+        predictions have a column for each. Of method "dcsvm".
     nu : float, default 0.5
         Of task "one-class": the share of training rows that are outliers at most, and of support
         vectors at least, in (0, 1].

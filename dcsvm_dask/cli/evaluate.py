@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.options import echo, quiet_option
-from dcsvm_dask.cli.predicting import predicting_options, test_part_note
+from dcsvm_dask.cli.predicting import predicting_options, sort_option, test_part_note
 
 
 @click.command("evaluate")
@@ -16,6 +16,7 @@ from dcsvm_dask.cli.predicting import predicting_options, test_part_note
 @click.argument("data")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @predicting_options
+@sort_option
 @quiet_option
 def command(run_place: str, data: str, as_json: bool, quiet: bool, **how: Any) -> None:
     """Compare predictions for DATA by a model of RUN with the labels or targets of DATA.
@@ -44,7 +45,7 @@ def describe(found: dict[str, Any]) -> str:
         from dcsvm_dask.tasks import scores_in
 
         scores = scores_in(found)
-        return "\n".join([f"{name:<19}{value:.6g}" for name, value in scores] + about)
+        return "\n".join([f"{name:<18} {value:.6g}" for name, value in scores] + about)
     labels = [str(label) for label in found["confusion"]["labels"]]
     matrix = found["confusion"]["matrix"]
     width = max(len(text) for text in (*labels, *(str(n) for row in matrix for n in row)))

@@ -268,9 +268,21 @@ def parse_clusters(text: str) -> tuple[int, ...]:
         raise InputError(f"clusters must be numbers like 256,64,16, got {text!r}") from error
 
 
+def parse_quantile(text: str) -> float | tuple[float, ...]:
+    """Return a number, or the numbers of a comma-separated list."""
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InputError(
+            f"quantile must be a number, or several like 0.1,0.5,0.9, got {text!r:.80}"
+        ) from error
+    return found if len(found) > 1 else found[0]
+
+
 PARSERS: dict[str, Callable[[str], Any]] = {
     "class_weight": parse_class_weight,
     "levels": parse_levels,
     "clusters": parse_clusters,
+    "quantile": parse_quantile,
 }
 """Parameters of a training that commands take as text."""

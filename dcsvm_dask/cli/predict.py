@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option
-from dcsvm_dask.cli.predicting import predicting_options, test_part_note
+from dcsvm_dask.cli.predicting import predicting_options, sort_option, test_part_note
 
 
 @click.command("predict")
@@ -16,6 +16,7 @@ from dcsvm_dask.cli.predicting import predicting_options, test_part_note
 @click.option("--out", required=True, help="Output file: .csv, .npy, .parquet or .zarr.")
 @overwrite_option
 @predicting_options
+@sort_option
 @quiet_option
 def command(run_place: str, data: str, out: str, quiet: bool, **how: Any) -> None:
     """Write labels and decision values of DATA, or predicted targets, by a model of RUN.

@@ -71,6 +71,13 @@ encoding_option = click.option(
 )
 
 
+sort_option = click.option(
+    "--sort-quantiles",
+    is_flag=True,
+    help="Sort the predictions of several quantiles in each row, so that they do not cross.",
+)
+
+
 def test_part_note(data: str) -> str | None:
     """Return a hint where a data set with a test part was named without a part."""
     from dcsvm_dask.storage.dataset import DataSet, is_data_set

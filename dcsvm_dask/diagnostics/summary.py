@@ -76,9 +76,16 @@ def _figures(status: dict[str, Any]) -> list[tuple[str, str]]:
         objective = f"about {{:.6g}} +- {record['objective_error']:.2g}"
         gap = f"about {{:.3g}} +- {record['gap_error']:.2g}"
         formats = (("objective", "objective", objective), ("gap", "gap", gap), formats[3])
-    return [
+    found = [
         (label, form.format(status[key])) for label, key, form in formats if status[key] is not None
     ]
+    each = record.get("of_quantiles")
+    if each:
+        parts = zip(each["name"], each["objective"], each["violation"], strict=True)
+        shown = (f"{name}: objective {f:.6f}, violation {v:.2e}" for name, f, v in parts)
+        found += [("quantiles", "; ".join(shown))]
+        found += [("crossing", f"{record['crossing']:.2%} of the rows, by their weights")]
+    return found
 
 
 def exact_line(status: dict[str, Any]) -> str:

@@ -17,9 +17,10 @@ from dcsvm_dask.estimators.methods import (
 )
 from dcsvm_dask.estimators.nu import DCNuSVC, DCNuSVR, DCOneClassSVM
 from dcsvm_dask.estimators.onnx import to_onnx
+from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.search import DCSVMSearchCV
 from dcsvm_dask.estimators.svc import DCSVC
-from dcsvm_dask.estimators.svr import DCSVR, DCQuantileSVR
+from dcsvm_dask.estimators.svr import DCSVR
 
 __all__ = [
     "DCSVC",

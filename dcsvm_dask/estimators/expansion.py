@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Kernel, Rows, is_linear
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.schemes import Outputs
 from dcsvm_dask.solvers import Solution
 
 Index = NDArray[np.int64]
@@ -53,8 +54,38 @@ def solver_words(estimator: Any) -> dict[str, Any]:
     }
 
 
+def of_rows(
+    variables: Variables, solution: Solution, *, unit: float, centre: float, bounded: bool
+) -> Solution:
+    """Return a solution with a variable for each row, in the units of the targets.
+
+    Parameters
+    ----------
+    variables : Variables
+    solution : Solution
+        With one for each of `variables`, for targets in other units.
+    unit, centre : float
+        See `dcsvm_dask.tasks.units.Units`.
+    bounded : bool
+        Whether the weights of rows bound their variables.
+    """
+    beta = solution.beta * unit
+    sign = np.append(np.sign(beta), 0.0)[variables.of_row]
+    return replace(
+        solution,
+        beta=sign * variables.shared_out(np.abs(beta), bounded=bounded),
+        bias=solution.bias * unit + centre,
+        # Centring takes centre times sum(beta) = 0 off.
+        objective=solution.objective * unit**2,
+        violation=solution.violation * unit,
+    )
+
+
 class KernelExpansion(TellsCallbacks, BaseEstimator):
-    """Base class of estimators with one SVM of all rows; see `DCSVR` for the attributes."""
+    """Base class of estimators with one SVM of all rows; see `DCSVR` for the attributes.
+
+    `DCQuantileSVR` has several of them, over support vectors that they share.
+    """
 
     kernel: str
     n_jobs: int | None
@@ -90,38 +121,32 @@ class KernelExpansion(TellsCallbacks, BaseEstimator):
         bounded : bool
             Whether the weights of rows bound their variables.
         """
-        beta = solution.beta * unit
-        sign = np.append(np.sign(beta), 0.0)[variables.of_row]
-        of_rows = sign * variables.shared_out(np.abs(beta), bounded=bounded)
-        own = replace(
-            solution,
-            beta=of_rows,
-            bias=solution.bias * unit + centre,
-            # Centring takes centre times sum(beta) = 0 off.
-            objective=solution.objective * unit**2,
-            violation=solution.violation * unit,
-        )
-        self._learn_rows(own, X.__getitem__)
+        how: dict[str, Any] = {"unit": unit, "centre": centre, "bounded": bounded}
+        self._learn_rows([of_rows(variables, solution, **how)], X.__getitem__)
         self._kernel, self.shape_fit_ = kernel, X.shape
 
-    def _learn_rows(self, solution: Solution, take: Callable[[Index], Rows]) -> None:
-        """Set the attributes that are learned from a solution with a variable for each row.
+    def _learn_rows(self, solutions: Sequence[Solution], take: Callable[[Index], Rows]) -> None:
+        """Set the attributes that are learned from solutions with a variable for each row.
 
         Parameters
         ----------
-        solution : Solution
+        solutions : sequence of Solution
+            One for each SVM.
         take : callable
             Returns some of the rows.
         """
-        support = np.flatnonzero(solution.beta)
+        beta = np.array([one.beta for one in solutions])
+        support = np.flatnonzero(beta.any(axis=0))
         self.support_ = support.astype(np.int32)
         self.support_vectors_ = take(support)
-        dual: Any = solution.beta[None, support]
+        dual: Any = beta[:, support]
         self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(self.support_vectors_) else dual
-        self.intercept_ = np.array([solution.bias])
-        self.n_iter_ = int(np.clip(solution.n_iter, 1, checking.MOST_SEED))
-        self.objective_, self.violation_ = solution.objective, solution.violation
-        self.fit_status_ = int(not solution.converged)
+        self.intercept_ = np.array([one.bias for one in solutions])
+        steps = [int(np.clip(one.n_iter, 1, checking.MOST_SEED)) for one in solutions]
+        self.n_iter_ = _each(steps)
+        self.objective_ = _each([one.objective for one in solutions])
+        self.violation_ = _each([one.violation for one in solutions])
+        self.fit_status_ = int(not all(one.converged for one in solutions))
 
     @property
     def coef_(self) -> Any:
@@ -133,14 +158,27 @@ class KernelExpansion(TellsCallbacks, BaseEstimator):
 
     @property
     def n_support_(self) -> NDArray[np.int32]:
-        """Number of support vectors, shape (1,)."""
+        """Number of support vectors of each SVM, shape (n_svms,)."""
         check_is_fitted(self)
-        return np.array([len(self.support_)], np.int32)
+        counts = np.count_nonzero(dense(self.dual_coef_), axis=1)
+        return np.asarray(counts, np.int32)
+
+    def _model(self) -> Model:
+        """Return what decides."""
+        coef, bias = dense(self.dual_coef_), self.intercept_
+        if len(coef) == 1:
+            return Model.of_sum(self._kernel, self.support_vectors_, coef[0], float(bias[0]))
+        counts = np.array([[coef.shape[1]]], dtype=np.int64)
+        scheme = Outputs(len(coef))
+        return Model(self._kernel, self.support_vectors_, coef, counts, bias[None, :], scheme)
 
     def _values(self, X: Any) -> Vector:
-        """Return f(x) of some rows."""
+        """Return f(x) of some rows; of several SVMs a column of each."""
         check_is_fitted(self)
         rows = checking.rows_to_decide(self, X, self.support_vectors_)
-        coef, bias = dense(self.dual_coef_)[0], float(self.intercept_[0])
-        model = Model.of_sum(self._kernel, self.support_vectors_, coef, bias)
-        return decided(model, rows, "exact", checking.threads_of(self.n_jobs))
+        return decided(self._model(), rows, "exact", checking.threads_of(self.n_jobs))
+
+
+def _each(values: list[Any]) -> Any:
+    """Return what is learned of each SVM; of one alone a number."""
+    return values[0] if len(values) == 1 else np.array(values)

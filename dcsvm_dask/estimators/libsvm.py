@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense
 from dcsvm_dask.estimators.nu import DCNuSVC, DCNuSVR, DCOneClassSVM
+from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.runs import run_labels
 from dcsvm_dask.estimators.svc import DCSVC
-from dcsvm_dask.estimators.svr import DCSVR, DCQuantileSVR
+from dcsvm_dask.estimators.svr import DCSVR
 from dcsvm_dask.models.libsvm import label_integers, ovo_lines, sum_lines
 from dcsvm_dask.storage.outputs import output
 
@@ -54,8 +55,8 @@ def to_libsvm(
     Raises
     ------
     InputError
-        If the estimator is another, its model is an early one or one-vs-rest, LIBSVM has no such
-        kernel, or the file exists.
+        If the estimator is another, its model is an early one or one-vs-rest, it has several
+        quantiles, LIBSVM has no such kernel, or the file exists.
     sklearn.exceptions.NotFittedError
     """
     svm_type = next((name for kind, name in SVM_TYPES.items() if isinstance(estimator, kind)), None)
@@ -69,6 +70,11 @@ def to_libsvm(
         raise InputError(
             "to_libsvm: LIBSVM has no early models, in which each block has an SVM of its own; fit "
             "with stop_at=0"
+        )
+    if isinstance(estimator, KernelExpansion) and len(estimator.intercept_) > 1:
+        raise InputError(
+            "to_libsvm: a file of LIBSVM holds one regression SVM, and this estimator has "
+            f"{len(estimator.intercept_)} quantiles; fit one for each file"
         )
     labels: tuple[int, ...] = ()
     if isinstance(estimator, DCSVC | DCNuSVC):

@@ -13,10 +13,17 @@ from dcsvm_dask.estimators.expansion import dense
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.linear_svr import LinearDCSVR
 from dcsvm_dask.estimators.nu import DCNuSVC
+from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models.onnx import expansion_onnx, linear_onnx, ovo_onnx, ovr_onnx
+from dcsvm_dask.models.onnx import (
+    expansion_onnx,
+    linear_onnx,
+    outputs_onnx,
+    ovo_onnx,
+    ovr_onnx,
+)
 from dcsvm_dask.models.schemes import OneVsRest
 
 
@@ -33,10 +40,10 @@ def to_onnx(estimator: DCSVC | LinearDCSVC | LinearDCSVR | KernelRegressor) -> A
     onnx.ModelProto
         Input ``rows``, float32, shape (N, n_features). Outputs ``label``, shape (N,), of what
         ``classes_`` has (int64, float64, bool or strings), and ``decision``, float32, of the shape
-        that ``decision_function`` has; of a regressor ``prediction``, float64, shape (N,). It
-        computes in float64 and takes 16 bytes of memory for
-        each pair of a row and a support vector (48 with the laplacian kernel): give many rows in
-        batches.
+        that ``decision_function`` has; of a regressor ``prediction``, float64, shape (N,), or
+        (N, n_quantiles) of several quantiles. It computes in float64 and takes 16 bytes of memory
+        for each pair of a row and a support vector (48 with the laplacian kernel): give many rows
+        in batches.
 
     Raises
     ------
@@ -57,6 +64,8 @@ def to_onnx(estimator: DCSVC | LinearDCSVC | LinearDCSVR | KernelRegressor) -> A
             "own; fit with stop_at=0"
         )
     if isinstance(estimator, KernelRegressor):
+        if isinstance(estimator, DCQuantileSVR) and estimator._quantiles:
+            return outputs_onnx(estimator._model(), sort=bool(estimator.sort_quantiles))
         coef, bias = dense(estimator.dual_coef_)[0], float(estimator.intercept_[0])
         return expansion_onnx(estimator._kernel, estimator.support_vectors_, coef, bias, None)
     if isinstance(estimator, LinearDCSVR):

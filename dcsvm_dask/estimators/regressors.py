@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,13 +15,14 @@ from sklearn.base import RegressorMixin
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.chain import Chain
-from dcsvm_dask.estimators.expansion import KernelExpansion, dense, solver_words
+from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import Solution
+from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.tasks.units import Units
 
 Vector = NDArray[np.float64]
@@ -34,22 +36,32 @@ class LastFit:
     support: NDArray[np.int32]
     support_vectors: Rows
     beta: Vector
+    """Of each SVM, shape (n_svms, n_support)."""
 
     @classmethod
     def of(cls, estimator: Any) -> Self | None:
         """Return the solution of an estimator; None: it has none, or is to start anew."""
         if not estimator.warm_start or not hasattr(estimator, "dual_coef_"):
             return None
-        beta = dense(estimator.dual_coef_)[0]
+        beta = dense(estimator.dual_coef_)
         return cls(estimator.shape_fit_, estimator.support_, estimator.support_vectors_, beta)
 
-    def start(self, X: Rows, variables: Variables) -> Vector | None:
-        """Return beta of the variables of the same rows; None: the rows are others."""
+    def start(self, X: Rows, variables: Variables, number: int = 0) -> Vector | None:
+        """Return beta of the variables of the same rows; None: the rows are others.
+
+        Parameters
+        ----------
+        X : Rows, shape (n, n_features)
+        variables : Variables
+        number : int, default 0
+            Of the SVM.
+        """
         same = X.shape == self.shape and sparse.issparse(X) == sparse.issparse(self.support_vectors)
         if not (same and checking.equal_rows(X[self.support], self.support_vectors)):
             return None
         place, n = variables.of_row[self.support], len(variables.rows)
-        return np.asarray(np.bincount(place[place >= 0], self.beta[place >= 0], n), np.float64)
+        beta = self.beta[number, place >= 0]
+        return np.asarray(np.bincount(place[place >= 0], beta, n), np.float64)
 
 
 class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
@@ -132,7 +144,8 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
     ) -> None:
         self._check()
         alone = chain is not None  # no run: fits of a search would share its folder
-        chain = Chain() if chain is None else chain
+        members = self._members()
+        chain = Chain(SMALL if len(members) > 1 else 0) if chain is None else chain
         how, tol = solver_words(self), checking.tolerance(self.tol)
         last = LastFit.of(self) if hasattr(self, "warm_start") else None
         given = X
@@ -144,9 +157,10 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
             raise InputError("No row has a weight above 0.")
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         variables = variables_of(X, targets.view(np.int64), C, kernel)
-        start = None if last is None else last.start(X, variables)
+        if last is not None and len(last.beta) != len(members):
+            last = None
         divided = not alone and self._divides()
-        tasks = FitTasks(self, given, y, None if divided else 1, about)
+        tasks = FitTasks(self, given, y, None if divided else len(members), about)
         if divided:
             self._fit_by_run(kernel, X, targets, weights, tasks)
             self._kernel, self.shape_fit_ = kernel, X.shape
@@ -154,23 +168,46 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
             return
         rows, z = X[variables.rows], targets[variables.rows]
         units = Units.of(z, centred=self._has_bias)
-        with one_thread_each(), tasks.machine(0):
-            solution = self._solve(
-                kernel,
-                rows,
-                units.inside(z),
-                variables.C,
-                units.unit,
-                None if start is None else start / units.unit,
-                chain.before.get(0),
-                tol=tol / units.unit,
-                K=chain.matrix(kernel, rows, how["threads"]),
-                **how,
-            )
-        chain.before[0] = solution
-        how = {"unit": units.unit, "centre": units.centre, "bounded": self._bounded}
-        self._learn(X, variables, kernel, solution, **how)
+        for number, member in enumerate(members):
+            start = None if last is None else last.start(X, variables, number)
+            with one_thread_each(), tasks.machine(number):
+                chain.before[number] = member._solve(
+                    kernel,
+                    rows,
+                    units.inside(z),
+                    variables.C,
+                    units.unit,
+                    None if start is None else start / units.unit,
+                    chain.before.get(number),
+                    tol=tol / units.unit,
+                    K=chain.matrix(kernel, rows, how["threads"]),
+                    **how,
+                )
+        solutions = [chain.before[number] for number in range(len(members))]
+        self._learn_solutions(X, variables, solutions, units)
+        self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
+
+    def _members(self) -> Sequence[KernelRegressor]:
+        """Return an estimator for each SVM that is solved, over the same rows."""
+        return [self]
+
+    def _learn_solutions(
+        self, X: Rows, variables: Variables, solutions: list[Solution], units: Units
+    ) -> None:
+        """Set the attributes that are learned from the solutions for scaled targets.
+
+        Parameters
+        ----------
+        X : Rows, shape (n, n_features)
+        variables : Variables
+        solutions : list of Solution
+            One for each of `_members`.
+        units : Units
+        """
+        how: dict[str, Any] = {"unit": units.unit, "centre": units.centre}
+        own = [of_rows(variables, one, bounded=self._bounded, **how) for one in solutions]
+        self._learn_rows(own, X.__getitem__)
 
     def _divides(self) -> bool:
         """Return whether `fit` trains a run."""

@@ -22,6 +22,7 @@ from dcsvm_dask.estimators.search_blocks import block_scores
 from dcsvm_dask.estimators.search_fits import fit_scores
 from dcsvm_dask.estimators.searched import SEARCHED, searched
 from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.tasks import is_several
 
 Index = NDArray[np.int64]
 Split = tuple[Index, Index]
@@ -248,6 +249,11 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise InputError(
                 "param_grid has quantile, which is not searched over: pinball losses at different "
                 "quantiles do not compare."
+            )
+        if is_several(getattr(self._searched, "quantile", 0.5)):
+            raise InputError(
+                "estimator has several quantiles, for which there is no search: pinball losses at "
+                "different quantiles do not compare. Search for one of them at a time."
             )
         if others:
             raise InputError(

@@ -13,8 +13,9 @@ from sklearn.metrics import make_scorer, mean_pinball_loss
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.nu import DCNuSVC, DCNuSVR, DCOneClassSVM
+from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.svc import DCSVC
-from dcsvm_dask.estimators.svr import DCSVR, DCQuantileSVR
+from dcsvm_dask.estimators.svr import DCSVR
 from dcsvm_dask.kernels import Rows
 
 KERNEL = ("kernel", "gamma", "degree", "coef0")

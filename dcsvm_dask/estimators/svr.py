@@ -1,4 +1,4 @@
-"""Epsilon-SVR and quantile regression as scikit-learn regressors."""
+"""Epsilon-SVR as a scikit-learn regressor."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.estimators.task_regressor import TaskRegressor
-from dcsvm_dask.tasks import Quantile, Regression
+from dcsvm_dask.tasks import Regression
 
 LOSSES = {"epsilon_insensitive": False, "squared_epsilon_insensitive": True}
 """The losses, and whether they are squares."""
@@ -161,72 +161,3 @@ class DCSVR(TaskRegressor):
     @property
     def _bounded(self) -> bool:
         return not LOSSES[self.loss]
-
-
-class DCQuantileSVR(TaskRegressor):
-    """Kernel quantile regression, exact to a tolerance.
-
-    Minimises 0.5 ||f||^2 + C sum_i pinball(y_i - f(x_i)), where pinball(r) is ``quantile`` r for
-    r > 0 and (1 - ``quantile``) |r| else: about that share of the targets lies below predictions.
-    Otherwise as `DCSVR`, whose other parameters and attributes it has.
-
-    Parameters
-    ----------
-    quantile : float, default 0.5
-        Which quantile is predicted, in (0, 1).
-    C : float, default 1.0
-        Weight of the loss, above 0.
-    kernel, degree, gamma, coef0, fit_intercept, tol, max_iter, cache_size, warm_start, stop_at, \
-time_budget, run, client, callbacks, random_state, n_jobs
-        As `DCSVR` has them.
-
-    References
-    ----------
-    I. Takeuchi, Q. Le, T. Sears, A. Smola. Nonparametric quantile estimation. JMLR 7, 2006.
-    """
-
-    task_name = Quantile.name
-
-    def __init__(
-        self,
-        *,
-        quantile: float = 0.5,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        cache_size: float = 1000.0,
-        warm_start: bool = False,
-        stop_at: int = 0,
-        time_budget: float | None = None,
-        run: Any = None,
-        client: Any = None,
-        callbacks: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.quantile = quantile
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.warm_start = warm_start
-        self.stop_at = stop_at
-        self.time_budget = time_budget
-        self.run = run
-        self.client = client
-        self.callbacks = callbacks
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def _task(self) -> Quantile:
-        return Quantile(self.quantile)

@@ -15,7 +15,7 @@ from dcsvm_dask.estimators.runs import reached, trained_as_asked
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import OF_TASKS
+from dcsvm_dask.tasks import OF_TASKS, checked_quantiles, is_several
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -39,10 +39,13 @@ def fit(
         Reports its stages to callbacks.
     """
     rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
-    own = {"task": estimator.task_name}
+    own: dict[str, Any] = {"task": estimator.task_name}
     for word in _words(estimator.task_name):
         value = getattr(estimator, word)
-        own[word] = value if isinstance(value, str) else float(value)
+        if is_several(value):
+            own[word] = list(checked_quantiles(value))
+        else:
+            own[word] = value if isinstance(value, str) else float(value)
     with trained_as_asked(estimator, kernel, X, targets, weights, tasks, own) as folder:
         take_over(estimator, folder, rows, len(targets), X.__getitem__)
 
@@ -64,20 +67,27 @@ def take_over(
     choice, node, model = reached(run)
     if choice.level:
         learn_early(estimator, model, choice.level)
+        estimator._learn_crossing(None)
         return
-    beta, record = np.zeros(n), node.record
-    beta[rows] = node.read("alpha")[0]
-    violation = float(record["violation"])
-    solution = Solution(
-        beta=beta,
-        gradient=np.empty(0),
-        objective=float(record["objective"]),
-        violation=violation,
-        n_iter=1,  # a run does not count the steps of its blocks
-        converged=violation <= estimator.tol,
-        bias=float(model.bias[0, 0]),
-    )
-    estimator._learn_rows(solution, take)
+    alpha, record = node.read("alpha"), node.record
+    each = record.get("of_quantiles") or {key: [record[key]] for key in ("objective", "violation")}
+    solutions = []
+    for number, own in enumerate(alpha):
+        beta, violation = np.zeros(n), float(each["violation"][number])
+        beta[rows] = own
+        solutions.append(
+            Solution(
+                beta=beta,
+                gradient=np.empty(0),
+                objective=float(each["objective"][number]),
+                violation=violation,
+                n_iter=1,  # a run does not count the steps of its blocks
+                converged=violation <= estimator.tol,
+                bias=float(model.bias[0, number]),
+            )
+        )
+    estimator._learn_rows(solutions, take)
+    estimator._learn_crossing(record.get("crossing", 0.0))
 
 
 def restored(kind: type[Any], run: Any) -> Any:
@@ -85,6 +95,7 @@ def restored(kind: type[Any], run: Any) -> Any:
     folder, settings, data = opened(run, kind.task_name)
     task = settings.make_task()
     own = {word: getattr(task, word) for word in _words(kind.task_name)}
+    own = {word: list(value) if is_several(value) else value for word, value in own.items()}
     made = with_parameters(kind, folder, settings, data, **own)
     take_over(made, folder, np.arange(data.n_rows), data.n_rows, data.rows.take)
     return made

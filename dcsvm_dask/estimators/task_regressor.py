@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -80,9 +80,18 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
     ) -> None:
         svr_runs.fit(self, kernel, X, targets, weights, tasks)
 
-    def _learn_rows(self, solution: Solution, take: Callable[[Index], Rows]) -> None:
-        super()._learn_rows(solution, take)
+    def _learn_rows(self, solutions: Sequence[Solution], take: Callable[[Index], Rows]) -> None:
+        super()._learn_rows(solutions, take)
         self.early_model_, self.level_ = None, 0
+
+    def _learn_crossing(self, share: float | None) -> None:
+        """Set what is learned of several quantiles, which most have not; None: of an early model.
+
+        Parameters
+        ----------
+        share : float or None
+            Share of the rows on which they cross.
+        """
 
     def _values(self, X: Any) -> Vector:
         check_is_fitted(self)

@@ -16,6 +16,7 @@ from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.schemes import Outputs
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import MODEL, read_model
 from dcsvm_dask.storage.node import Committed
@@ -49,8 +50,10 @@ def load_single(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
     """
     model = load_model(run, stage, compact=compact)
     if not model.is_single:
+        what = "quantiles" if isinstance(model.scheme, Outputs) else "classes"
+        one = "one quantile" if isinstance(model.scheme, Outputs) else "two classes"
         raise InputError(
-            f"{run.place}: has a model of {model.n_classes} classes; one of two classes is needed"
+            f"{run.place}: has a model of {model.n_classes} {what}; one of {one} is needed"
         )
     return model
 

@@ -36,7 +36,7 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows.read import RowReader
 from dcsvm_dask.storage.rows.selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import Classification
+from dcsvm_dask.tasks import Classification, members_of
 
 TIMED_ROWS = 1024
 TIMES = 5
@@ -130,7 +130,8 @@ def working_set_share(
     m = min(SUBSET_ROWS, X.shape[0] // 2)
     if m < 2:
         return 1.0
-    task, C = settings.make_task(), np.full(len(y), settings.C * n_variables / m)
+    members = members_of(settings.make_task())  # of several outputs one stands for all
+    task, C = members[len(members) // 2], np.full(len(y), settings.C * n_variables / m)
     dual, start = task.dual(y, C), None
     size = task.size(C[:m])
     if size is not None:

@@ -20,7 +20,14 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.methods.resources import cache_bytes
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.solvers import Machine, machines_of
+from dcsvm_dask.methods.several import (
+    AnyMachine,
+    has_several,
+    machines_for,
+    scheme_of_run,
+)
+from dcsvm_dask.models.schemes import Scheme
+from dcsvm_dask.solvers import labels_of_classes
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data, SampledDataSet, sampled
 from dcsvm_dask.storage.node import Committed, Record
@@ -41,7 +48,8 @@ class Problem:
     """The dual problems of a run, over variables that are numbered in the run's order.
 
     Two classes, and a task without classes, have one SVM with all variables; more classes have
-    several, each with the variables of some classes; see `machines`.
+    several, each with the variables of some classes, and several quantiles one each with all; see
+    `machines`.
 
     Attributes
     ----------
@@ -100,15 +108,43 @@ class Problem:
         for start in range(0, len(index), CHUNK_ROWS):
             yield self.take(index[start : start + CHUNK_ROWS])
 
+    @property
+    def has_several(self) -> bool:
+        """Whether there are several SVMs: of more than two classes, or of several outputs."""
+        return has_several(self.settings, self.n_classes)
+
     @cached_property
-    def machines(self) -> list[Machine]:
-        """The binary SVMs of more than two classes, in the order of the run's scheme."""
-        return machines_of(self.n_classes, self.settings.multiclass)
+    def machines(self) -> list[AnyMachine]:
+        """The SVMs of a problem that has several, in the order of the run's scheme."""
+        return machines_for(self.settings, self.n_classes)
+
+    @cached_property
+    def scheme(self) -> Scheme:
+        """How the SVMs share support vectors and decide."""
+        return scheme_of_run(self.settings, self.n_classes)
 
     @property
-    def codes(self) -> NDArray[np.int32]:
-        """The class of each variable, of more than two classes."""
+    def codes(self) -> NDArray[Any]:
+        """Of several SVMs what says which variables each has: the classes, or the targets."""
         return self.stored
+
+    def groups_of(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the group of support vectors that variables belong to: its class, or the only."""
+        if self.n_classes > 2:
+            return self.stored[index].astype(np.int64)
+        return np.zeros(len(index), dtype=np.int64)
+
+    def duals_of(self, index: NDArray[np.int64]) -> Dual:
+        """Return the dual problems of several SVMs side by side, arrays of shape (n, n_machines).
+
+        Variables that an SVM does not have are fixed at 0.
+        """
+        C = self.bounds(index)
+        if self.n_classes <= 2:
+            return self.task.dual(self.targets_of(index), C)
+        labels = labels_of_classes(self.n_classes, self.scheme.name)
+        y = labels[self.stored[index]].astype(np.float64)
+        return self.task.dual(y, C[:, None])
 
     @cached_property
     def dual(self) -> Dual:

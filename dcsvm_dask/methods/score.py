@@ -33,7 +33,7 @@ def score_model(
     data = DataSet.open(run.header["holdout"])
     settings = settings_of(run)
     model = read_model(run.node(source, "commit"), settings.kernel)
-    if not model.is_single:
+    if settings.make_task().has_classes and not model.is_single:
         return _score_classes(model, data, attempt, source)
     mode, told = ("exact", settings.answers) if model.rule is None else ("early", "early")
     if committee is not None:

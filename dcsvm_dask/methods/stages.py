@@ -84,6 +84,8 @@ def _describe_model(record: Record) -> str:
         return f"weights of {record['outputs']} features, {record['passes']} passes"
     objective = record.get("objective")
     known = "" if objective is None else f", objective {objective:.6f}"
+    if "crossing" in record:
+        known += f", quantiles cross on {record['crossing']:.2%} of the rows"
     return f"support vectors {record['support']}{known}"
 
 

@@ -5,7 +5,15 @@ Where a model's arrays are stored is the business of storage.
 
 from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
 from dcsvm_dask.models.model import MODES, Model, Rule, decide
-from dcsvm_dask.models.schemes import SCHEMES, OneVsOne, OneVsRest, Scheme, Single, scheme_for
+from dcsvm_dask.models.schemes import (
+    SCHEMES,
+    OneVsOne,
+    OneVsRest,
+    Outputs,
+    Scheme,
+    Single,
+    scheme_for,
+)
 from dcsvm_dask.models.scores import Scores
 
 __all__ = [
@@ -14,6 +22,7 @@ __all__ = [
     "Model",
     "OneVsOne",
     "OneVsRest",
+    "Outputs",
     "Rule",
     "Scheme",
     "Scores",

@@ -15,7 +15,7 @@ from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.models.schemes import SCHEMES
 from dcsvm_dask.solvers import (
     Machine,
-    OnlyMachine,
+    Output,
     Solution,
     coefficient_rows,
     scheme_of,
@@ -27,7 +27,7 @@ from dcsvm_dask.solvers import (
 from dcsvm_dask.solvers.machines import CLASSES, only_class, unsolved
 from dcsvm_dask.tasks import Dual, Task
 
-Machines = Sequence[Machine | OnlyMachine]
+Machines = Sequence[Machine | Output]
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 Steps = Callable[[int], int | None]
@@ -148,14 +148,14 @@ def train_fold(
     K : ndarray, shape (n, m), float32 or float64
         Kernel values of rows with the first m of them, among which are those to train on.
     y : ndarray, shape (n,), integers or float64
-        Classes, or the targets of an `OnlyMachine`.
+        Classes, or the targets of an `Output`.
     weight : ndarray, shape (n,)
         Factors of C; rows of a weight of 0 are not trained on.
     train : ndarray of int64
         Rows that are trained on.
     costs : ndarray, shape (n_C,)
         Ascending.
-    machines : list of Machine, or of an OnlyMachine
+    machines : list of Machine, or of an Output
     task : Task, optional
         By default C-SVC.
     equality : bool, default True
@@ -266,10 +266,10 @@ def solve_point(
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
     y : ndarray, shape (n,), integers or float64
-        Classes, or the targets of an `OnlyMachine`.
+        Classes, or the targets of an `Output`.
     bounds : ndarray, shape (n,)
         C times the weight of each row, above 0: upper bounds, but for squared losses.
-    machines : list of Machine, or of an OnlyMachine
+    machines : list of Machine, or of an Output
     before : list of Solution, optional
         What the SVMs came to for bounds that are nowhere larger.
     task : Task, optional

@@ -175,6 +175,34 @@ def ovr_onnx(model: Model, classes: NDArray[Any], scaling: RowScaling | None = N
     return graph.model(int(model.support.shape[1]), label, classes, values, len(classes))
 
 
+def outputs_onnx(model: Model, scaling: RowScaling | None = None, *, sort: bool = False) -> Any:
+    """Return SVMs that predict a target each as an `onnx.ModelProto`; see `expansion_onnx`.
+
+    Parameters
+    ----------
+    model : Model
+    scaling : RowScaling, optional
+    sort : bool, default False
+        Whether the predictions of each row ascend.
+
+    Returns
+    -------
+    onnx.ModelProto
+        ``prediction`` has a column for each SVM.
+    """
+    graph = Graph()
+    x = _scaled_rows(graph, scaling)
+    if model.kernel.is_linear:
+        values = graph.add("Gemm", x, model.weights(), model.bias[0], transB=1)
+    else:
+        K = _kernel(graph, model.kernel, x, model.support)
+        values = graph.add("Gemm", K, np.ascontiguousarray(model.coef.T), model.bias[0])
+    width = model.bias.shape[1]
+    if sort:
+        values, _ = graph.add_many("TopK", 2, values, np.array([width]), axis=1, largest=0)
+    return graph.regressor(int(model.support.shape[1]), values, width)
+
+
 def _of_two(graph: Graph, n_features: int, values: str, classes: NDArray[Any]) -> Any:
     """End in two classes: above 0 is the second one."""
     label = graph.cast(graph.add("Greater", values, 0.0), np.int64)

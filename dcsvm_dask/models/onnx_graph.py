@@ -149,20 +149,24 @@ class Graph:
         ]
         return self._checked(n_features, outputs, [labels])
 
-    def regressor(self, n_features: int, value: str) -> Any:
-        """Return the graph of a predicted target as an `onnx.ModelProto`; see `model`.
+    def regressor(self, n_features: int, value: str, width: int | None = None) -> Any:
+        """Return the graph of predicted targets as an `onnx.ModelProto`; see `model`.
 
         Parameters
         ----------
         n_features : int
         value : str
-            Shape (N,), float64; becomes the output ``prediction``.
+            Shape (N,), or (N, width), float64; becomes the output ``prediction``.
+        width : int, optional
+            Targets of a row; None: one, without an axis.
         """
         from onnx import helper
 
         self._nodes.append(helper.make_node("Identity", [value], [PREDICTION]))
         double = helper.TensorProto.DOUBLE
-        output = helper.make_tensor_value_info(PREDICTION, double, ["N"])
+        output = helper.make_tensor_value_info(
+            PREDICTION, double, ["N"] if width is None else ["N", width]
+        )
         return self._checked(n_features, [output], [])
 
     def _checked(self, n_features: int, outputs: list[Any], constants: list[Any]) -> Any:

@@ -62,6 +62,7 @@ class Scheme(ABC):
     Attributes
     ----------
     n_classes : int
+        Of `Outputs` the number of outputs.
     """
 
     n_classes: int
@@ -325,22 +326,25 @@ class OneVsOne(Scheme):
         return counts
 
 
-@dataclass(frozen=True, slots=True)
-class OneVsRest(Scheme):
-    """An SVM for each class, which is positive against all others.
+class _OfAllRows(Scheme):
+    """SVMs of all rows: row k of the coefficients belongs to SVM k."""
 
-    Row k of the coefficients belongs to class k's SVM.
-    """
-
-    name: ClassVar[str] = "ovr"
+    __slots__ = ()
 
     def sums(self, own: Expansion, X: Rows, *, dtype: Any = np.float32, threads: int = 1) -> Vector:
-        """Return the decision values of all classes without biases; see `Scheme.sums`."""
+        """Return the decision values of all SVMs without biases; see `Scheme.sums`."""
         return kernel_products(own.kernel, X, own.support, own.coef.T, dtype=dtype, threads=threads)
 
     def weights(self, own: Expansion) -> Vector:
         """Return the weights of features, shape (n_svms, n_features), for the linear kernel."""
         return np.asarray(own.coef @ own.support.astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class OneVsRest(_OfAllRows):
+    """An SVM for each class, which is positive against all others."""
+
+    name: ClassVar[str] = "ovr"
 
     def in_doubt(self, values: Vector, error: float) -> NDArray[np.bool_]:
         """Return the rows whose largest decision value may change by an error."""
@@ -359,8 +363,46 @@ class OneVsRest(Scheme):
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Outputs(_OfAllRows):
+    """An SVM for each output of a task without classes, as for each of several quantiles."""
+
+    name: ClassVar[str] = "outputs"
+
+    @property
+    def n_svms(self) -> int:
+        """Number of SVMs."""
+        return self.n_classes
+
+    @property
+    def n_coefficients(self) -> int:
+        """Coefficients of a support vector."""
+        return self.n_classes
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of support vectors: all are one."""
+        return 1
+
+    def losing(self, values: Vector, present: NDArray[np.bool_]) -> Vector:
+        """Return the values as they are: there are no classes."""
+        del present
+        return values
+
+    def in_doubt(self, values: Vector, error: float) -> NDArray[np.bool_]:
+        """Return no row: there is no class that an error could change."""
+        del error
+        return np.zeros(len(values), dtype=np.bool_)
+
+    def classes_of(self, values: Vector) -> Index:
+        """Refuse: values are predicted targets."""
+        raise InputError(f"{values.shape[1]} predicted targets of a row are no class.")
+
+
 SINGLE = Single()
-SCHEMES: dict[str, type[Scheme]] = {kind.name: kind for kind in (Single, OneVsOne, OneVsRest)}
+SCHEMES: dict[str, type[Scheme]] = {
+    kind.name: kind for kind in (Single, OneVsOne, OneVsRest, Outputs)
+}
 
 
 def scheme_for(n_classes: int, multiclass: str) -> Scheme:

@@ -136,6 +136,7 @@ _METHOD_TYPES: Types = {
     "str | None": (str,),
     "int | None": (int,),
     "float | None": (float, int),
+    "float | tuple[float, ...] | None": (float, int, list),
     "str | dict[Any, float] | None": (str, dict),
     "tuple[int, ...] | None": (list,),
 }

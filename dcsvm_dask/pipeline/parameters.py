@@ -40,8 +40,10 @@ class TrainingParameters:
         choices=tuple(loss for losses in LOSSES.values() for loss in losses),
         default_text="the hinge or the epsilon-insensitive loss",
     )
-    quantile: float | None = parameter(
-        None, "Share of the targets below, of task quantile", above=0, most=1, default_text="0.5"
+    quantile: float | tuple[float, ...] | None = parameter(
+        None,
+        "Share of the targets below, of task quantile; or several: 0.1,0.5,0.9",
+        default_text="0.5",
     )
     svm_type: str = parameter(
         "c", "nu: nu-SVC or nu-SVR, in which nu stands for C or epsilon", choices=("c", "nu")

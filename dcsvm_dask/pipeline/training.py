@@ -33,6 +33,7 @@ from dcsvm_dask.tasks import (
     RealTargets,
     Task,
     make_task,
+    members_of,
     task_and_type,
     task_name,
 )
@@ -229,6 +230,12 @@ class Training(TrainingParameters):
         self._refuse_of_others(name)
         task = make_task(name, self._of_task(name))
         self.options.check_task(task)
+        many = len(members_of(task))
+        if many > 1 and not METHODS[self.method].many_classes:
+            raise InputError(
+                f"quantile: method {self.method} trains one quantile, got {many}; use method "
+                "dcsvm, or give one"
+            )
         if isinstance(task, NuClassification):
             self._check_nu(data, task)
         if task.has_classes:
@@ -291,7 +298,10 @@ class Training(TrainingParameters):
         words = (word for word, owners in OF_TASKS.items() if task in owners)
         given = {word: value for word in words if (value := self._given(word)) is not None}
         loss = given.pop("loss", None)
-        found: dict[str, Any] = {word: float(value) for word, value in given.items()}
+        found: dict[str, Any] = {
+            word: float(value) if is_a(value, numbers.Real) else value
+            for word, value in given.items()
+        }
         return found if loss is None else {**found, "squared": loss == LOSSES[task][1]}
 
     def _refuse_of_others(self, task: str) -> None:

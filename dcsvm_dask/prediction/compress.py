@@ -200,7 +200,8 @@ def _whole_model(run: RunFolder, choice: Choice) -> Model:
     model = cached_model(choice)
     if not model.is_single:
         raise InputError(
-            f"{run.place}: has SVMs of many classes; only models of two classes can be compressed"
+            f"{run.place}: has SVMs of many classes or quantiles; only models of two classes or of "
+            "one quantile can be compressed"
         )
     whole = model.rule is None and model.features is None and model.vote is None
     if not whole or model.n_blocks != 1:

@@ -21,8 +21,15 @@ from dcsvm_dask.models.libsvm import (
     sum_lines,
 )
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.onnx import RowScaling, bytes_of_pair, expansion_onnx, ovo_onnx, ovr_onnx
-from dcsvm_dask.models.schemes import OneVsOne, OneVsRest
+from dcsvm_dask.models.onnx import (
+    RowScaling,
+    bytes_of_pair,
+    expansion_onnx,
+    outputs_onnx,
+    ovo_onnx,
+    ovr_onnx,
+)
+from dcsvm_dask.models.schemes import OneVsOne, OneVsRest, Outputs
 from dcsvm_dask.models.svc import to_linear_svc, to_one_class, to_ovo_svc, to_svc, to_svr
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import output
@@ -35,6 +42,7 @@ from dcsvm_dask.tasks import (
     NuRegression,
     OneClass,
     Regression,
+    output_names,
 )
 
 # Its model is a vector of weights.
@@ -154,7 +162,12 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
     InputError
         If the model is not committed or not a sum of kernel values, or LIBSVM has no such kernel.
     """
-    prepared = Preparation.read(run)
+    prepared, outputs = Preparation.read(run), output_names(settings_of(run).make_task())
+    if outputs:
+        raise InputError(
+            f"{run.place}: a file of LIBSVM holds one regression SVM, and this run has "
+            f"{len(outputs)} quantiles; train one for each file"
+        )
     output(target, "file", overwrite=overwrite)
     scaling = prepared.scaling
     ranges = None
@@ -237,6 +250,8 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
         made = ovo_onnx(model, classes, scaling=scaling)
     elif classes is not None and isinstance(model.scheme, OneVsRest):
         made = ovr_onnx(model, classes, scaling)
+    elif isinstance(model.scheme, Outputs):
+        made = outputs_onnx(model, scaling)
     else:
         _check_sum(run, model)
         coef, bias = model.coef[0] / model.n_blocks, float(model.bias.mean())
@@ -280,9 +295,9 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
         return to_ovo_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
     task = settings.make_task()
     if not isinstance(task, Classification | Regression | NuRegression | OneClass):
+        others = "as ONNX" if output_names(task) else "in LIBSVM's format or as ONNX"
         raise InputError(
-            f"{run.place}: scikit-learn has no kernel machine for {task.name}; export it in "
-            "LIBSVM's format or as ONNX"
+            f"{run.place}: scikit-learn has no kernel machine for {task.name}; export it {others}"
         )
     exact = read_expansion(run)
     if settings.method == LINEAR:

@@ -54,6 +54,7 @@ class Predictor:
         precision: str = "float32",
         execution: Execution | None = None,
         encoding: str | None = None,
+        sort_quantiles: bool = False,
     ) -> NDArray[Any]:
         """Return the labels of some rows, or their predicted targets.
 
@@ -71,12 +72,16 @@ class Predictor:
             Where to compute; by default in this process with a thread for every core.
         encoding : str, optional
             Encoding of text without a byte order mark; by default that of the training data.
+        sort_quantiles : bool, default False
+            Whether the predictions of several quantiles are sorted in each row, so that they do not
+            cross (rearrangement: Chernozhukov, Fernandez-Val, Galichon 2010).
 
         Returns
         -------
         ndarray, shape (n,)
-            Labels as they were in the training data; of regression and quantiles float64 targets;
-            of a one-class SVM +1 for rows like the training rows and -1 for others.
+            Labels as they were in the training data; of regression and quantiles float64 targets,
+            of several quantiles shape (n, n_quantiles); of a one-class SVM +1 for rows like the
+            training rows and -1 for others.
 
         Raises
         ------
@@ -85,7 +90,12 @@ class Predictor:
         """
         choice = self._choose(mode, level, precision)
         values = predicting.decision_values(
-            self.folder, X, choice, execution or Execution(), encoding
+            self.folder,
+            X,
+            choice,
+            execution or Execution(),
+            encoding,
+            sort_quantiles=sort_quantiles,
         )
         classes = Preparation.read(self.folder).labels
         if not classes:
@@ -157,6 +167,7 @@ class Predictor:
         execution: Execution | None = None,
         overwrite: bool = False,
         encoding: str | None = None,
+        sort_quantiles: bool = False,
         quiet: bool = True,
     ) -> dict[str, Any]:
         """Write labels and decision values, or predicted targets, to a file, in bounded memory.
@@ -181,6 +192,9 @@ class Predictor:
             Whether existing predictions are replaced.
         encoding : str, optional
             Encoding of text without a byte order mark; by default that of the training data.
+        sort_quantiles : bool, default False
+            Whether the predictions of several quantiles are sorted in each row, so that they do not
+            cross (rearrangement: Chernozhukov, Fernandez-Val, Galichon 2010).
         quiet : bool, default True
             Whether progress is not shown.
 
@@ -205,6 +219,7 @@ class Predictor:
             self._announcer(quiet=quiet),
             encoding,
             overwrite=overwrite,
+            sort_quantiles=sort_quantiles,
         )
 
     def evaluate(
@@ -216,6 +231,7 @@ class Predictor:
         precision: str = "float32",
         execution: Execution | None = None,
         encoding: str | None = None,
+        sort_quantiles: bool = False,
         quiet: bool = True,
     ) -> dict[str, Any]:
         """Compare predictions with labels, or with targets.
@@ -234,6 +250,9 @@ class Predictor:
             Where to compute; by default in this process with a thread for every core.
         encoding : str, optional
             Encoding of text without a byte order mark; by default that of the training data.
+        sort_quantiles : bool, default False
+            Whether the predictions of several quantiles are sorted in each row, so that they do not
+            cross (rearrangement: Chernozhukov, Fernandez-Val, Galichon 2010).
         quiet : bool, default True
             Whether progress is not shown.
 
@@ -243,9 +262,11 @@ class Predictor:
             JSON values: ``accuracy`` and ``balanced_accuracy`` in [0, 1], ``confusion``
             (``labels``; ``matrix``, a row for each true class), ``n_rows``, ``n_support``,
             ``ms_per_row``, ``mode``, ``level``. Of targets, instead of the first three: ``r2``,
-            ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile. Of a
-            one-class SVM ``auc`` and ``accuracy``, as far as labels allow, and ``outliers``, the
-            share of rows with a decision value of 0 or less.
+            ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile. Of
+            several ``pinball`` is the mean, ``by_quantile`` has both for each, ``crossing`` is the
+            share of rows on which one lies above a higher one, and ``sorted`` says whether they
+            were sorted before. Of a one-class SVM ``auc`` and ``accuracy``, as far as labels allow,
+            and ``outliers``, the share of rows with a decision value of 0 or less.
 
         Raises
         ------
@@ -260,6 +281,7 @@ class Predictor:
             execution or Execution(),
             self._announcer(quiet=quiet),
             encoding,
+            sort_quantiles=sort_quantiles,
         )
 
     def export(

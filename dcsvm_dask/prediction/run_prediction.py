@@ -35,12 +35,19 @@ from dcsvm_dask.storage.predictions import open_predictions
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.rows.read import stack_rows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import output_names
 
 REPORT_SECONDS = 5.0
 
 
 def decision_values(
-    run: RunFolder, X: Any, choice: Choice, execution: Execution, encoding: str | None = None
+    run: RunFolder,
+    X: Any,
+    choice: Choice,
+    execution: Execution,
+    encoding: str | None = None,
+    *,
+    sort_quantiles: bool = False,
 ) -> NDArray[np.float64]:
     """Return the decision values of raw rows in memory, or of a data set or file.
 
@@ -54,16 +61,19 @@ def decision_values(
     execution : Execution
     encoding : str, optional
         Encoding of text without a byte order mark.
+    sort_quantiles : bool, default False
+        Whether the predictions of several quantiles are sorted in each row.
 
     Returns
     -------
     ndarray, float64
-        Shape (n,); for many classes shape (n, n_svms).
+        Shape (n,); for many classes and several quantiles shape (n, n_svms).
     """
+    outputs = _outputs(run, sort_quantiles)
     rows = open_batches(X, Preparation.read(run), labelled=False, encoding=encoding)
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
-        values = [block.values for block, _ in found]
-    return np.concatenate(values) if values else np.zeros(0)
+        values = [_sorted(block.values, sort_quantiles) for block, _ in found]
+    return np.concatenate(values) if values else np.zeros((0, len(outputs)) if outputs else 0)
 
 
 def scaled_rows(run: RunFolder, X: Any) -> Any:
@@ -87,6 +97,7 @@ def predict_file(
     encoding: str | None = None,
     *,
     overwrite: bool = False,
+    sort_quantiles: bool = False,
 ) -> dict[str, Any]:
     """Write labels and decision values of rows, or predicted targets; see `open_predictions`.
 
@@ -104,6 +115,8 @@ def predict_file(
         Encoding of text without a byte order mark.
     overwrite : bool, default False
         Whether existing predictions are replaced.
+    sort_quantiles : bool, default False
+        Whether the predictions of several quantiles are sorted in each row.
 
     Returns
     -------
@@ -111,7 +124,8 @@ def predict_file(
         ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``.
     """
     prepared = Preparation.read(run)
-    writer = open_predictions(out, prepared.labels, overwrite=overwrite)
+    outputs = _outputs(run, sort_quantiles)
+    writer = open_predictions(out, prepared.labels, outputs, overwrite=overwrite)
     rows = open_batches(data, prepared, labelled=False, encoding=encoding)
     _check_out(rows, writer.target)
     n, seconds = 0, 0.0
@@ -121,7 +135,7 @@ def predict_file(
     with writer, closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, _ in found:
             if scheme is None:
-                writer.append(None, block.values)
+                writer.append(None, _sorted(block.values, sort_quantiles))
             else:
                 codes = scheme.classes_of(block.values).astype(np.int32)
                 writer.append(codes, scheme.values_of_classes(block.values))
@@ -137,6 +151,8 @@ def evaluate(
     execution: Execution,
     announcer: Announcer,
     encoding: str | None = None,
+    *,
+    sort_quantiles: bool = False,
 ) -> dict[str, Any]:
     """Compare predictions with the labels or the targets of rows.
 
@@ -151,6 +167,8 @@ def evaluate(
     announcer : Announcer
     encoding : str, optional
         Encoding of text without a byte order mark.
+    sort_quantiles : bool, default False
+        Whether the predictions of several quantiles are sorted in each row.
 
     Returns
     -------
@@ -159,10 +177,11 @@ def evaluate(
         ``n_support`` and ``ms_per_row``: the time of one core for a row, without reading rows or
         loading the model.
     """
-    prepared = Preparation.read(run)
+    prepared, outputs = Preparation.read(run), _outputs(run, sort_quantiles)
     rows = open_batches(data, prepared, labelled=True, encoding=encoding)
     if not prepared.has_classes:
-        return _evaluate_targets(run, rows, choice, execution, announcer)
+        of_targets = _evaluate_targets(run, rows, choice, execution, announcer, sort_quantiles)
+        return {**of_targets, "sorted": sort_quantiles} if outputs else of_targets
     scores = Scores(prepared.classes)
     scheme = scheme_for(len(prepared.classes), settings_of(run).multiclass)
     seconds = 0.0
@@ -181,20 +200,41 @@ def _evaluate_targets(
     choice: Choice,
     execution: Execution,
     announcer: Announcer,
+    sort_quantiles: bool,
 ) -> dict[str, Any]:
-    """Compare predicted with true targets, which are in memory: 16 bytes a row."""
-    values, targets, seconds = [np.zeros(0)], [np.zeros(0)], 0.0
+    """Compare predicted with true targets, which are in memory: 16 bytes a row and more."""
+    values, targets, seconds = list[Any](), list[Any](), 0.0
     with closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, batch in found:
             assert batch.y is not None
-            values.append(block.values)
+            values.append(_sorted(block.values, sort_quantiles))
             targets.append(batch.y)
             seconds += block.seconds
-    predicted, true = np.concatenate(values), np.concatenate(targets)
-    if not len(true):
+    if not sum(map(len, targets)):
         raise InputError(f"{rows.name}: has no rows")
+    predicted, true = np.concatenate(values), np.concatenate(targets)
     scores = settings_of(run).make_task().scores(predicted, true)
     return {**scores, "n_rows": len(true), **_about(choice, len(true), seconds)}
+
+
+def _outputs(run: RunFolder, sort_quantiles: bool) -> list[str]:
+    """Return the names of the predictions of a row; raise an error if there are none to sort."""
+    outputs = output_names(settings_of(run).make_task())
+    if sort_quantiles and not outputs:
+        raise InputError(
+            f"sort-quantiles: {run.place} has not several quantiles, which could be sorted; leave "
+            "it out"
+        )
+    return outputs
+
+
+def _sorted(values: NDArray[np.float64], ascending: bool) -> NDArray[np.float64]:
+    """Return predictions, ascending in each row where it is asked for.
+
+    Rearranged quantiles are never farther from the true ones (Chernozhukov, Fernandez-Val,
+    Galichon, Econometrica 78, 2010).
+    """
+    return np.sort(values, axis=1) if ascending else values
 
 
 def decided(

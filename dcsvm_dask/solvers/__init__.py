@@ -16,7 +16,7 @@ from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks, s
 from dcsvm_dask.solvers.machines import (
     SCHEMES,
     Machine,
-    OnlyMachine,
+    Output,
     SolvedMachine,
     coefficient_rows,
     labels_of_classes,
@@ -70,7 +70,7 @@ __all__ = [
     "LinearSolution",
     "Machine",
     "Newton",
-    "OnlyMachine",
+    "Output",
     "RowSums",
     "Solution",
     "SolvedMachine",

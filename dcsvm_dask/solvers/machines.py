@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,12 +155,23 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class OnlyMachine:
-    """The only SVM of a task without classes, which has all rows."""
+class Output:
+    """A problem of all rows beside others, without classes: as that of one of several quantiles."""
 
-    def rows(self, targets: NDArray[np.floating]) -> tuple[Index, Vector]:
-        """Return all rows, and their targets."""
-        return np.arange(len(targets)), targets.astype(np.float64, copy=False)
+    number: int
+
+    def rows(self, targets: NDArray[Any]) -> tuple[Index, Vector]:
+        """Return the rows that take part, which are all, and their targets.
+
+        Parameters
+        ----------
+        targets : ndarray, shape (n,)
+        """
+        return np.arange(len(targets)), targets.astype(np.float64)
+
+    def place(self, targets: NDArray[Any]) -> Index:
+        """Return in which row of the dual coefficients this machine's are; see `Machine.place`."""
+        return np.full(len(targets), self.number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Writing predictions to a CSV, NumPy, Parquet or Zarr file, whole or not at all.
 
 A row has a label, and one decision value for two classes, one for each class for more. Without
-classes it has the predicted target alone.
+classes it has the predicted target alone, or one for each of several quantiles.
 
 Rows are written to a temporary file beside the target and renamed at the end; for an object
 store, to a temporary local file that is uploaded by one PUT.
@@ -22,6 +22,7 @@ import shutil
 import tempfile
 import uuid
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -57,19 +58,22 @@ class PredictionWriter(ABC):
         The place of the predictions; older predictions there are replaced.
     classes : list of labels
         The label of each code; empty where targets are predicted.
+    outputs : sequence of str
+        Names of the predicted targets of a row; empty: there is one.
     """
 
-    def __init__(self, target: Location, classes: list[Label]) -> None:
+    def __init__(self, target: Location, classes: list[Label], outputs: Sequence[str] = ()) -> None:
         self.target = target
         self.has_classes = bool(classes)
         self.labels = label_array(classes)
-        self.width = len(classes) if len(classes) > 2 else None
-        """Decision values of a row; None for two classes, which have one."""
+        self.outputs = list(outputs)
+        self.width = len(classes) if len(classes) > 2 else len(outputs) or None
+        """Values of a row; None: there is one, as of two classes."""
 
     def columns(self) -> list[str]:
         """Return the names of the columns of decision values, or of predicted targets."""
         if not self.has_classes:
-            return [PREDICTION]
+            return [f"{PREDICTION}_{name}" for name in self.outputs] or [PREDICTION]
         if self.width is None:
             return ["decision"]
         return [f"decision_{label}" for label in self.labels.tolist()]
@@ -195,7 +199,7 @@ class NpyWriter(FileWriter):
     def begin(self, file: Any) -> None:
         """Write a header with room for the number of rows."""
         shape = () if self.width is None else (self.width,)
-        fields: list[Any] = [(PREDICTION, np.float64)]
+        fields: list[Any] = [(PREDICTION, np.float64, shape)]
         if self.has_classes:
             fields = [("label", self.labels.dtype), ("decision", np.float64, shape)]
         self._dtype = np.dtype(fields)
@@ -356,7 +360,11 @@ _WRITERS: dict[str, type[PredictionWriter]] = {
 
 
 def open_predictions(
-    out: str | os.PathLike[str] | Location, classes: list[Label], *, overwrite: bool = False
+    out: str | os.PathLike[str] | Location,
+    classes: list[Label],
+    outputs: Sequence[str] = (),
+    *,
+    overwrite: bool = False,
 ) -> PredictionWriter:
     """Return a writer of predictions; nothing is written before its context is entered.
 
@@ -366,9 +374,12 @@ def open_predictions(
         The extension selects the format: ``.csv`` (header ``label,decision``, of more than two
         classes ``label,decision_A,decision_B,...``), ``.npy`` (a structured array), ``.parquet``
         (columns as in CSV) or ``.zarr`` (a group of two arrays). Without classes there is one
-        column, field or array ``prediction``.
+        column, field or array ``prediction``; with `outputs` a column ``prediction_NAME`` of text
+        and Parquet for each, and of the field or array.
     classes : list of labels
         The label of each code; empty where targets are predicted.
+    outputs : sequence of str, optional
+        Names of the predicted targets of a row where there are several.
     overwrite : bool, default False
         Whether existing predictions are replaced, once the new ones are complete.
 
@@ -395,14 +406,14 @@ def open_predictions(
     # Check the target now rather than after predicting.
     if writer is not ZarrWriter:
         output(target, overwrite=overwrite)
-        return writer(target, classes)
+        return writer(target, classes, outputs)
     refuse_inside(target)
     if target.exists():
         if not _is_predictions(target):
             raise InputError(f"out: {target} holds something that is not predictions; remove it")
         if not overwrite:
             raise exists_already(target)
-    return writer(target, classes)
+    return writer(target, classes, outputs)
 
 
 def label_array(classes: list[Label]) -> NDArray[Any]:

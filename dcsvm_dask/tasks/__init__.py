@@ -11,6 +11,14 @@ from dcsvm_dask.tasks.classification import (
 from dcsvm_dask.tasks.dual import Dual
 from dcsvm_dask.tasks.nu import NuClassification, NuRegression
 from dcsvm_dask.tasks.one_class import OneClass
+from dcsvm_dask.tasks.quantiles import (
+    Quantiles,
+    checked_quantiles,
+    crossing,
+    is_several,
+    members_of,
+    output_names,
+)
 from dcsvm_dask.tasks.registry import (
     DATA_TASKS,
     OF_TASKS,
@@ -42,6 +50,7 @@ __all__ = [
     "NuRegression",
     "OneClass",
     "Quantile",
+    "Quantiles",
     "RealTargets",
     "Regression",
     "SquaredLoss",
@@ -49,9 +58,14 @@ __all__ = [
     "Tally",
     "Task",
     "checked_labels",
+    "checked_quantiles",
+    "crossing",
+    "is_several",
     "main_key",
     "main_score",
     "make_task",
+    "members_of",
+    "output_names",
     "score_text",
     "scores_in",
     "squared_loss",

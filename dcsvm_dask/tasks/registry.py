@@ -7,6 +7,7 @@ from typing import Any
 from dcsvm_dask.tasks.classification import Classification
 from dcsvm_dask.tasks.nu import NuClassification, NuRegression
 from dcsvm_dask.tasks.one_class import OneClass
+from dcsvm_dask.tasks.quantiles import Quantiles, is_several
 from dcsvm_dask.tasks.regression import Quantile, Regression
 from dcsvm_dask.tasks.task import Task
 
@@ -48,9 +49,14 @@ def task_and_type(name: str) -> tuple[str, str]:
 def make_task(name: str, options: dict[str, Any]) -> Task:
     """Return a task by its name and its parameters.
 
+    A list of quantiles is a task of several, unless it holds one alone.
+
     Raises
     ------
     InputError
         If a parameter is outside its range.
     """
+    if is_several(options.get("quantile")):
+        several = Quantiles(**options)
+        return several if len(several.quantile) > 1 else several.members[0]
     return TASKS[name](**options)

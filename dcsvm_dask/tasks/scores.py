@@ -16,6 +16,7 @@ SCORES = {
     "rmse": "RMSE",
     "pinball": "pinball loss",
     "coverage": "coverage",
+    "crossing": "crossing rows",
     "outliers": "share of outliers",
 }
 """Names for users by the keys of records; the first one that a record has is its main score."""
@@ -31,8 +32,14 @@ def main_key(record: Iterable[str]) -> str | None:
 
 
 def scores_in(record: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """Return the scores of a record, named for users, the main one first."""
-    return [(name, record[key]) for key, name in SCORES.items() if record.get(key) is not None]
+    """Return the scores of a record, named for users, the main one first.
+
+    Those of each of several quantiles come at the end.
+    """
+    found = [(name, record[key]) for key, name in SCORES.items() if record.get(key) is not None]
+    for output, own in record.get("by_quantile", {}).items():
+        found += [(f"{output}: {name}", value) for name, value in scores_in(own)]
+    return found
 
 
 def score_text(name: str, value: float) -> str:

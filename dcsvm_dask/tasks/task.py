@@ -97,7 +97,7 @@ class Task(Protocol):
     def alpha(self, beta: Vector) -> Vector:
         """Return the dual variables as the field writes them: without signs for classes."""
 
-    def scores(self, decision: Vector, targets: Vector) -> dict[str, float]:
+    def scores(self, decision: Vector, targets: Vector) -> dict[str, Any]:
         """Return how good decision values are, by the names of the scores.
 
         Parameters

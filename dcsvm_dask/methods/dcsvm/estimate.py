@@ -10,6 +10,7 @@ from dcsvm_dask.methods.block_table import BlockTable
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.schemes import Outputs
 from dcsvm_dask.random_streams import ESTIMATE, generator
 from dcsvm_dask.solvers import labels_of_classes
 from dcsvm_dask.storage.node import Record
@@ -175,21 +176,18 @@ def estimate_of_several(
     chosen, where = np.unique(np.concatenate([rows, support[drawn]]), return_inverse=True)
     X, blocks = problem.take(chosen), table.blocks_of(chosen)
     f, f_own = model.sums(X), model.own_sums(X, blocks)
-    labels = labels_of_classes(problem.n_classes, model.scheme.name)
     at, of_drawn = where[: len(rows)], where[len(rows) :]
-    y, C = labels[problem.codes[rows]].astype(np.float64), problem.bounds(rows)
-    dual = problem.task.dual(y, C[:, None])
-    offsets = model.bias
+    dual, offsets = problem.duals_of(rows), model.bias - problem.task.centre
     losses = [
         dual.losses((found[at] + offset) + dual.p).sum(axis=1)
-        for found, offset in ((f, _mean(offsets, model, labels)), (f_own, offsets[blocks[at]]))
+        for found, offset in ((f, _mean(offsets, model)), (f_own, offsets[blocks[at]]))
     ]
     hinge, hinge_error = total_of(losses[0] - losses[1], problem.n)
     # For each support vector the sum of beta (f - f_own) over its SVMs.
     mine = np.zeros((len(drawn), len(problem.machines)))
     codes = problem.codes[support[drawn]]
     for number, machine in enumerate(problem.machines):
-        has = np.flatnonzero(labels[codes, number])
+        has, _ = machine.rows(codes)
         mine[has, number] = coef[machine.place(codes[has]), drawn[has]]
     between = (mine * (f - f_own)[of_drawn]).sum(axis=1)
     if len(drawn) == len(support):
@@ -208,10 +206,14 @@ def estimate_of_several(
     }
 
 
-def _mean(offsets: Vector, model: Model, labels: NDArray[np.int8]) -> Vector:
+def _mean(offsets: Vector, model: Model) -> Vector:
     """Return the mean bias of each SVM over the blocks that have rows of both its classes."""
     assert model.rule is not None
     assert model.rule.class_rows is not None
-    positive, negative = (model.rule.class_rows @ (labels == side) for side in (1, -1))
+    rows = model.rule.class_rows
+    if isinstance(model.scheme, Outputs):
+        return np.asarray((rows * offsets).sum(axis=0) / rows.sum())
+    labels = labels_of_classes(model.n_classes, model.scheme.name)
+    positive, negative = (rows @ (labels == side) for side in (1, -1))
     weight = np.where((positive > 0) & (negative > 0), positive + negative, 0)
     return np.asarray((weight * offsets).sum(axis=0) / np.maximum(1, weight.sum(axis=0)))

@@ -18,7 +18,6 @@ from dcsvm_dask.methods.partition import mass_record, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.methods.regime import regime
 from dcsvm_dask.models.model import Rule
-from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -49,7 +48,7 @@ class LevelSolver(Protocol):
 
 def solver_of(problem: Problem) -> LevelSolver:
     """Return the solver of a problem's levels."""
-    return OwnBiases() if problem.n_classes > 2 else SharedBias()
+    return OwnBiases() if problem.has_several else SharedBias()
 
 
 def solve_slot(
@@ -101,7 +100,7 @@ def commit_level(
         found.bias,
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
-        scheme=scheme_for(problem.n_classes, problem.settings.multiclass),
+        scheme=problem.scheme,
         rule=rule,
     )
     record = {

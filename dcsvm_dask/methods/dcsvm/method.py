@@ -10,6 +10,7 @@ from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.method import Goals, Method, Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.several import has_several
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.parameters import DEFAULT_METHOD
@@ -19,7 +20,7 @@ from dcsvm_dask.tasks import TASKS
 
 
 def run(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Begin DC-SVM of two classes, or of more.
+    """Begin DC-SVM of one SVM, or of several.
 
     Parameters
     ----------
@@ -27,12 +28,14 @@ def run(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     goals : Goals
     shape : Shape
     """
-    return (classes.classes if shape.class_rows else dcsvm)(settings, goals, shape)
+    several = has_several(settings, len(shape.class_rows))
+    return (classes.classes if several else dcsvm)(settings, goals, shape)
 
 
 def plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return its stages with what they take."""
-    plan_stages = classes.plan_stages if sizes.shape.class_rows else dcsvm_plan.plan_stages
+    several = has_several(sizes.settings, len(sizes.shape.class_rows))
+    plan_stages = classes.plan_stages if several else dcsvm_plan.plan_stages
     return plan_stages(sizes, goals)
 
 

@@ -28,7 +28,7 @@ from dcsvm_dask.models.grid import Machines
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.models.weighted_sample import sample_of, weighted_sample, weights_of_sample
 from dcsvm_dask.random_streams import FOLDS, generator
-from dcsvm_dask.solvers import OnlyMachine, machines_of
+from dcsvm_dask.solvers import Output, machines_of
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.storage.node import Attempt, Committed, Record
@@ -178,7 +178,7 @@ class HeldOut:
     def machines(self) -> Machines:
         """Those of all classes, or the one of real targets."""
         if self.targets is not None:
-            return [OnlyMachine()]
+            return [Output(0)]
         return machines_of(self.n_classes, self.problem.settings.multiclass)
 
     def predicted(self, values: Vector) -> NDArray[Any]:

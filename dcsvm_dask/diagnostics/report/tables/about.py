@@ -80,7 +80,10 @@ def parameters(records: Records) -> Table:
         found["svm_type"] = svm_type
     if svm_type == "nu" or not records.task.has_classes:
         found["task"] = task
-    found |= _of_task(records)
+    found |= {
+        name: ", ".join(map(_exactly, value)) if isinstance(value, tuple) else value
+        for name, value in _of_task(records).items()
+    }
     if settings.get("class_weight"):
         found["class weights"] = ", ".join(f"{weight:g}" for weight in settings["class_weight"])
     found["clusters"] = ", ".join(map(str, settings["clusters"])) or "none (whole problem only)"
@@ -210,7 +213,8 @@ def _task(records: Records, options: Search | None = None) -> list[str]:
     words = [] if name in ("classification", "regression") else ["--task", name]
     words += ["--svm-type", svm_type] if svm_type == "nu" else []
     for name, value in _of_task(records, options).items():
-        words += [f"--{name}", value if isinstance(value, str) else _exactly(value)]
+        listed = value if isinstance(value, tuple) else (value,)
+        words += [f"--{name}", value if isinstance(value, str) else ",".join(map(_exactly, listed))]
     return words
 
 

@@ -20,7 +20,11 @@ from dcsvm_dask.diagnostics.report.tables.predictions import (
 from dcsvm_dask.diagnostics.report.tables.records import Records, read_records
 from dcsvm_dask.diagnostics.report.tables.support import support
 from dcsvm_dask.diagnostics.report.tables.table import Table
-from dcsvm_dask.diagnostics.report.tables.targets import predicted_targets, target_scores
+from dcsvm_dask.diagnostics.report.tables.targets import (
+    predicted_targets,
+    quantile_scores,
+    target_scores,
+)
 from dcsvm_dask.diagnostics.report.tables.tasks import tasks, workers
 from dcsvm_dask.diagnostics.report.tables.theorem import theorem
 from dcsvm_dask.diagnostics.report.tables.work import floor, totals, work
@@ -61,6 +65,7 @@ def tables(run: RunFolder | Records, *, compute: bool = False) -> dict[str, Tabl
         "theorem": theorem(records, compute=compute),
         "predictions": predictions(records, models),
         "target_scores": target_scores(records),
+        "quantile_scores": quantile_scores(records),
         "predicted_targets": predicted_targets(records),
         "prediction_modes": prediction_modes(records, compute=compute),
         "confusion": confusion(records, models),

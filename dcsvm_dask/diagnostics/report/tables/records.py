@@ -17,7 +17,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import MODEL, StageId
-from dcsvm_dask.tasks import Task, make_task
+from dcsvm_dask.tasks import Task, make_task, members_of
 
 Span = tuple[float, float]
 
@@ -135,11 +135,16 @@ class Records:
 
     @property
     def best(self) -> Record | None:
-        """The commit of the exact model of two classes; None where there is none."""
+        """The commit of the exact model of one SVM; None where there is none, or are several."""
         model = str(self.status["model"])
         found = self.commits.get(model) if is_exact(self.status) else None
+        return None if self.has_several else found
+
+    @property
+    def has_several(self) -> bool:
+        """Whether the run has several SVMs: of more than two classes, or of several quantiles."""
         many = self.run.header.get("shape", {}).get("class_rows")
-        return None if many else found
+        return bool(many) or len(members_of(self.task)) > 1
 
     @property
     def objective(self) -> float | None:

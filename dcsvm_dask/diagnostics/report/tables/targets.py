@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import numpy as np
 
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.stage_id import SCORE, StageId
+from dcsvm_dask.tasks import output_names
 from dcsvm_dask.tasks.scores import SCORES
 
 MOST_POINTS = 1500
@@ -46,13 +49,35 @@ def target_scores(records: Records) -> Table:
     )
 
 
+def quantile_scores(records: Records) -> Table:
+    """Return a row for each scored model and each of its quantiles, where there are several."""
+    columns = ("level", "mode", "stage", "quantile", "pinball", "coverage")
+    rows = []
+    for level, node in scored_targets(records):
+        record = node.record
+        about = {"level": level, "mode": record["mode"], "stage": record["source"]}
+        for name, scores in record.get("by_quantile", {}).items():
+            rows.append({**about, "quantile": name, **scores})
+    return table(columns, rows)
+
+
 def predicted_targets(records: Records) -> Table:
-    """Return targets and predictions of the last model for some of the held-out rows."""
-    columns = ("target", "prediction")
-    found = scored_targets(records)
+    """Return targets and predictions of the last model for some of the held-out rows.
+
+    Of several quantiles there is a row for each, with its name as ``quantile``.
+    """
+    columns, found = ("target", "prediction", "quantile"), scored_targets(records)
     if not found:
         return table(columns)
     true, predicted = (found[-1][1].read(name) for name in ("targets", "decision"))
     chosen = np.unique(np.linspace(0, len(true) - 1, min(len(true), MOST_POINTS)).astype(np.int64))
-    pairs = zip(true[chosen].tolist(), predicted[chosen].tolist(), strict=True)
-    return table(columns, (dict(zip(columns, pair, strict=True)) for pair in pairs))
+    predicted = predicted.reshape(len(true), -1)
+    names: list[str | None] = [*output_names(records.task)] or [None]
+    triples = (
+        triple
+        for column, name in zip(predicted.T, names, strict=True)
+        for triple in zip(
+            true[chosen].tolist(), column[chosen].tolist(), repeat(name), strict=False
+        )
+    )
+    return table(columns, (dict(zip(columns, triple, strict=True)) for triple in triples))

@@ -184,8 +184,7 @@ def why_no_levels(records: Records) -> str:
             f"This run has no levels: {probe['support_share']:.0%} of some rows are support "
             "vectors, so solving each SVM whole costs less."
         )
-    many = records.run.header["shape"].get("class_rows")
-    if not records.settings["clusters"] and many:
+    if not records.settings["clusters"] and records.has_several:
         return "This run has no levels: each SVM is solved whole."
     if not records.settings["clusters"]:
         return "This run has no levels: its rows are one working set."

@@ -42,6 +42,16 @@ def target_section(records: Records, tables: dict[str, Table]) -> Section:
         made = scatter(pairs)
         parts.append(Picture(made, "Predicted and true targets", DIAGONAL, "predicted_targets"))
     parts.append(grid(scores, shown, title="Models", table="target_scores", words=words))
+    each = tables["quantile_scores"]
+    if n_rows(each):
+        columns = [
+            ("stage", "model", text.word),
+            ("quantile", "quantile", text.word),
+            ("pinball", SCORES["pinball"], text.number),
+            ("coverage", SCORES["coverage"], text.number),
+        ]
+        words = ("stage", "quantile")
+        parts.append(grid(each, columns, title="Quantiles", table="quantile_scores", words=words))
     return Section("prediction", "Prediction", lead, parts)
 
 
@@ -73,8 +83,9 @@ def scatter(pairs: Table) -> Any:
     both = [*pairs["target"], *pairs["prediction"]]
     low, high = min(both), max(both)
     line(made, points([low, high], [low, high]), GREY, 1, dash="dashed")
-    source = ColumnDataSource({"x": pairs["target"], "y": pairs["prediction"]})
-    marks = dots(made, source, EXACT, 4, alpha=0.5)
-    hover(made, [("target", "@x"), ("prediction", "@y")], [marks])
+    shown = {"x": pairs["target"], "y": pairs["prediction"], "quantile": pairs["quantile"]}
+    marks = dots(made, ColumnDataSource(shown), EXACT, 4, alpha=0.5)
+    several = [("quantile", "@quantile")] if any_of(pairs["quantile"]) else []
+    hover(made, [("target", "@x"), ("prediction", "@y"), *several], [marks])
     made.x_range, made.y_range = linear_range(low, high), linear_range(low, high)
     return made

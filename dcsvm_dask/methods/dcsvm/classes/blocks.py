@@ -19,16 +19,14 @@ from dcsvm_dask.methods.dcsvm.estimate import estimate_of_several
 from dcsvm_dask.methods.dcsvm.share import Gathered, Share
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solve_rows import RowsSolver
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord, summed
 from dcsvm_dask.models.model import Model, Rule
-from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.solvers import (
-    Machine,
     Solution,
     balanced,
     bias,
-    coefficient_rows,
     solve_inner,
 )
 from dcsvm_dask.solvers.divide import NEGLIGIBLE
@@ -57,15 +55,15 @@ class Start:
     support: Index
     coef: NDArray[np.float64]
 
-    def beta(self, machine: Machine, index: Index, codes: NDArray[np.integer]) -> Vector:
+    def beta(self, machine: AnyMachine, index: Index, codes: NDArray[Any]) -> Vector:
         """Return an SVM's variables.
 
         Parameters
         ----------
         index : ndarray of int64, shape (n,)
             The variables that it has.
-        codes : ndarray, shape (n,), integers
-            Their classes.
+        codes : ndarray, shape (n,)
+            Their classes, or targets; see `Problem.codes`.
         """
         found = np.zeros(len(index))
         if not len(self.support):
@@ -98,20 +96,20 @@ class Solved(NamedTuple):
     """The SVMs of a block."""
 
     support: Index
-    """Variables that are support vectors of any of them, class after class."""
+    """Variables that are support vectors of any of them, group after group."""
     coef: NDArray[np.float64]
     """Their coefficients, as `Model` has them."""
-    class_rows: Index
-    """Rows of each class."""
+    group_rows: Index
+    """Rows of each group: of each class, or all."""
     bias: Vector
 
 
 def solve_svms_of(
     problem: Problem, index: Index, start: Start | None, tol: float
 ) -> tuple[Solved, Record]:
-    """Solve all binary SVMs of a block, and return them with the record of the block.
+    """Solve all SVMs of a block, and return them with the record of the block.
 
-    An SVM with a bias whose rows are all of one class decides for it: its variables are zero.
+    A binary SVM with a bias whose rows are all of one class decides for it: its variables are zero.
 
     Parameters
     ----------
@@ -126,27 +124,30 @@ def solve_svms_of(
     settings, codes, C = problem.settings, problem.codes[index], problem.bounds(index)
     block = _Block(settings, problem.take(index))
     equality = settings.fit_intercept
-    coef = np.zeros((coefficient_rows(problem.n_classes, settings.multiclass), len(index)))
+    groups, scheme = problem.groups_of(index), problem.scheme
+    coef = np.zeros((scheme.n_coefficients, len(index)))
     offsets, records, bounded = np.zeros(len(problem.machines)), [], np.zeros(len(index), np.bool_)
     for number, machine in enumerate(problem.machines):
         rows, y = machine.rows(codes)
         if not len(rows):
             continue
-        decision = only_class(y) if equality else None
+        decision = only_class(y) if equality and problem.task.has_classes else None
         if decision is not None:
             offsets[number] = decision
             continue
-        dual = problem.task.dual(y, C[rows])
+        task = task_of_machine(problem.task, machine)
+        dual = task.dual(y, C[rows])
         beta = None if start is None else start.beta(machine, index[rows], codes[rows])
         if beta is not None and equality:
             beta = balanced(beta, dual)
         found = block.solve(rows, dual, beta=beta, equality=equality, tol=tol)
         coef[machine.place(codes[rows]), rows] = found.beta
         bounded[rows] |= dual.is_bounded(found.beta)
-        offsets[number] = bias(found.gradient, found.beta, dual) if equality else 0.0
-        records.append(SolvedRecord.of(dual, found, bias=offsets[number], equality=equality))
+        offset = bias(found.gradient, found.beta, dual) if equality else 0.0
+        offsets[number] = offset + task.centre
+        records.append(SolvedRecord.of(dual, found, bias=offset, equality=equality))
     support = np.flatnonzero(coef.any(axis=0))
-    support = support[np.argsort(codes[support], kind="stable")]
+    support = support[np.argsort(groups[support], kind="stable")]
     record = {
         **summed(one.to_json() for one in records),
         "blocks": 1,
@@ -155,8 +156,8 @@ def solve_svms_of(
         "bounded": int(np.count_nonzero(bounded)),
         "kernel_values": block.kernel_values,
     }
-    class_rows = np.bincount(codes, minlength=problem.n_classes)
-    return Solved(index[support], coef[:, support], class_rows, offsets), record
+    group_rows = np.bincount(groups, minlength=scheme.n_groups)
+    return Solved(index[support], coef[:, support], group_rows, offsets), record
 
 
 class _Block:
@@ -207,19 +208,18 @@ class OwnBiases:
             log.add(block, partial(solve_svms_of, problem, table.rows(block), start, share.tol))
             for block in log.blocks
         ]
-        height = coefficient_rows(problem.n_classes, problem.settings.multiclass)
-        none = np.empty((height, 0))
+        none, n_groups = np.empty((problem.scheme.n_coefficients, 0)), problem.scheme.n_groups
         attempt.write(
             "support", np.concatenate([np.empty(0, np.int64), *(s.support for s in solved)])
         )
         attempt.write("coef", np.concatenate([none, *(s.coef for s in solved)], axis=1))
         of_class = [
-            np.bincount(problem.codes[one.support], minlength=problem.n_classes) for one in solved
+            np.bincount(problem.groups_of(one.support), minlength=n_groups) for one in solved
         ]
-        shape = (len(solved), problem.n_classes)
+        shape = (len(solved), n_groups)
         attempt.write("of_class", np.array(of_class, np.int64).reshape(shape))
         attempt.write(
-            "class_rows", np.array([s.class_rows for s in solved], np.int64).reshape(shape)
+            "class_rows", np.array([s.group_rows for s in solved], np.int64).reshape(shape)
         )
         width = len(problem.machines)
         attempt.write("bias", np.array([s.bias for s in solved]).reshape(len(solved), width))
@@ -248,9 +248,8 @@ class OwnBiases:
     def estimate(self, problem: Problem, table: BlockTable, found: Gathered, rule: Rule) -> Record:
         """Estimate the sums of the SVMs' objectives and duality gaps."""
         settings, support = problem.settings, problem.take(found.support)
-        scheme = scheme_for(problem.n_classes, settings.multiclass)
         arrays = (found.coef, found.counts, found.bias)
-        model = Model(settings.kernel, support, *arrays, scheme, rule)
+        model = Model(settings.kernel, support, *arrays, problem.scheme, rule)
         return estimate_of_several(problem, table, model, found.support, found.coef, found.record)
 
 

@@ -1,4 +1,4 @@
-"""Many classes: one tree of levels for all of them, then each SVM on all of its rows."""
+"""Several SVMs: one tree of levels for all of them, then each on all of its rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from dcsvm_dask.methods.probe import PROBE_CLUSTERS
 from dcsvm_dask.methods.problem import ARRANGE, PROBE
 from dcsvm_dask.methods.regime import is_sparse_in_support
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.several import AnyMachine, machines_for, scheme_of_run
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, probe_stage, scored
-from dcsvm_dask.solvers import Machine, coefficient_rows, machines_of
+from dcsvm_dask.solvers import Output
 from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 # Kernel values of an SVM, for its rows times its support vectors.
@@ -24,9 +25,9 @@ WORK = 2.0
 
 
 def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graphs of a run of more than two classes.
+    """Yield the graphs of a run of more than two classes, or of several quantiles.
 
-    Rows of all classes are clustered together, once for all SVMs. For the exact model each SVM is
+    Rows of all SVMs are clustered together, once for all SVMs. For the exact model each SVM is
     solved on all of its rows, warm from the last level where levels are expected to save time.
 
     Parameters
@@ -91,7 +92,7 @@ def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str |
     source : str or None
         The level whose coefficients are the warm start; None: zero.
     """
-    found = machines_of(len(shape.class_rows), settings.multiclass)
+    found = machines_for(settings, len(shape.class_rows))
     ordered = sorted(enumerate(found), key=lambda one: -rows_of(one[1], shape))
     nodes = tuple(
         Node(
@@ -101,14 +102,14 @@ def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str |
         )
         for number, machine in ordered
     )
-    kind = steps.NAMES[settings.multiclass]
+    kind = steps.NAMES[scheme_of_run(settings, len(shape.class_rows)).name]
     commit = single(COMMIT, steps.commit_machines, stage=StageId.about(MODEL, kind))
     return Stage(StageId.about(MODEL, kind), (Layer(steps.SOLVE, nodes), commit), kind)
 
 
-def rows_of(machine: Machine, shape: Shape) -> int:
+def rows_of(machine: AnyMachine, shape: Shape) -> int:
     """Return how many rows an SVM has, repeated ones counted."""
-    if machine.negative is None:
+    if isinstance(machine, Output) or machine.negative is None:
         return shape.n_rows
     return shape.class_rows[machine.positive] + shape.class_rows[machine.negative]
 
@@ -128,14 +129,14 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         if settings.clusters or is_probed(settings, shape):
             stages = [StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0)]
         stages.append(merging_plan(sizes))
-    machines = machines_of(len(shape.class_rows), settings.multiclass)
+    machines = machines_for(settings, len(shape.class_rows))
     rows = [min(rows_of(machine, shape), shape.n_variables) for machine in machines]
     largest_machine = replace(sizes, shape=replace(shape, n_variables=max(rows)))
     share = min(sizes.support / max(1, sizes.n), sizes.measured.support_share)
     # Classes are taken to have repeated rows alike.
     distinct = shape.n_variables / max(1, shape.n_rows)
     together = sum((distinct * rows_of(machine, shape)) ** 2 for machine in machines)
-    height = coefficient_rows(len(shape.class_rows), settings.multiclass)
+    height = scheme_of_run(settings, len(shape.class_rows)).n_coefficients
     written = sizes.support * (sizes.row + 8 * height) + 8.0 * len(machines)
     stage = machines_stage(settings, goals, shape, None)
     solve, commit = largest_machine.working_set(), sizes.fixed(_committing(sizes, height))
@@ -148,8 +149,12 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 
 
 def _committing(sizes: Forecast, height: int) -> float:
-    """Return the bytes of all SVMs' coefficients: of variables, of rows, of the model."""
-    return 8.0 * height * (sizes.n + 2 * sizes.shape.n_rows + sizes.support)
+    """Return the bytes of all SVMs' coefficients: of variables, of rows, of the model.
+
+    Without classes there are the predictions of the variables, too.
+    """
+    predicted = 0 if sizes.shape.class_rows else 2 * sizes.n
+    return 8.0 * height * (sizes.n + predicted + 2 * sizes.shape.n_rows + sizes.support)
 
 
 def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:
@@ -157,7 +162,7 @@ def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:
     if not StageId(plan.stage.name).is_level:
         return plan
     settings, shape = sizes.settings, sizes.shape
-    height = coefficient_rows(len(shape.class_rows), settings.multiclass)
+    height = scheme_of_run(settings, len(shape.class_rows)).n_coefficients
     coefficients = int(8 * height * sizes.support)
     beside = 2 * coefficients + int(sizes.support * sizes.row)
     block = min(sizes.n, settings.block_cap)

@@ -1,4 +1,4 @@
-"""Many classes: their SVMs on all rows, each solved whole; they share support vectors."""
+"""Several SVMs on all rows, each solved whole; they share support vectors."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
 from dcsvm_dask.methods.problem import ARRANGE, read_problem, spread
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
-from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.random_streams import BINARY_SVM, generator
-from dcsvm_dask.solvers import Machine, Solution, coefficient_rows, solve_whole
+from dcsvm_dask.solvers import Output, Solution, solve_whole
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import crossing, output_names
 
 Index = NDArray[np.int64]
 
 SOLVE = "solve"
 OF_MACHINES = ("objective", "violation", "iterations")
 """What the commit says of each machine."""
-NAMES = {"ovo": "pairs", "ovr": "rest"}
+NAMES = {"ovo": "pairs", "ovr": "rest", "outputs": "quantiles"}
 """What a run's SVMs are called in its stages."""
 
 
-def node_of(machine: Machine) -> str:
+def node_of(machine: AnyMachine) -> str:
     """Return the name of the node that solves a machine."""
+    if isinstance(machine, Output):
+        return f"{SOLVE}-{machine.number:04d}"
     against = "" if machine.negative is None else f"-{machine.negative:04d}"
     return f"{SOLVE}-{machine.positive:04d}{against}"
 
@@ -42,9 +45,10 @@ def solve_machine_of(
     source: str | None,
     tol: float,
 ) -> Record:
-    """Solve one of the binary SVMs on all of its variables.
+    """Solve one of the SVMs on all of its variables.
 
-    Writes the ``support`` vectors, as numbers of variables, ascending, and their ``coef``.
+    Writes the ``support`` vectors, as numbers of variables, ascending, and their ``coef``; without
+    classes also ``predicted``, the decision value of every variable.
 
     Parameters
     ----------
@@ -61,7 +65,12 @@ def solve_machine_of(
     support = np.flatnonzero(solution.beta)
     attempt.write("support", index[support])
     attempt.write("coef", solution.beta[support])
-    return {**solved.to_json(), "bias": solution.bias}
+    problem = read_problem(run)
+    bias = solution.bias + problem.task.centre
+    if not problem.task.has_classes:
+        # The gradient is the prediction less the target: the problem has no ridge.
+        attempt.write("predicted", solution.gradient + solution.bias + problem.targets)
+    return {**solved.to_json(), "bias": bias}
 
 
 def _solve_whole(
@@ -70,7 +79,7 @@ def _solve_whole(
     problem = read_problem(run)
     settings, machine = problem.settings, problem.machines[number]
     index, y = machine.rows(problem.codes)
-    dual = problem.task.dual(y, problem.bounds(index))
+    dual = task_of_machine(problem.task, machine).dual(y, problem.bounds(index))
     X, beta, blocks = problem.take(index), None, None
     if source is not None:
         beta = read_start(run, source).beta(machine, index, problem.codes[index])
@@ -100,7 +109,8 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     """Commit the model of all SVMs, and ``alpha`` of every row with its sign in each of its SVMs.
 
     Row k of ``alpha`` belongs to the SVM that `Machine.place` names; values are positive where the
-    row's class is the positive one.
+    row's class is the positive one. Without classes they are beta. Of several quantiles the record
+    has ``crossing``, the share of rows on which they cross.
 
     Parameters
     ----------
@@ -110,8 +120,8 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
         The stage of the SVMs.
     """
     problem = read_problem(run)
-    scheme, n_classes = problem.settings.multiclass, problem.n_classes
-    coef = np.zeros((coefficient_rows(n_classes, scheme), problem.n))
+    scheme, names, crosses = problem.scheme, output_names(problem.task), {}
+    coef = np.zeros((scheme.n_coefficients, problem.n))
     records = []
     for machine in problem.machines:
         node = run.node(stage, node_of(machine))
@@ -123,26 +133,37 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     each[:, problem.rows] = coef / problem.weights
     attempt.write("alpha", spread(run, arranged, each))
     support = np.flatnonzero(coef.any(axis=0))
-    support = support[np.lexsort((problem.rows[support], problem.codes[support]))]
+    groups = problem.groups_of(support)
+    order = np.lexsort((problem.rows[support], groups))
+    support = support[order]
+    if names:
+        predicted = [
+            run.node(stage, node_of(machine)).read("predicted") for machine in problem.machines
+        ]
+        crosses = {"crossing": crossing(np.array(predicted).T, problem.weights)}
     model = write_model(
         attempt,
         problem.take_chunks(support),
         coef[:, support],
-        np.bincount(problem.codes[support], minlength=n_classes)[None, :],
+        np.bincount(groups, minlength=scheme.n_groups)[None, :],
         np.array([[record["bias"] for record in records]]),
-        scheme=scheme_for(n_classes, scheme),
+        scheme=scheme,
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
     )
     return {
-        NAMES[scheme]: len(problem.machines),
+        NAMES[scheme.name]: len(problem.machines),
         "rows": problem.n,
         "support": len(support),
         "objective": sum(record["objective"] for record in records),
         "gap": sum(record["own_gap"] for record in records),
         "violation": max(record["violation"] for record in records),
         "converged": all(record["converged"] for record in records),
-        f"of_{NAMES[scheme]}": {key: [record[key] for record in records] for key in OF_MACHINES},
+        f"of_{NAMES[scheme.name]}": {
+            **({"name": names} if names else {}),
+            **{key: [record[key] for record in records] for key in OF_MACHINES},
+        },
         **{key: sum(record[key] for record in records) for key in ("iterations", "bounded")},
+        **crosses,
         **model,
     }
