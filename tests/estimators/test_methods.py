@@ -28,6 +28,7 @@ from dcsvm_dask.estimators import (
     OnlineSVC,
 )
 from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.tasks import Classification
 
 ESTIMATORS = [
     CascadeSVC(leaves=4, decide="mean"),
@@ -68,7 +69,7 @@ def test_the_model_is_that_of_its_run(estimator: Any, rows: Any, tmp_path: Path)
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
 def test_a_method_s_parameters_and_their_defaults_are_those_of_the_command(estimator: Any) -> None:
-    own = METHODS[estimator.method].options().to_json()
+    own = METHODS[estimator.method].options().of_task(Classification()).to_json()
     defaults = type(estimator)().get_params()
     known = {name: value for name, value in own.items() if name != "chunks"}
     assert {name: defaults[name] for name in estimator.own()} == known
