@@ -182,7 +182,7 @@ def train(
         Most conquer rounds, from 1.
     committee : bool, default False
         Whether every level's machines are calibrated for prediction by the Bayesian committee
-        machine, by cross-validation in their blocks.
+        machine, by cross-validation in their blocks; of two classes and of regression.
 
     Returns
     -------

@@ -306,6 +306,11 @@ def test_parameters_that_a_one_class_svm_does_not_have(
     assert not (tmp_path / "run").exists()
 
 
+def test_a_run_goes_on_to_no_committee(made: Made) -> None:
+    with pytest.raises(InputError, match=r"committee: is for classes and regression; .* one-class"):
+        api.resume(made.run.url, committee=True, quiet=True)
+
+
 def test_data_that_do_not_fit(made: Made, tmp_path: Path) -> None:
     classes = api.ingest((made.test, made.signs), tmp_path / "c.zarr")
     with pytest.raises(InputError, match="ingest the source with --task one-class"):
