@@ -83,7 +83,11 @@ def test_grids_and_what_is_said_for_every_method(file: Path) -> None:
     assert words["bagging-members=4"]["members"] == 4
     assert words["bagging-members=4"]["C"] == 4.0
     assert words["nystrom-C=0.5"]["C"] == 0.5
-    assert words["nystrom-C=0.5"]["loss"] == "squared_hinge"
+    assert {one["loss"] for one in words.values()} == {"squared_hinge"}
+    bag = 'name = "bagging"\nmembers = [2, 4]\nvote = "sign"'
+    file.write_text(file.read_text().replace(bag, 'name = "online"'))
+    with pytest.raises(InputError, match=r"\[every\] loss: online has no squared_hinge"):
+        read_pipeline(file)
     assert words["early"]["clusters"] == (4,)
 
 

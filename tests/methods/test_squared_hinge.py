@@ -127,6 +127,7 @@ def test_many_classes(
     assert run.folder.node(run.status()["model"], "commit").record["bounded"] == 0
 
 
+@pytest.mark.long
 def test_early_models_committees_and_bags_have_it_and_a_run_goes_on_with_it(
     problem: Problem, tmp_path: Path
 ) -> None:
@@ -161,6 +162,7 @@ def test_early_models_committees_and_bags_have_it_and_a_run_goes_on_with_it(
     assert np.abs(svc.dual_coef_).max() > C
 
 
+@pytest.mark.long
 def test_a_search_has_it_and_trains_the_best_candidate_with_it(
     problem: Problem, tmp_path: Path
 ) -> None:
