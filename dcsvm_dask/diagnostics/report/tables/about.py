@@ -209,9 +209,9 @@ def _task(records: Records) -> list[str]:
     for name in OF_TASKS:
         if hasattr(task, name):
             value = getattr(task, name)
-            several = isinstance(value, tuple)
-            shown = ",".join(map(_exactly, value)) if several else _exactly(value)
-            words += [f"--{name}", value if isinstance(value, str) else shown]
+            values = value if isinstance(value, tuple) else (value,)
+            shown = (one if isinstance(one, str) else _exactly(one) for one in values)
+            words += [f"--{name}", ",".join(shown)]
     return words
 
 
