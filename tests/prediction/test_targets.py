@@ -174,7 +174,7 @@ def test_targets_and_classes_do_not_mix(made: Made, tmp_path: Path) -> None:
         ({"epsilon": np.inf}, "epsilon must be at least 0, got inf"),
         ({"epsilon": "x"}, "epsilon must be a number, got 'x'"),
         ({"task": "quantile", "quantile": 1.0}, "quantile must be a number between 0 and 1"),
-        ({"task": "quantile", "quantile": 0.0}, "quantile must be a number above 0"),
+        ({"task": "quantile", "quantile": 0.0}, "quantile must be a number between 0 and 1"),
         ({"task": "quantile", "epsilon": 0.1}, "epsilon: is a parameter of task regression, not"),
         ({"task": "regression", "quantile": 0.1}, "quantile: is a parameter of task quantile"),
         ({"class_weight": "balanced"}, "class_weight: is for classes, and regression learns"),
