@@ -139,9 +139,13 @@ def train(
         Of task "quantile": the share of the targets below the predictions, in (0, 1). Several, in
         ascending order, have an SVM each, over the same clusters and kernel matrices of blocks;
         predictions have a column for each. Of method "dcsvm".
+    svm_type : {"c", "nu"}, default "c"
+        Of classification in two classes and of regression: "nu" trains a nu-SVC or a nu-SVR, which
+        have a bias always. A nu-SVC has no `C`.
     nu : float, default 0.5
-        Of task "one-class": the share of training rows that are outliers at most, and of support
-        vectors at least, in (0, 1].
+        Of task "one-class" the share of training rows that are outliers at most, of svm_type "nu"
+        that of rows within the margin or outside of the tube; and of support vectors at least. In
+        (0, 1].
     fit_intercept : bool, default False
         Whether there is a bias, and with it the equality y'alpha = 0.
     class_weight : "balanced" or dict, optional

@@ -311,10 +311,14 @@ def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
     return {"state": "failed", "message": masked(text) or type(error).__name__, "converged": False}
 
 
+# As `warm_up` names it.
+LINEAR_SOLVER = "linear"
+
+
 def compiled_for(run: RunFolder) -> tuple[str, ...]:
     """Return what a run needs compiled beside what all need: parameters of `warm_up`."""
     own, task = BEGUN[method_of(run)].compiles, settings_of(run).make_task()
-    if "linear" in own:
+    if LINEAR_SOLVER in own:
         return own if task.has_classes else (*own, "signed")
     return (*own, "kinks") if task.has_kinks else own
 

@@ -189,6 +189,8 @@ def test_reach_is_the_violation_where_it_is_above_zero(
 class Rows:
     """A problem of rows on a line, as far as the choice of blocks looks at one."""
 
+    size = None
+
     def __init__(self, n: int, cap: int) -> None:
         rng = np.random.default_rng(n)
         self.X = rng.random((n, 2)).astype(np.float32)

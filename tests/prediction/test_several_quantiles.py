@@ -231,7 +231,7 @@ def test_what_cannot_hold_several_refuses_them(made: Made, tmp_path: Path) -> No
         made.run.compress(tmp_path / "small", bound=0.1, execution=HERE)
     with pytest.raises(InputError, match="method cascade trains one quantile, got 2"):
         api.train(made.data.place, tmp_path / "r", quantile=(0.1, 0.9), method="cascade", **HOW)
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError, match="a run exists there"):
         api.train(made.data.place, made.folder / "run", quantile=(0.1, 0.9), **HOW)
 
 

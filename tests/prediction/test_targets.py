@@ -215,6 +215,7 @@ def test_rows_are_trained_from_with_a_task(made: Made, tmp_path: Path) -> None:
         api.train(made.X, made.z, tmp_path / "other", **how)
 
 
+@pytest.mark.long
 def test_a_run_goes_on_to_a_smaller_tolerance_bit_for_bit(made: Made, tmp_path: Path) -> None:
     how: dict[str, Any] = {"gamma": 0.3, "C": 200.0, "fit_intercept": True, "execution": HERE}
     how |= {"epsilon": 8.0, "clusters": (4, 2), "block_cap": 128, "quiet": True}
@@ -225,6 +226,7 @@ def test_a_run_goes_on_to_a_smaller_tolerance_bit_for_bit(made: Made, tmp_path: 
     np.testing.assert_array_equal(*values)
 
 
+@pytest.mark.long
 def test_workers_give_the_same_model(made: Made, tmp_path: Path) -> None:
     how: dict[str, Any] = {"gamma": 0.3, "C": 200.0, "fit_intercept": True, "quiet": True}
     how |= {"epsilon": 8.0, "clusters": (4, 2), "block_cap": 128, "tol": 1e-2}

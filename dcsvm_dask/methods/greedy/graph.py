@@ -47,7 +47,7 @@ PART_BYTES, TILE_VALUES = 64 << 20, 1 << 21
 class Greedy(Options):
     """The basis, and how it is chosen."""
 
-    losses = ("squared_hinge",)
+    losses = ("squared_hinge", "squared_epsilon_insensitive")
 
     basis: int = parameter(500, "basis vectors, at most", least=1)
     pool: int = parameter(59, "candidates at a time, drawn at random", least=1)
