@@ -102,12 +102,14 @@ def _clusters(
     return [worth[i] for i in first]
 
 
-def largest_set(problem: Problem, cap: int) -> int:
-    """Return the most rows of a block or working set, for a cap on kernel matrices.
+# Where the sums of both signs are kept, solvers hold the matrix of up to twice as many variables
+# beside that of the rows: so many rows take no more memory than one matrix of the cap.
+OF_SIGNS = 0.46
 
-    Where the sums of both signs are kept, solvers hold the matrix of up to twice as many variables.
-    """
-    return cap if problem.size is None else max(2, cap // 2)
+
+def largest_set(problem: Problem, cap: int) -> int:
+    """Return the most rows of a block or working set, for a cap on kernel matrices."""
+    return cap if problem.size is None else max(2, int(OF_SIGNS * cap))
 
 
 # The next violation of working sets, in units of `Dual.unit`, is about the square of the last:
