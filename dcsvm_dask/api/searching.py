@@ -189,8 +189,6 @@ def refitted(run: Run, execution: Execution, spent: float, **how: Any) -> Run:
     best = next(row for row in found if row["best"])
     shared = {name: settings[name] for name in ("fit_intercept", "seed", "n_samples_clustering")}
     shared["multiclass"] = settings.get("multiclass", "ovo")
-    if settings.get("task_options", {}).get("squared"):
-        shared["loss"] = "squared_hinge"
     weights = settings["class_weight"]
     classes = DataSet.open(header["data"]["url"]).classes
     if weights:

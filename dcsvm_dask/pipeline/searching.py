@@ -29,7 +29,6 @@ TASKS = ("classification", "regression", "quantile")
 TRAINED = (
     "kernel",
     "task",
-    "loss",
     "quantile",
     "fit_intercept",
     "loss",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.marks import long
+from tests.marks import long, soak
 
 INGEST = """
 import sys
@@ -62,9 +62,9 @@ def write(path: Path, form: str, megabytes: int) -> int:
     [
         long("svm", 60, []),
         long("csv", 20, ["test_fraction=0.2"]),
-        pytest.param("svm", 600, [], marks=pytest.mark.long),
-        pytest.param("svm", 400, ["test_fraction=0.2"], marks=pytest.mark.long),
-        pytest.param("csv", 600, [], marks=pytest.mark.long),
+        soak("svm", 600, []),
+        soak("svm", 400, ["test_fraction=0.2"]),
+        soak("csv", 600, []),
     ],
 )
 def test_peak_memory(form: str, megabytes: int, options: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
-from tests.marks import long
+from tests.marks import long, soak
 from tests.svc import objective, violation_pair
 
 Problem = Callable[[str], Any]
@@ -64,11 +64,11 @@ SPARSE: list[Any] = [
         long(name, parameters)
         for name, parameters in (
             ("news20-800", {"gamma": 0.5, "C": 10.0}),
-            ("usps", {"C": 10.0, "gamma": 0.02}),
             ("news20-2000", {"kernel": "linear"}),
-            ("news20-2000", {"gamma": 0.5, "C": 10.0}),
         )
     ),
+    soak("usps", {"C": 10.0, "gamma": 0.02}),
+    soak("news20-4000", {"gamma": 0.5, "C": 10.0}),
 ]
 
 

@@ -21,7 +21,7 @@ from dcsvm_dask.runtime.executors import in_process
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
-from tests.marks import long
+from tests.marks import long, soak
 from tests.run_folder import HEADER, VALUES
 from tests.runtime.test_s3 import copy
 
@@ -122,7 +122,7 @@ def test_all_rounds_are_shown_wherever_their_records_lie(
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [soak(0), 1])
 def test_a_store_is_asked_for_little(
     workers: int, small: Path, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
 ) -> None:

@@ -268,6 +268,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "counts"
 
 
+@pytest.mark.soak
 @pytest.mark.long
 def test_workers_that_join_answer_while_their_node_compiles_and_stay_small(
     dask_cluster: Any, empty_cache: Path

@@ -28,6 +28,7 @@ from dcsvm_dask.storage.lock import FolderLock, claim_names
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import take_over
+from tests.marks import soak
 from tests.namespaces import on_host, require_namespaces
 from tests.run_folder import HEADER, nothing
 from tests.small_run import WORDS
@@ -80,7 +81,7 @@ def content(place: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.parametrize("workers", [0, soak(2)])
 def test_a_former_owner_that_wakes_up_changes_nothing(
     workers: int, host: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
 ) -> None:

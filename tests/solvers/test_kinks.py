@@ -17,7 +17,7 @@ from dcsvm_dask.solvers import solve_decomposition, solve_smo, solve_whole
 from dcsvm_dask.solvers.optimality import bias, duality_gap, multiplier_interval, violation
 from dcsvm_dask.tasks import Dual, Regression
 from dcsvm_dask.tasks.dual import UNBOUNDED
-from tests.marks import long
+from tests.marks import soak
 from tests.rounding import at_most
 
 CASES = [(1.0, 0.1, 0.1), (10.0, 0.5, 1.0), (100.0, 0.01, 0.05), (0.3, 0.0, 0.1), (1.0, 5.0, 0.1)]
@@ -188,7 +188,7 @@ def test_the_objective_never_rises(seed: int, equality: bool) -> None:
 
 
 @pytest.mark.parametrize("equality", [False, True])
-@pytest.mark.parametrize("epsilon", [long(0.0), 0.2])
+@pytest.mark.parametrize("epsilon", [soak(0.0), 0.2])
 def test_squared_losses_have_a_ridge(cpusmall: Any, epsilon: float, equality: bool) -> None:
     X, z = cpusmall
     kernel, C = Kernel("rbf", 0.1), 3.0

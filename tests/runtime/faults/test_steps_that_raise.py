@@ -10,12 +10,13 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import RunError
+from tests.marks import soak
 
 TrainOn = Callable[..., api.Run]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [soak(1), 2])
 def test_a_step_that_fails_once_or_twice_is_done_again(
     times: int, faults: Any, train_on: TrainOn
 ) -> None:
