@@ -198,14 +198,13 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
                 source = StageId.level(last)
             if goals.stop_at:
                 return Outcome(source, converged=False)
-            if has_size:
-                pass
-            elif not records[source]["alone"]:
+            alone = records[source]["alone"]
+            if not (has_size or alone):
                 refined = yield from conquer(
                     chain_of("refine", source, settings, goals, shape, local=True)
                 )
                 source = refined.stage
-            elif settings.fit_intercept:
+            elif settings.fit_intercept and not has_size:
                 source = yield from balanced(source, records[source], goals.tol)
     chain = chain_of("conquer", source, settings, goals, shape, local=local and not has_size)
     if has_size and local:
