@@ -15,7 +15,7 @@ PYTHONS ?= 3.12 3.13
 
 help:
 	@echo "make demo          train the demo's DC-SVM, on data that ships with the package"
-	@echo "make test          the quick tests: 9 minutes on two cores, some more with the first compilation"
+	@echo "make test          the quick tests: five minutes on two cores, two more with the first compilation"
 	@echo "make test-all      those and the long ones (half an hour on two cores)"
 	@echo "make test-soak     a few of the long ones many times over (half an hour more)"
 	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows"

@@ -28,6 +28,18 @@ PRELOAD = "distributed.worker.preload"
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as long all cases but the first quick one of tests that are marked `one_quick`."""
+    seen: set[str] = set()
+    for item in items:
+        if item.get_closest_marker("one_quick") and not item.get_closest_marker("long"):
+            test = item.nodeid.partition("[")[0]
+            if test in seen:
+                item.add_marker(pytest.mark.long)
+            seen.add(test)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Callable[[str], Any]:
     """Return a loader of the real data sets beside the checkout; the test skips where absent."""

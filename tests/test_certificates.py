@@ -174,6 +174,7 @@ def test_python_3_13_accepts_them_as_it_checks_by_default(folder: Path) -> None:
     assert done.stdout.splitlines() == expected
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("python", ["this", "3.13"])
 def test_dask_works_with_them_and_a_client_cannot_pose_as_the_scheduler(
     python: str, folder: Path, tmp_path: Path

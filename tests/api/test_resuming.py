@@ -319,6 +319,7 @@ def test_a_header_that_lacks_something_is_refused(copied: Path, key: str) -> Non
         resume(copied)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     "stage",
     ["level-1", "conquer-last", "model", *map(long, ("arrange", "level-2", "conquer-000"))],

@@ -31,6 +31,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"{kernel.name} {kernel.gamma}")
 def test_every_kernel_gets_a_partition_and_a_record(kernel: Kernel, rows: Any) -> None:
     def choose() -> tuple[Partition, dict[str, Any]]:
@@ -68,6 +69,7 @@ def test_the_figures_of_the_chosen_one_are_those_of_all_rows(blobs: NDArray[np.f
     )
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kernel", [Kernel("rbf", 2.0), Kernel("poly", 0.5, coef0=1.0)])
 @pytest.mark.parametrize("cap", [60, 400])
 def test_the_cap_holds_exactly_where_the_sample_is_all_rows(

@@ -29,6 +29,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_mass_is_the_sum_over_pairs(
     kernel: Kernel, rows: Any, reference: Any, monkeypatch: pytest.MonkeyPatch

@@ -53,6 +53,7 @@ def test_covtype(shared_data: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.scaling.apply(X[train]).astype(np.float32), rows_of(data))
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("form", ["npz", "svmlight"])
 def test_a9a_stays_sparse(form: str, shared_data: Any, tmp_path: Path) -> None:
     archive = shared_data("a9a")

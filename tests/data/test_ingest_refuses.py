@@ -182,6 +182,7 @@ ingest((X, np.arange(3000) % 2), sys.argv[1], overwrite=True)
 """
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("before", [False, True])
 def test_an_ingest_that_is_killed_leaves_nothing_that_opens(before: bool, tmp_path: Path) -> None:
     out = tmp_path / "out.zarr"
@@ -203,6 +204,7 @@ def test_an_ingest_that_is_killed_leaves_nothing_that_opens(before: bool, tmp_pa
     np.testing.assert_array_equal(again.rows.read(0, 60), X)
 
 
+@pytest.mark.long
 def test_an_interrupted_ingest_cleans_up(tmp_path: Path) -> None:
     out = tmp_path / "out.zarr"
     process = subprocess.Popen(

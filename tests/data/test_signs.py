@@ -86,6 +86,7 @@ def test_arrays_and_frames_need_no_labels(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read(again)[1], Y)
 
 
+@pytest.mark.long
 def test_other_labels_have_signs_by_positive(tmp_path: Path) -> None:
     words = np.where(Y > 0, "normal", "attack")
     part = (X[:50], words[:50])

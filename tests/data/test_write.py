@@ -41,6 +41,7 @@ def test_every_hash_is_read_once(n: int, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (seen == 1).all()
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kinds", [1, 3])
 def test_hashes_that_are_all_equal_fill_no_memory(
     kinds: int, monkeypatch: pytest.MonkeyPatch

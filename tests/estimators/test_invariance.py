@@ -51,6 +51,7 @@ def check_same(one: Any, other: Any) -> None:
     np.testing.assert_allclose(other, one, rtol=0, atol=1e-11 * max(1.0, np.abs(one).max()))
 
 
+@pytest.mark.one_quick
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 @given(problem=problems())
@@ -64,6 +65,7 @@ def test_the_order_of_rows(estimator: Any, problem: Any) -> None:
     )
 
 
+@pytest.mark.one_quick
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 @given(problem=problems())
@@ -77,6 +79,7 @@ def test_a_weight_is_a_row_given_so_often(estimator: Any, problem: Any) -> None:
     )
 
 
+@pytest.mark.one_quick
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 @given(problem=problems())

@@ -40,6 +40,7 @@ def predicted(model: Any, X: Any, folder: Path) -> Any:
     return np.loadtxt(out), file.read_text().split("\n", 1)[0]
 
 
+@pytest.mark.one_quick
 @needs_libsvm
 @pytest.mark.parametrize("kind", [DCSVC, DCNuSVC])
 @pytest.mark.parametrize("n_classes", [2, 10])

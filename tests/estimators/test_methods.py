@@ -48,6 +48,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     return X, np.array(["malignant", "benign"])[y]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
 def test_the_model_is_that_of_its_run(estimator: Any, rows: Any, tmp_path: Path) -> None:
     X, y = rows

@@ -25,6 +25,7 @@ def steps(model: Any) -> int:
     return int(np.sum(model.n_iter_))
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("n", [600, long(2600)])
 @pytest.mark.parametrize(
     ("estimator", "n_classes"),

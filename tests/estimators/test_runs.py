@@ -82,6 +82,7 @@ def test_an_early_model_goes_on_to_the_exact_one(rows: Any, tmp_path: Path, tree
     assert again.classes_.tolist() == ["other", "pine"]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("labels", "told"),
     [

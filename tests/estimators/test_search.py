@@ -35,6 +35,7 @@ def cancer() -> tuple[np.ndarray, np.ndarray]:
     return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32), y
 
 
+@pytest.mark.long
 def test_many_classes_are_scored_as_by_grid_search(digits: Any) -> None:
     X, y = digits
     ours = DCSVMSearchCV(DCSVC(tol=1e-4), GRID, cv=3).fit(X, y)
@@ -53,6 +54,7 @@ def test_many_classes_are_scored_as_by_grid_search(digits: Any) -> None:
     assert ours.score(X, y) == theirs.score(X, y)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("scoring", ["roc_auc", "balanced_accuracy", "f1"])
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
 def test_any_scorer_and_sparse_rows(cancer: Any, scoring: str, store: Any) -> None:
@@ -119,6 +121,7 @@ def test_rows_of_no_weight_do_not_train(cancer: Any) -> None:
     assert 0 not in weight[search.best_estimator_.support_]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("block_rows", [4096, 200], ids=["whole", "blocks"])
 @pytest.mark.parametrize(
     "words",
@@ -210,6 +213,7 @@ def test_repeated_and_unordered_training_rows(cancer: Any) -> None:
     np.testing.assert_allclose(ours.cv_results_["mean_test_score"], mean, atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("store", [np.asarray, long(sparse.csr_array)], ids=["dense", "csr"])
 @pytest.mark.parametrize(("weight", "close"), [(None, 0.008), long("balanced", 0.02)])
 def test_blocks_know_of_each_other_where_the_kernel_is_smooth(

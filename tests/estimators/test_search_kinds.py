@@ -97,6 +97,7 @@ def refit_score(theirs: GridSearchCV, best: dict[str, Any], X: Any, y: Any) -> f
     return float(theirs.scorer_(model, X, y))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["cadata", long("cpusmall"), long("kin40k")])
 def test_epsilon_svr(table: Any, name: str) -> None:
     X, y = table(name, 900)
@@ -110,6 +111,7 @@ def test_epsilon_svr(table: Any, name: str) -> None:
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], mean, atol=1e-4)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("model", "grid"),
     [
@@ -136,6 +138,7 @@ def test_small_regressions(model: Any, grid: Any, store: Any, synthetic: Any) ->
     assert_same(model, grid, store(X), y, 1e-4, like, cv=cv)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("quantile", [0.2, 0.9])
 def test_quantiles_are_scored_by_their_pinball_loss(table: Any, quantile: float) -> None:
     X, y = table("kin40k", 800)
@@ -147,6 +150,7 @@ def test_quantiles_are_scored_by_their_pinball_loss(table: Any, quantile: float)
     assert_same(model, grid, X, y, 1e-4, cv=3, scoring=other, refit=False)
 
 
+@pytest.mark.long
 def test_nu_svr(table: Any) -> None:
     X, y = table("cpusmall", 700)
     grid = {"nu": [0.5, 0.2], "C": [1.0, 10.0], "gamma": [0.02, 0.1]}
@@ -156,6 +160,7 @@ def test_nu_svr(table: Any) -> None:
     )
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("name", ["magic", "shuttle", "usps"])
 def test_nu_svc_of_two_classes_and_many(table: Any, name: str) -> None:
     X, y = table(name, 900, classes=True)
@@ -183,6 +188,7 @@ def test_one_class_is_scored_by_the_auc_of_labelled_rows(outliers: Any) -> None:
     assert_same(DCOneClassSVM(tol=1e-5), grid, X, y, 5e-3, cv=3, scoring="accuracy", refit=False)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("block_rows", [4096, 500], ids=["matrix", "working sets"])
 @pytest.mark.parametrize(
     ("model", "name", "grid"),

@@ -95,6 +95,7 @@ def check_agree(svc: SVC, ours: DCSVC, X: Any) -> None:
     assert ours.fit_status_ == 0
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(("name", "parameters"), CASES)
 def test_dense_rows_have_the_decisions_of_svc(
     name: str, parameters: dict[str, Any], problem: Problem
@@ -103,6 +104,7 @@ def test_dense_rows_have_the_decisions_of_svc(
     check_agree(*both(X, y, parameters), X)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(("name", "parameters"), SPARSE)
 def test_sparse_rows_have_the_decisions_of_svc(
     name: str, parameters: dict[str, Any], problem: Problem
@@ -141,6 +143,7 @@ def in_float64(fitted: Any, K: Any, y: Any, C: float) -> list[tuple[float, float
     return found
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     "parameters",
     [{"C": 1e5, "gamma": 1e-6}, {"kernel": "poly", "degree": 3, "gamma": 1e-3, "C": 1.0}],
@@ -294,6 +297,7 @@ def _decided(one: Any, X: Any, y: Any) -> float:
     return float(np.abs(one.decision_function(X)).sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("search", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_threads_do_not_change_a_bit_where_working_sets_are_smaller_than_machines(
     search: bool, problem: Problem

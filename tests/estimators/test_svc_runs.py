@@ -63,6 +63,7 @@ def check_agree(run: DCSVC, svc: SVC, X: Any, weight: Any) -> None:
     np.testing.assert_allclose(run.intercept_, svc.intercept_, rtol=0, atol=1e-3)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("levels", [False, True], ids=["one set", "a tree"])
 def test_two_classes_have_the_decisions_of_svc(
     levels: bool, usps: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -118,6 +119,7 @@ def test_any_weights_are_those_of_svc(data: Any, usps: Any) -> None:
     assert np.abs(run.decision_function(X) - theirs).max() <= 1e-3 * max(1e-3, theirs.std())
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
 def test_rows_given_twice_are_rows_that_weigh_double(
     is_sparse: bool, usps: Any, tmp_path: Path
@@ -144,6 +146,7 @@ def test_rows_given_twice_are_rows_that_weigh_double(
     np.testing.assert_allclose(mine, by_row[: len(y)] * times, rtol=0, atol=1e-9)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     "method",
     [

@@ -48,6 +48,7 @@ def rbf(X: np.ndarray, gamma: float) -> np.ndarray:
     return np.exp(-gamma * np.maximum(0.0, squares[:, None] + squares - 2 * X @ X.T))
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("name", SETS)
 def test_the_solution_is_that_of_svr(table: Any, name: str) -> None:
     X, y = table(name)
@@ -116,6 +117,7 @@ def test_repeats_weights_and_order_are_one_problem(table: Any) -> None:
     np.testing.assert_allclose(mine, of_rows, atol=1e-12)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_quantiles_are_those_of_a_dense_quadratic_program(table: Any, fit_intercept: bool) -> None:
     X, y = table("cadata", 120)

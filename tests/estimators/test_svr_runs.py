@@ -49,6 +49,7 @@ def of_rows(model: Any, n: int) -> Any:
     return beta
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("estimator", KINDS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fit_intercept", [True, long(False)])
@@ -86,6 +87,7 @@ def test_rows_given_twice_are_rows_that_weigh_double(rows: Any, tmp_path: Path) 
     np.testing.assert_allclose(of_rows(weighted, len(y)), together, rtol=0, atol=1e-9)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("estimator", KINDS, ids=lambda one: type(one).__name__)
 def test_an_early_model_goes_on_to_the_exact_one(
     rows: Any, tmp_path: Path, trees: None, estimator: Any

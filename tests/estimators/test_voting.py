@@ -33,6 +33,7 @@ def rows(request: pytest.FixtureRequest) -> Any:
     return X.astype(np.float32), np.array(list("klmnopqrst"))[y]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("store", [np.asarray, long(sparse.csr_array)], ids=["dense", "csr"])
 @pytest.mark.parametrize(
     "words",
@@ -64,6 +65,7 @@ def test_decision_values_are_scikit_learn_s(rows: Any, words: dict[str, Any], st
     np.testing.assert_array_equal(again.decision_function(store(X)), values)
 
 
+@pytest.mark.one_quick
 def test_weights_of_rows_and_classes(rows: Any) -> None:
     X, y = rows
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], len(y))

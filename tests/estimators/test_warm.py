@@ -28,6 +28,7 @@ def steps(model: DCSVC) -> int:
     return int(model.n_iter_.sum())
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
 @pytest.mark.parametrize("name", ["breast_cancer", "digits"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -46,6 +47,7 @@ def test_a_larger_c_takes_fewer_steps(
     assert (warm.violation_ <= warm.tol).all()
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("C", [0.2, 1.0, 30.0])
 @pytest.mark.parametrize("weight", [None, 0.3], ids=["", "weights"])
 def test_any_other_c_has_the_answer_of_svc(C: float, weight: Any, problem: Problem) -> None:

@@ -30,6 +30,7 @@ def product(kernel: Kernel, X: Any, Z: Any, v: Any) -> Any:
     return block_diagonal_product(kernel, X, members, BORDERS, Z, OFFSETS, v)
 
 
+@pytest.mark.one_quick
 def test_every_row_meets_the_columns_of_its_block(kernel: Kernel, rows: Any, exact: Any) -> None:
     X, Z = rows[:267], rows[-580:] if rows.shape[0] > 580 else rows[np.arange(580) % 300]
     v = np.random.default_rng(1).uniform(-32, 32, 580)

@@ -41,6 +41,7 @@ def test_traits() -> None:
     assert all(Kernel(n).is_psd for n in ("rbf", "poly", "linear", "laplacian"))
 
 
+@pytest.mark.one_quick
 def test_diagonal_is_that_of_the_matrix(kernel: Kernel, rows: Any, exact: Any) -> None:
     X = rows[:300]
     expected = np.diag(exact(kernel, X, X))

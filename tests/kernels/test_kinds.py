@@ -121,6 +121,7 @@ def test_lists_of_kernels() -> None:
     assert KernelName().choices == tuple(KERNELS)
 
 
+@pytest.mark.long
 def test_nothing_compares_a_kernel_by_its_name() -> None:
     found = [
         f"{path.relative_to(PACKAGE)}:{line}"

@@ -12,6 +12,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, columns, counted_kernel_matrix, kernel_matrix
 
 
+@pytest.mark.one_quick
 def test_values_in_float64(kernel: Kernel, rows: Any, exact: Any) -> None:
     X, Z = rows[:290], rows[150:]
     expected = exact(kernel, X, Z)
@@ -35,6 +36,7 @@ def test_float64_tiles_leave_one_rounding(kernel: Kernel, rows: Any, exact: Any)
     np.testing.assert_allclose(K, exact(kernel, X, Z), rtol=2.0**-23, atol=1e-13)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_set_of_rows_gives_a_symmetric_matrix(
     kernel: Kernel, rows: Any, exact: Any, dtype: Any
@@ -74,6 +76,7 @@ def test_nothing_subnormal_is_made(covtype: Any) -> None:
             assert K.min() >= np.finfo(np.float64).tiny
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("name", ["rbf", "laplacian"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_far_pairs_may_be_left_at_zero(covtype: Any, name: str, dtype: Any) -> None:

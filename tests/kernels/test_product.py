@@ -27,6 +27,7 @@ def weights() -> Any:
     return make
 
 
+@pytest.mark.one_quick
 def test_in_float64(kernel: Kernel, rows: Any, exact: Any, weights: Any) -> None:
     X, Z = rows[:290], rows[20:]
     v = weights(Z.shape[0])
@@ -36,6 +37,7 @@ def test_in_float64(kernel: Kernel, rows: Any, exact: Any, weights: Any) -> None
     assert computed == 290 * np.count_nonzero(v)
 
 
+@pytest.mark.one_quick
 def test_in_float32_within_the_bound(kernel: Kernel, rows: Any, exact: Any, weights: Any) -> None:
     X, Z = rows[:290], rows[20:]
     v = weights(Z.shape[0])

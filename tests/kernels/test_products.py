@@ -24,6 +24,7 @@ def weights() -> Any:
     return make
 
 
+@pytest.mark.one_quick
 def test_in_float64(kernel: Kernel, rows: Any, exact: Any, weights: Any) -> None:
     X, Z = rows[:290], rows[20:]
     V, K = weights(Z.shape[0]), exact(kernel, X, Z)
@@ -32,6 +33,7 @@ def test_in_float64(kernel: Kernel, rows: Any, exact: Any, weights: Any) -> None
     np.testing.assert_allclose(found, K @ V, rtol=0, atol=1e-13 * (abs(K) @ abs(V)).max())
 
 
+@pytest.mark.one_quick
 def test_in_float32(kernel: Kernel, rows: Any, exact: Any, weights: Any) -> None:
     X, Z = rows[:290], rows[20:]
     V, K = weights(Z.shape[0]), exact(kernel, X, Z)

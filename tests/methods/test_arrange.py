@@ -59,6 +59,7 @@ def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "PIECE_LEAST_BYTES", 1000)
 
 
+@pytest.mark.one_quick
 @pytest.mark.usefixtures("small_shares")
 @pytest.mark.parametrize("parts", [long(1), 6])
 @pytest.mark.parametrize("form", FORMS)
@@ -79,6 +80,7 @@ def test_rows_are_those_of_one_reader_of_all(
         np.testing.assert_array_equal(commit.read(name), wanted[name])
 
 
+@pytest.mark.one_quick
 @pytest.mark.usefixtures("small_shares")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_nothing_but_the_order_stays_of_a_shuffle(
@@ -108,6 +110,7 @@ def test_shares_that_were_deleted_are_made_again_for_a_part_that_is_gone(
     np.testing.assert_array_equal(read_problem(again).X.read(0, 1000), before)
 
 
+@pytest.mark.one_quick
 @pytest.mark.usefixtures("small_shares")
 @pytest.mark.parametrize("harm", ["flip", long("swap"), long("cut"), "delete"])
 def test_a_damaged_page_is_no_row_of_a_block(
@@ -140,6 +143,7 @@ def test_a_damaged_page_is_no_row_of_a_block(
         arrange(datasets("dense"), tmp_path / "run", 5, clusters=23)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parts", [8, long(25)])
 def test_arranging_reads_the_data_three_times_at_most(parts: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

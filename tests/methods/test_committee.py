@@ -28,6 +28,7 @@ def data(demo_rows: Callable[..., Path]) -> Path:
     return demo_rows(900, test_fraction=0.3)
 
 
+@pytest.mark.long
 def test_a_complete_run_is_calibrated_on_demand(data: Path, tmp_path: Path) -> None:
     how = {"gamma": GAMMA, "C": C, "clusters": (6,), "holdout": data / "test"}
     run = dcsvm.train(data, tmp_path / "run", execution=HERE, quiet=True, **how)

@@ -16,6 +16,7 @@ from dcsvm_dask.methods.problem import read_problem
 DRAWS, ROWS = 60, 240
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("level", [2, 1])
 def test_estimates_lie_within_their_errors_which_are_those_of_other_blocks_alone(
     level: int, watched: Any, under_way: Any, monkeypatch: pytest.MonkeyPatch

@@ -78,6 +78,7 @@ def check(run: RunFolder, peer: NuSVC | NuSVR, rows: Rows) -> None:
         assert size == pytest.approx(float(np.abs(alpha).sum()), rel=1e-4)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("gamma", [0.1, 20.0])
 def test_nu_svc_is_that_of_scikit_learn(classes: Rows, tmp_path: Path, gamma: float) -> None:
     words = {"gamma": gamma, "nu": 0.3, "block_cap": 512}
@@ -85,6 +86,7 @@ def test_nu_svc_is_that_of_scikit_learn(classes: Rows, tmp_path: Path, gamma: fl
     check(run, NuSVC(nu=0.3, gamma=gamma), classes)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("gamma", "nu", "C"), [(0.1, 0.3, 1.0), (20.0, 0.3, 1.0), (1.0, 0.9, 100.0)]
 )

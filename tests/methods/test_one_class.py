@@ -67,6 +67,7 @@ def check(run: RunFolder, X: Any, gamma: float, nu: float, weights: Any = None) 
     assert read_problem(run).total == pytest.approx(total, rel=1e-12)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("nu", [0.02, 0.3])
 @pytest.mark.parametrize(
     "words",
@@ -85,6 +86,7 @@ def test_every_way_leads_to_the_answer(
     check(run, rows.X, GAMMA, nu)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("gamma", [1e-2, 3000.0, 1e7])
 def test_kernels_of_any_locality(rows: Rows, tmp_path: Path, gamma: float) -> None:
     run = train(rows.data, tmp_path / "run", gamma=gamma, nu=0.1, clusters=(8,))
@@ -109,6 +111,7 @@ def test_rows_have_weights(rows: Rows, tmp_path: Path) -> None:
     check(run, rows.X, GAMMA, 0.2, weights)
 
 
+@pytest.mark.long
 def test_rows_are_sparse(shared_data: Callable[[str], Any], tmp_path: Path) -> None:
     X = sparse.csr_array(shared_data("w8a")["X_train"][:1500].astype(np.float32))
     data = ingest((X, None), tmp_path / "d.zarr", test=(X, None), task="one-class")
@@ -125,6 +128,7 @@ def test_all_rows_may_be_outliers(rows: Rows, tmp_path: Path) -> None:
     assert decide(load_model(run, stage), rows.X, "exact").max() < 1e-3
 
 
+@pytest.mark.long
 def test_repeats_are_one_variable_whatever_their_labels(rows: Rows, tmp_path: Path) -> None:
     labels = np.where(np.arange(len(rows.X)) % 2, 1, -1)
     part = (rows.X, labels)
@@ -152,6 +156,7 @@ def test_blocks_share_one_offset_near_to_the_answer(rows: Rows, tmp_path: Path) 
     assert np.mean(early < -1e-3) < 0.3
 
 
+@pytest.mark.long
 def test_the_share_of_outliers_is_about_nu(rows: Rows, tmp_path: Path) -> None:
     run = train(rows.data, tmp_path / "run", gamma=GAMMA, nu=0.2, clusters=(4, 2))
     found = decide(load_model(run, choose_model(run).stage), rows.X, "exact")

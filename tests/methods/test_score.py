@@ -76,6 +76,7 @@ def check(data: Path, out: Path, **how: Any) -> None:
         assert scores(data, out, trained, held, **how) == pytest.approx(wanted, abs=0.011)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("method", "how"), METHODS)
 def test_methods_score_rows_that_are_stored_otherwise(
     method: str, how: dict[str, Any], demo: Path, tmp_path: Path

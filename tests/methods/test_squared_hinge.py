@@ -74,6 +74,7 @@ def data(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return api.ingest((problem.X, problem.y), place, weights=problem.weight)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize(
     "words",
@@ -103,6 +104,7 @@ def test_a_run_is_a_hard_margin_with_a_ridge(
     assert (alpha > C * problem.weight).any()
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 @pytest.mark.parametrize("levels", [(), (2,)], ids=["whole", "levels"])
 def test_many_classes(

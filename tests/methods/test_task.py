@@ -72,6 +72,7 @@ def data(tmp_path: Path) -> DataSet:
     return ingest((X[:700], z[:700]), tmp_path / "d.zarr", test=part, task="regression")
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize(
@@ -123,6 +124,7 @@ def test_a_run_comes_to_the_solution_of_the_whole_problem(
             assert below == pytest.approx(0.3, abs=0.06)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_joint_steps_across_the_kink_never_raise_the_objective(
@@ -147,6 +149,7 @@ def test_joint_steps_across_the_kink_never_raise_the_objective(
     assert joined > 0
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("task", TASKS)
 def test_early_models_and_members_of_a_bag_predict_too(
     data: DataSet, tmp_path: Path, task: str
@@ -163,6 +166,7 @@ def test_early_models_and_members_of_a_bag_predict_too(
             assert score["pinball"] < 0.2
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("words", [{"clusters": (8, 2)}, {"levels": 0}], ids=["levels", "sets"])
 @pytest.mark.parametrize(
     ("name", "gamma", "weight"), [("cadata", 0.5, 2e4), ("kin40k", 0.3, 5.0), ("mv", 0.1, 50.0)]
@@ -207,6 +211,7 @@ def test_libsvm_as_a_method_is_svr(data: DataSet, tmp_path: Path) -> None:
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-5)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_a_tube_wider_than_the_spread_has_an_empty_model(
     data: DataSet, tmp_path: Path, fit_intercept: bool

@@ -55,6 +55,7 @@ def test_of_several_models_the_one_counts_that_the_run_ended_with(make_run: Any)
     assert chosen(folder, mode="exact") == ("exact", 0, "model-conquer-003")
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -114,6 +115,7 @@ def test_every_flipped_byte_of_a_model_is_found(make_run: Any) -> None:
     fresh(made)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -82,6 +82,7 @@ def test_what_is_left_is_within_the_bound(kernel: Kernel, is_sparse: bool) -> No
     )
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 def test_the_distance_bounds_the_change_on_any_row(kernel: Kernel) -> None:
     S, coef = machine(kernel)

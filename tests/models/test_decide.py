@@ -27,6 +27,7 @@ HERE = Execution(workers=0)
 KeptRun = Any
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-3), ("float64", 1e-9)])

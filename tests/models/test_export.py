@@ -45,6 +45,7 @@ def libsvm_decisions(model_file: Path, rows: Any) -> tuple[np.ndarray, np.ndarra
     return np.array(labels), np.array(values)[:, 0]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_libsvm_computes_the_same_decisions(
@@ -63,6 +64,7 @@ def test_libsvm_computes_the_same_decisions(
     assert found["n_support"] == len(made.svc.support_)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     "how",
     [
@@ -108,6 +110,7 @@ def test_svm_predict_and_svm_scale_take_what_is_exported(kept_run: Any, tmp_path
     assert (np.loadtxt(out) == made.run.predict(made.X_test, execution=HERE))[sure].all()
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("scale", ["minmax", "standard"])
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_the_range_file_scales_as_the_run_does(

@@ -38,6 +38,7 @@ def run_onnx(model: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return label, decision
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_onnx_runtime_computes_the_same_decisions(
@@ -59,6 +60,7 @@ def test_onnx_runtime_computes_the_same_decisions(
     np.testing.assert_allclose(values, theirs, atol=1e-5 * np.ptp(ours))
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("scale", ["none", "minmax", "standard", "unit"])
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_the_graph_scales_rows_as_ingest_did(
@@ -109,6 +111,7 @@ def test_trained_runs_that_are_one_sum_of_kernel_values(
     np.testing.assert_array_equal(labels, run.predict(X, execution=HERE))
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_runs_of_many_classes(kernel: str, multiclass: str, tmp_path: Path) -> None:

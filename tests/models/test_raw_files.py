@@ -44,6 +44,7 @@ def write(path: Path, X: np.ndarray, y: np.ndarray | None) -> Path:
     return path
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("ending", ["svm", "csv", "npy", "npz", "parquet", "zarr"])
 @pytest.mark.parametrize("labelled", [True, False])
 @pytest.mark.parametrize("is_sparse", [True, False])

@@ -24,6 +24,7 @@ KERNELS = [
 ]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_the_svc_is_the_one_that_the_model_came_from(

@@ -129,6 +129,7 @@ def test_another_goal_goes_on_and_other_parameters_are_refused(file: Path) -> No
     assert run.status()["state"] == "complete"
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [

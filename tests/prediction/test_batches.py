@@ -73,6 +73,7 @@ FORMS: list[Callable[[pd.DataFrame, Path], Any]] = [
 ]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("form", FORMS, ids=["pandas", "polars", "csv", "parquet"])
 @pytest.mark.parametrize(("run", "mode"), [("run", "exact"), ("run", "early"), ("small", None)])
 def test_rows_in_another_order(

@@ -199,6 +199,7 @@ def test_status_report_plan_and_tables(made: Made) -> None:
     assert [stage.name for stage in plan.graph()][:2] == ["offset", "arrange"]
 
 
+@pytest.mark.long
 def test_a_run_goes_on_bit_for_bit_and_workers_give_the_same_model(
     made: Made, tmp_path: Path
 ) -> None:

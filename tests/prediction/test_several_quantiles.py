@@ -66,6 +66,7 @@ def made(shared_data: Callable[[str], Any], tmp_path_factory: pytest.TempPathFac
     return Made(tmp_path_factory.mktemp("quantiles"), X, z / z.std())
 
 
+@pytest.mark.long
 def test_each_is_that_of_a_run_with_it_alone(made: Made, tmp_path: Path) -> None:
     predicted = made.run.predict(made.test, precision="float64", execution=HERE)
     assert predicted.shape == (150, 3)

@@ -82,6 +82,7 @@ def test_svmlight(count: int, pairs: bytes, tmp_path: Path) -> None:
     fuzz(check, st.one_of(damaged(pairs), noise()), count)
 
 
+@pytest.mark.long
 @inputs(300)
 def test_rows_that_were_not_hit_are_as_they_were(
     count: int, pairs: bytes, table: bytes, tmp_path: Path
@@ -122,6 +123,7 @@ def test_rows_that_were_not_hit_are_as_they_were(
         fuzz(check, st.tuples(st.integers(0, 10**6), line), count // 2)
 
 
+@pytest.mark.one_quick
 @inputs(250)
 @pytest.mark.parametrize("name", ["rows.csv", "rows.txt"])
 def test_tables(count: int, name: str, table: bytes, tmp_path: Path) -> None:
@@ -145,6 +147,7 @@ def test_tables(count: int, name: str, table: bytes, tmp_path: Path) -> None:
     fuzz(check, files, count, known)
 
 
+@pytest.mark.one_quick
 @inputs(60)
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32-le", "cp1252", "utf-8-sig", "cp037"])
 def test_tables_in_other_encodings(count: int, encoding: str, tmp_path: Path) -> None:
@@ -276,6 +279,7 @@ def test_parquet_files(count: int, tmp_path: Path) -> None:
     fuzz(check_files(tmp_path / "rows.parquet"), damaged(file.getvalue()), count)
 
 
+@pytest.mark.one_quick
 @inputs(120)
 @pytest.mark.parametrize("version", [2, 3])
 def test_zarr_groups(count: int, version: int, tmp_path: Path) -> None:
@@ -325,6 +329,7 @@ def test_labels_behind_a_codec_that_unpickles(tmp_path: Path) -> None:
         open_source(home)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kind", ["datasets", "runs"])
 def test_folders_that_were_changed_and_committed_again(kind: str, tmp_path: Path) -> None:
     changed = KINDS[kind][0](tmp_path)

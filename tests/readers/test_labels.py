@@ -133,6 +133,7 @@ def write(folder: Path, kind: str, y: Any) -> Path:
     return path
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("kind", ["csv", long("svm"), long("npz")])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_labels_of_1e20(kind: str, classes: int, tmp_path: Path) -> None:

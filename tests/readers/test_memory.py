@@ -75,6 +75,7 @@ def read_in_2_gib(path: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_wide_rows_that_are_all_empty(tmp_path: Path) -> None:
     """Its 88 kB wanted 612 GiB."""
     path = tmp_path / "rows.csv.gz"
@@ -218,6 +219,7 @@ def test_chunks_of_a_zarr_group(shards: Any, tmp_path: Path) -> None:
         read(home)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     "codec",
     [

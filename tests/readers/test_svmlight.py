@@ -38,6 +38,7 @@ def write(tmp_path: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("name", ["a9a", "heart_scale", "reuters_money_fx"])
 def test_real_data_as_scikit_learn_reads_them(
     name: str, shared_data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -72,6 +72,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("url", URLS)
 def test_a_foreign_run_opens_only_what_is_on_the_list(
     url: str, run: Path, tmp_path: Path, asked: list[str]

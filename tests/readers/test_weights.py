@@ -44,6 +44,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("source", ["a.svm", "a.npz"])
 @pytest.mark.parametrize("weights", ["w.txt", "w.txt.gz", None])
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ def test_a_worker_that_comes_later_and_sees_nothing_is_named(
         train(execution=Execution(scheduler=cluster.scheduler_address))
 
 
+@pytest.mark.long
 def test_a_worker_that_comes_later_and_is_too_small_is_told_of(
     train: Callable[..., api.Run],
     monkeypatch: pytest.MonkeyPatch,

@@ -75,6 +75,7 @@ def left(cluster: LocalCluster) -> tuple[set[str], int, int]:
     return ours, len(prepares), len(there)
 
 
+@pytest.mark.long
 def test_nothing_is_left_after_clients_that_were_killed(
     cluster: LocalCluster, begin: Callable[[], Client]
 ) -> None:

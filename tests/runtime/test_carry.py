@@ -52,6 +52,7 @@ def files(run: RunFolder) -> int:
     return len(run.place.keys())
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("most", "count", "kept"), [*((4, 20, kept) for kept in Keep), long(16, 100, Keep.STAGE)]
 )

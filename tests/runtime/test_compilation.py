@@ -31,6 +31,7 @@ def test_that_something_is_compiled_is_told_once() -> None:
     assert told == ["compiling"]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_online_solver_finds_all_compiled(sparse: bool) -> None:
     warm_up(online=True)

@@ -47,6 +47,7 @@ def answers(place: Path) -> Any:
     return early, run.decision_function(ROWS, execution=HERE), run.predict(ROWS), text
 
 
+@pytest.mark.one_quick
 @inputs(12)
 @pytest.mark.parametrize(
     "pattern",

@@ -80,6 +80,7 @@ def content(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in files}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("workers", [0, soak(2)])
 def test_a_former_owner_that_wakes_up_changes_nothing(

@@ -130,6 +130,7 @@ def worker_called(cluster: Any, name: str) -> str:
     return next(address for address, worker in workers.items() if str(worker.name) == name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["resources", long("workers"), long("address")])
 def test_a_restricted_run_uses_and_looks_at_the_workers_that_it_may_use_only(
     how: str, shared: Any, train: Callable[..., api.Run], undisturbed: api.Run, look: Any

@@ -202,6 +202,7 @@ def test_no_prefix_shows_a_commit_whose_arrays_are_incomplete(
     assert checked > 100
 
 
+@pytest.mark.long
 def test_no_record_is_deleted_before_its_copy_is_durable(
     record: tuple[str, list[list[Any]]],
 ) -> None:

@@ -49,6 +49,7 @@ def cluster() -> Iterator[LocalCluster]:
         yield found
 
 
+@pytest.mark.long
 def test_no_task_of_a_run_fails(cluster: LocalCluster, train: Callable[..., api.Run]) -> None:
     train(execution=Execution(scheduler=cluster.scheduler_address))
     with Client(cluster) as client:

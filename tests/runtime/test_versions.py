@@ -115,6 +115,7 @@ def test_a_worker_that_joins_later_with_other_libraries_is_reported(
     assert len(journal(run)) == 1
 
 
+@pytest.mark.long
 def test_a_resume_with_other_versions_is_reported_and_kept_in_the_journal(
     train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

@@ -246,6 +246,7 @@ def test_memory_of_slots_is_the_least_share_of_a_thread() -> None:
     assert memory_of_slots({"c": workers["c"]}) is None
 
 
+@pytest.mark.one_quick
 @pytest.mark.failing_tasks
 @pytest.mark.parametrize("where", ["here", "cluster"])
 def test_a_step_that_fails_ends_the_run_with_a_sentence_and_can_be_tried_again(
@@ -296,6 +297,7 @@ def test_a_cluster_file_says_how_many_and_how_large(
     assert planned_workers(Execution(cluster=file)) == found
 
 
+@pytest.mark.long
 def test_local_workers_share_their_threads_with_a_task_that_is_alone() -> None:
     found = planned_workers(Execution(workers=2, memory_limit="1GiB"))
     assert found == Workers(2, 2, 1 << 30)

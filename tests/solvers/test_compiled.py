@@ -50,6 +50,7 @@ def test_nothing_is_compiled_for_kinks_after_their_warm_up(blobs: Callable[..., 
     assert _signatures() == before
 
 
+@pytest.mark.one_quick
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 assembly")
 @pytest.mark.parametrize("kinks", [False, True])
 @pytest.mark.parametrize("name", ["box_update", "box_partner", "pair_update", "pair_partner"])

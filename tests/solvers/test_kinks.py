@@ -58,6 +58,7 @@ def cpusmall(shared_data: Callable[[str], Any]) -> Any:
     return X[some].astype(np.float32), z[some]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("C", "epsilon", "gamma"), CASES)
 def test_svr_of_scikit_learn(
@@ -110,6 +111,7 @@ def test_without_a_bias_the_doubled_problem_has_the_same_solution(
     assert gap >= -1e-9 * max(1.0, primal)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("equality", [False, True])
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 def test_all_rows_by_working_sets(
@@ -187,6 +189,7 @@ def test_the_objective_never_rises(seed: int, equality: bool) -> None:
         before = now
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("equality", [False, True])
 @pytest.mark.parametrize("epsilon", [soak(0.0), 0.2])
 def test_squared_losses_have_a_ridge(cpusmall: Any, epsilon: float, equality: bool) -> None:

@@ -88,6 +88,7 @@ def _agrees(
     assert high - low == pytest.approx(found.violation, abs=1e-9)
 
 
+@pytest.mark.one_quick
 @losses
 @constants
 def test_same_answer_as_liblinear_on_text(
@@ -123,6 +124,7 @@ def test_same_answer_as_liblinear_on_many_rows(
     _agrees(found, X, y, 0.5, loss, 1.0, _liblinear(X, y, 0.5, loss, 1.0))
 
 
+@pytest.mark.one_quick
 @losses
 @pytest.mark.parametrize("inner_passes", [1, 4])
 def test_chunks_agree_with_the_whole(

@@ -125,6 +125,7 @@ def test_same_answer_as_smo_on_the_kernel_matrix(
     check_certificate(found, storage(X), dual, 1.0)
 
 
+@pytest.mark.one_quick
 @each_task
 def test_chunks_agree_with_the_whole(shared_data: Callable[[str], Any], task: str) -> None:
     X, z = rows_of(shared_data, "cadata", 300)

@@ -70,6 +70,7 @@ def dual_coef(solved: list[SolvedMachine], codes: Any) -> Any:
     return coef
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
 def test_all_pairs_have_the_coefficients_of_svc(load: Any, is_sparse: bool) -> None:
@@ -124,6 +125,7 @@ def test_pairs_of_thousands_of_rows(usps: Any) -> None:
         assert abs(one.solution.beta.sum()) <= 1e-9 * len(one.rows)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("n", [None, 2400], ids=["one matrix", "a matrix each"])
 @pytest.mark.parametrize("scheme", ["ovo", "ovr"])
 def test_threads_do_not_change_a_bit(

@@ -91,6 +91,7 @@ def kin40k(shared_data: Callable[[str], Any]) -> Any:
     return X.astype(np.float32), (z - z.mean()) / z.std()
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("kind", ["one_class", "svc", "svr"])
 def test_the_way_of_many_rows_leads_to_the_solution_of_few(

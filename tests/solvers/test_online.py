@@ -24,6 +24,7 @@ PROBLEMS = [("covtype", 32.0, 32.0), ("ijcnn1", 2.0, 32.0), ("a9a", 2.0**-5, 4.0
 ROWS = 1000
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("equality", [False, True])
 @pytest.mark.parametrize(("name", "gamma", "C"), PROBLEMS)
 def test_passes_and_a_finish_reach_the_answer_of_the_whole_matrix(

@@ -58,6 +58,7 @@ def test_no_support_vectors_are_stretched_by_one() -> None:
     assert stretch(none, none - 1.0, np.ones(3)) == 1.0
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("gamma", [2.0**-6, 2.0**6])
 @pytest.mark.parametrize("equality", [True, long(False)])
 def test_a_path_ends_at_svc_s(

@@ -128,6 +128,7 @@ def test_csr_rows_have_the_same_answer(tumours: Any) -> None:
     check(KERNELS["rbf"], X, y, 1.0, found, 1e-5, True)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("name", ["rbf", "poly", "linear", "laplacian"])
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
 def test_more_rows_than_have_a_float64_matrix(
@@ -144,6 +145,7 @@ def test_more_rows_than_have_a_float64_matrix(
     assert values > 0
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("name", ["usps", "a9a"])
 def test_the_gap_of_thousands_of_rows_is_small(
     name: str, make_svc: ModuleType, problem: Callable[[str], Any]
@@ -214,6 +216,7 @@ def test_a_known_matrix_and_a_start_are_used(tumours: Any) -> None:
     assert again.n_iter == 0
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("equality", [False, True])
 def test_thousands_of_rows_start_warm(equality: bool, shared_data: Callable[[str], Any]) -> None:
     data = shared_data("usps")
@@ -298,6 +301,7 @@ def test_bad_arguments_are_refused(n: int, changed: dict[str, Any], why: str) ->
         solvers.solve_whole(Kernel(), X, replace(dual, **changed))
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("equality", [long(False), True])
 @pytest.mark.parametrize(
     ("name", "step", "gamma", "C", "fits"),

@@ -70,6 +70,7 @@ def test_a_chunk_that_was_copied_over_another_one_is_refused(tmp_path: Path) -> 
         api.train(place, tmp_path / "run", execution=HERE, quiet=True)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_no_object_of_a_data_set_can_be_another_one_or_be_missing(
     is_sparse: bool, tmp_path: Path

@@ -57,6 +57,7 @@ def contents(place: Path) -> Any:
     return rows, codes, data.read_hashes(0, n), classes, data.scaling.factor, data.n_distinct
 
 
+@pytest.mark.one_quick
 @inputs(30)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("pattern", ["dataset.json", "zarr.json", "c/**/*"])

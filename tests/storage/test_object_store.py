@@ -34,6 +34,7 @@ def bucket(s3: Callable[[str], str]) -> str:
     return s3("rows")
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("form", ["svmlight", "npz"])
 def test_from_and_to_s3(form: str, bucket: str, tmp_path: Path) -> None:
     source = f"{bucket}/in/rows.{form}"

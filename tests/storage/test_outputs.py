@@ -43,6 +43,7 @@ def writers(home: Path) -> dict[str, Callable[..., Any]]:
 NAMES = ("p.csv", "p.npy", "p.zarr", "m.model", "m.onnx", "tables")
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_there_is_replaced_only_when_asked_for(
     name: str, home: Path, tmp_path: Path

@@ -65,6 +65,7 @@ FORMS: list[Callable[[Path], Any]] = [
 ]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("scale", "split"),

@@ -55,6 +55,7 @@ def looks(run: RunFolder) -> list[Any]:
     ]
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("carried", [False, True])
 def test_what_was_moved_is_found_in_every_way(run: RunFolder, carried: bool) -> None:
     before = looks(run)
@@ -148,6 +149,7 @@ def test_a_stage_that_was_moved_can_run_again(run: RunFolder, carried: bool) -> 
         assert folder.nodes(ROUNDS[1]) == ["commit", "improve-0000", "improve-0001"]
 
 
+@pytest.mark.one_quick
 def test_a_damaged_object_is_refused_with_its_name(run: RunFolder) -> None:
     run.fold(ROUNDS[:5])
     place = run.place / "superseded" / "000000-000000000000.json"

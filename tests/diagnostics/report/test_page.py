@@ -140,6 +140,7 @@ def states(
     return make
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("state", "badge", "words"),
     [

@@ -57,6 +57,7 @@ def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     return call
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(("method", "how"), METHODS)
 def test_machines_over_features_are_scikit_learns(
     method: str, how: dict[str, Any], data: DataSet, train: Callable[..., api.Run]
@@ -75,6 +76,7 @@ def test_machines_over_features_are_scikit_learns(
     assert -record["linear_objective"] == pytest.approx(0.5 * squared + C * slack.sum(), rel=1e-5)
 
 
+@pytest.mark.one_quick
 def test_all_rows_as_landmarks_are_the_whole_kernel(train: Callable[..., api.Run]) -> None:
     # Without a bias, and with every row among the landmarks, the machine is the exact one.
     run = train("all", method="nystrom", rank=ROWS, landmarks="random", tol=1e-5)

@@ -70,6 +70,7 @@ def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     return call
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(("method", "how"), METHODS)
 def test_svms_over_features_are_scikit_learns(
     method: str, how: dict[str, Any], rows: Rows, train: Callable[..., api.Run]

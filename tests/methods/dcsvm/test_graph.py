@@ -261,6 +261,7 @@ def check_status_merged(one: Trained) -> None:
     assert found["violation"] <= TOL
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("clusters", [(6, 2), long((3,)), None])
 def test_levels_do_not_change_the_answer(
     clusters: tuple[int, ...] | None,

@@ -64,6 +64,7 @@ def weights_of(run: api.Run) -> Any:
     return model_of(run).coef[0]
 
 
+@pytest.mark.long
 def test_a_basis_of_all_rows_has_the_whole_problems_objective(
     demo_rows: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_basis_of_all_rows_has_the_whole_problems_objective(
     assert record["primal_objective"] == pytest.approx(-dual.objective, rel=1e-5)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     ("fit_intercept", "sample"),
     [(False, ROWS), (True, ROWS), pytest.param(True, 500, marks=pytest.mark.long)],

@@ -52,6 +52,7 @@ def train(data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return call
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_a_basis_of_all_rows_is_the_exact_svr(
     rows: tuple[Any, Any], data: DataSet, train: Callable[..., api.Run], fit_intercept: bool

@@ -33,6 +33,7 @@ def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     return call
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_online_passes_reach_the_exact_objective(
     fit_intercept: bool, train: Callable[..., api.Run]

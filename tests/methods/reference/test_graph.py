@@ -61,6 +61,7 @@ def decisions(run: api.Run) -> np.ndarray:
     return run.decision_function(run.folder.header["data"]["url"], precision="float64")
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -111,6 +112,7 @@ def test_its_objective_is_that_of_its_alphas_and_beside_the_exact_one(
     assert run.status()["violation"] is None
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("method", ["libsvm", "liblinear"])
 def test_repeated_rows_count_as_often_as_they_are_there(
     method: str, data: DataSet, train: Callable[..., api.Run], tmp_path: Path
@@ -136,6 +138,7 @@ def test_repeated_rows_count_as_often_as_they_are_there(
         np.testing.assert_allclose(again.decision_function(X), wanted, atol=2e-5)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize(
     ("loss", "dual"), [("hinge", True), ("squared_hinge", True), ("squared_hinge", False)]
@@ -185,6 +188,7 @@ def test_what_ends_before_its_tolerance_says_so(train: Callable[..., api.Run]) -
     assert "NOT" not in summary(enough.status())
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("how", [BIAS, LINEAR], ids=lambda how: how["method"])
 def test_a_run_goes_on_where_it_was_stopped(
     how: dict[str, Any], train: Callable[..., api.Run]

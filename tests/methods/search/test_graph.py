@@ -95,6 +95,7 @@ def test_scores_of_one_block_are_those_of_svc(search: Search, rows: Any) -> None
     assert best[0]["accuracy"] == max(row["accuracy"] for row in run.results())
 
 
+@pytest.mark.long
 def test_exact_scores_of_many_blocks_are_those_of_svc(search: Search, rows: Any) -> None:
     X, y = rows[0][:1100], rows[1][:1100]
     run = search(block_rows=256, exact="all")
@@ -117,6 +118,7 @@ def test_rows_held_out_for_all(search: Search, data: str, rows: Any) -> None:
     assert_scores(run, of_svc(X, y, PredefinedSplit(fold)), 400)
 
 
+@pytest.mark.long
 def test_many_classes(search: Search, tmp_path: Path) -> None:
     X, y = load_digits(return_X_y=True)
     X, y = (X[:700] / 16).astype(np.float32), y[:700]
@@ -202,6 +204,7 @@ def test_halving_keeps_as_many_as_are_solved_exactly(search: Search) -> None:
     assert sum(row["exact_accuracy"] is not None for row in run.results()) == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exact", [long(0), "all"])
 def test_an_impossible_kernel_is_scored_as_one_that_fails(search: Search, exact: Any) -> None:
     """Of degree 60 and gamma 1e10 no kernel value is finite."""
@@ -262,6 +265,7 @@ class Stop(api.Callback):
             raise api.StopRun("enough")
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("after", [long(2), 6, long(9), 14])
 def test_a_search_goes_on_where_it_was_stopped(search: Search, after: int) -> None:
     words: dict[str, Any] = {"block_rows": 256, "exact": 2, "halving": True}
@@ -424,6 +428,7 @@ def test_other_held_out_rows_are_refused(
         api.resume(run.url, execution=HERE, quiet=True)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("form", ["dense", "sparse", "weighted"])
 def test_the_task_of_a_block_reads_its_own_held_out_rows_only(
     form: str, search: Search, rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

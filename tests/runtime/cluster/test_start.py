@@ -122,6 +122,7 @@ def test_ctrl_c_while_no_job_has_begun(
     assert "Traceback" not in train.said
 
 
+@pytest.mark.long
 def test_a_queue_that_refuses_is_told_in_its_words(
     queue: Any,
     cache: str,

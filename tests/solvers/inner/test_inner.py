@@ -58,6 +58,7 @@ def standard(shared_data: Callable[[str], Any], name: str, rows: int) -> tuple[A
     return X, (y - y.mean()) / y.std()
 
 
+@pytest.mark.one_quick
 @every
 @pytest.mark.parametrize(("name", "C"), [("ijcnn1", 1.0), ("magic", 100.0), ("german_numer", 10.0)])
 def test_classes_as_scikit_learn(
@@ -178,6 +179,7 @@ def test_variables_without_bounds_are_solved_by_each_solver_alone(
         assert found.beta.sum() == pytest.approx(start.sum(), abs=1e-9)
 
 
+@pytest.mark.one_quick
 @given(
     seed=st.integers(0, 2**16),
     n=st.integers(1, 40),

@@ -58,6 +58,7 @@ def test_round_trip(form: str, folder: Location) -> None:
     assert rows.density == pytest.approx(np.count_nonzero(X) / X.size if rows.is_sparse else 1)
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())

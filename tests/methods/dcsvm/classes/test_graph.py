@@ -89,6 +89,7 @@ def test_one_against_the_rest_is_that_of_scikit_learn(train: Train, digits: Any)
             give()
 
 
+@pytest.mark.one_quick
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_an_early_model_is_that_of_svc_in_every_cluster(
     train: Train, digits: Any, multiclass: str
@@ -211,6 +212,7 @@ def test_workers_and_a_resume_change_no_bit(train: Train, digits: Any) -> None:
     np.testing.assert_array_equal(again.decision_function(X, mode="early"), level)
 
 
+@pytest.mark.long
 def test_levels_are_scored_reported_and_estimated(
     data: Path, digits: Any, tmp_path: Path, train: Train
 ) -> None:
@@ -286,6 +288,7 @@ def test_usps_with_levels_is_usps_without(
     assert accuracy > np.mean(predicted[0] == y[7000:]) - 0.02
 
 
+@pytest.mark.long
 def test_a_machine_of_few_support_vectors_is_solved_whole(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     # Sixteen heaps far from each other, each of one class.
