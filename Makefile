@@ -5,8 +5,9 @@ READY := .venv/.ready
 # What users may install beside the package.
 EXTRAS := cluster,onnx,pandas,parquet,report,s3,sklearn
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# A file's tests share what it made; more than four processes gain little and need memory.
-PYTEST := -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+# Half of a long test is waiting for processes to start; more of them gain little, need memory.
+PROCESSES ?= 4
+PYTEST := -m pytest --numprocesses $(PROCESSES) --dist loadfile
 TEST := $(BIN)/python $(PYTEST)
 # Others than that of .venv, as far as they are installed.
 PYTHONS ?= 3.12 3.13

@@ -7,8 +7,8 @@
 A working set of so many rows, drawn at random, its kernel matrix in float32 in memory, with a bias,
 to the tolerance 1e-3, on one thread as workers have it: seconds of the processor, steps, and how
 far the objective is from the best of all solvers. A solver that does not converge is ended by SMO
-(it reads "+ smo"). With ``--working-sets``: how many working sets of 256, 512 and 1,024 rows decomposition
-needs by the interior point method (Brugger 2006, Table 1). Writes ``inner.json``.
+(it reads "+ smo"). With ``--working-sets``: how many working sets of 256, 512 and 1,024 rows
+decomposition needs by the interior point method (Brugger 2006, Table 1). Writes ``inner.json``.
 """
 
 from __future__ import annotations

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from dcsvm_dask.errors import DcsvmError
+from tests.marks import soak
 
-LONG = 5
-"""How many times as many inputs the long tests look at."""
+MANY = 5
+"""How many times as many inputs the soak tests look at."""
 
 ODD_TEXT = (
     *("nan", "-inf", "1e999", "1e-999", "-0", "0x1p3", "1_0", "+", "-", ".", "e5", "9" * 400),
@@ -57,10 +58,10 @@ def fuzz(
 
 
 def inputs(count: int) -> Any:
-    """Give a test `count`; as a long one, a multiple of it."""
+    """Give a test `count`; as a soak, a multiple of it."""
     return pytest.mark.parametrize(
         "count",
-        [pytest.param(count, id="some"), pytest.param(LONG * count, marks=pytest.mark.long)],
+        [pytest.param(count, id="some"), soak(MANY * count)],
     )
 
 

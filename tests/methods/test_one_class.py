@@ -144,6 +144,7 @@ def test_repeats_are_one_variable_whatever_their_labels(rows: Rows, tmp_path: Pa
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_blocks_share_one_offset_near_to_the_answer(rows: Rows, tmp_path: Path) -> None:
     run = train(rows.data, tmp_path / "run", gamma=100.0, nu=0.1, clusters=(8, 2))
     bias = run.node(choose_model(run).stage, "commit").record["bias"]

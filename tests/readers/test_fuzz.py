@@ -340,15 +340,17 @@ def test_folders_that_were_changed_and_committed_again(kind: str, tmp_path: Path
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and reads the memory of a process")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("of_ten", [1, soak(10)])
-def test_a_hundred_thousand_inputs_in_two_gibibytes(of_ten: int, kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_forty", [1, soak(40)])
+def test_a_hundred_thousand_inputs_in_two_gibibytes(
+    of_forty: int, kind: str, tmp_path: Path
+) -> None:
     """100,000 inputs of all kinds together: a reader takes no more memory than it may, and ends.
 
     Usually the first tenth of them; all are some four minutes of one core. The limit is one of
     address space, of which the process takes 0.6 GiB before it reads anything. What fails is kept,
     with how to read it again.
     """
-    count = KINDS[kind][1] * of_ten // 10
+    count = KINDS[kind][1] * of_forty // 40
     half = count // 2
     words = {**os.environ, "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
     # Half of them with the usual bound, half with the least one.

@@ -311,6 +311,7 @@ def test_workers_that_join_answer_while_their_node_compiles_and_stay_small(
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_workers_of_a_local_cluster_load_what_the_client_has_compiled(
     command: Callable[..., Any], empty_cache: Path, small: Path, tmp_path: Path
 ) -> None:

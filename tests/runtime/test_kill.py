@@ -17,7 +17,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import KilledError, damaged
-from tests.marks import long
+from tests.marks import long, soak
 
 IN_PROCESS = Execution(workers=0)
 
@@ -147,7 +147,9 @@ def test_death_while_records_move(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("step", [3, soak(1)])
 def test_death_at_every_commit(
+    step: int,
     die_at: Callable[..., None],
     train: Callable[..., api.Run],
     tmp_path: Path,
@@ -156,13 +158,15 @@ def test_death_at_every_commit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Just after a commit nothing has happened since that deletions do not try by themselves.
-    for number in range(1, n_nodes(look, undisturbed) + 1):
+    for number in range(1, n_nodes(look, undisturbed) + 1, step):
         die_at(("before", "after")[number % 2], number)
         check_resume(train, tmp_path / f"run{number}", look, undisturbed, monkeypatch)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("step", [3, soak(1)])
 def test_death_in_the_middle_of_every_deletion(
+    step: int,
     die_at: Callable[..., None],
     train: Callable[..., api.Run],
     tmp_path: Path,
@@ -172,7 +176,7 @@ def test_death_in_the_middle_of_every_deletion(
 ) -> None:
     number = 0
     while True:
-        number += 1
+        number += step
         place = tmp_path / f"run{number}"
         die_at("deletion", number)
         try:

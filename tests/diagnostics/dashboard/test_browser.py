@@ -170,6 +170,7 @@ def hover(browser: Reader, place: dict[str, Any]) -> str:
     return str(browser.wait_for(lambda: point(0.0) or point(1.0), 20.0))
 
 
+@pytest.mark.soak
 def test_a_scheduler_started_by_hand_has_the_page_from_its_beginning(
     browser: Reader, data: Path, start: Any, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from dcsvm_dask import api
 from dcsvm_dask.methods import sizes
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Fault, WorkerLost
+from tests.marks import soak
 
 TrainOn = Callable[..., api.Run]
 SECONDS = 0.2
@@ -32,12 +33,12 @@ class Told(Callback):
 @pytest.mark.parametrize(
     ("stage", "node", "when"),
     [
-        ("level-2", "solve-*", "after"),
+        soak("level-2", "solve-*", "after"),
         ("arrange", "part-*", "before"),
-        ("arrange", "cluster", "commit"),
+        soak("arrange", "cluster", "commit"),
         ("level-1", "commit", "commit"),
-        ("level-1", "commit", "committed"),
-        ("conquer-001", "improve-*", "commit"),
+        soak("level-1", "commit", "committed"),
+        soak("conquer-001", "improve-*", "commit"),
         ("conquer-001", "product-*", "committed"),
     ],
 )
