@@ -53,10 +53,25 @@ def main_score(record: Mapping[str, Any]) -> str | None:
     return score_text(*found[0]) if found else None
 
 
+def ordered_pairs(
+    decision: NDArray[np.float64], positive: NDArray[np.float64], negative: NDArray[np.float64]
+) -> float:
+    """Return the weight of pairs of a positive row above a negative one; equal values count half.
+
+    Parameters
+    ----------
+    decision : ndarray, shape (n,), float64
+    positive, negative : ndarray, shape (n,), float64
+        As how many rows each counts, of either kind.
+    """
+    values, place = np.unique(decision, return_inverse=True)
+    above = np.bincount(place, positive, len(values))
+    equal = np.bincount(place, negative, len(values))
+    return float(above @ (np.cumsum(equal) - equal / 2.0))
+
+
 def area_under_curve(decision: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     """Return the area under the ROC curve (AUC): how often a positive row is above a negative one.
-
-    Equal decision values count half.
 
     Parameters
     ----------
@@ -64,8 +79,6 @@ def area_under_curve(decision: NDArray[np.float64], positive: NDArray[np.bool_])
     positive : ndarray of bool, shape (n,)
         Some are, some are not.
     """
-    above = int(np.count_nonzero(positive))
-    _, value, counts = np.unique(decision, return_inverse=True, return_counts=True)
-    rank = np.cumsum(counts) - 0.5 * (counts - 1)  # the mean one of equal values, from 1
-    ranks = float(rank[value[positive]].sum())
-    return (ranks - above * (above + 1) / 2) / (above * (len(positive) - above))
+    above = positive.astype(np.float64)
+    pairs = float(above.sum()) * float((1.0 - above).sum())
+    return ordered_pairs(decision, above, 1.0 - above) / pairs

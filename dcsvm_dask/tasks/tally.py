@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.regression import Quantile, Regression
+from dcsvm_dask.tasks.scores import ordered_pairs
 from dcsvm_dask.tasks.task import Task
 
 Vector = NDArray[np.float64]
@@ -136,6 +138,36 @@ class Pinball:
         return {"pinball": found["pinball"] / rows, "coverage": found["below"] / rows}
 
 
+class Pairs:
+    """AUC, and the share of outliers.
+
+    Pairs of rows of one part count, so that the AUC of rows that come in several parts is that
+    of their parts, weighted by their pairs: decision values of one part come from one SVM.
+    """
+
+    sums: ClassVar[tuple[str, ...]] = ("ordered", "pairs", "outside")
+    names: ClassVar[tuple[str, ...]] = ("auc", "outliers")
+    main: ClassVar[str] = "auc"
+    failed: ClassVar[tuple[float, ...]] = (0.0, 1.0, 0.0)
+
+    def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
+        """Return the pairs of a positive row above a negative one, all pairs, and the outliers.
+
+        Equal decision values count half. The truth is +1 or -1, or the mean of the labels of
+        equal rows.
+        """
+        positive, negative = counts * (1.0 + truth) / 2.0, counts * (1.0 - truth) / 2.0
+        pairs = float(positive.sum()) * float(negative.sum())
+        outside = float(counts[predicted <= 0.0].sum())
+        return ordered_pairs(predicted, positive, negative), pairs, outside
+
+    def scores(self, found: Mapping[str, Vector], rows: Vector) -> dict[str, Vector]:
+        """Return the AUC (1/2 where all labels are equal) and the share of outliers."""
+        some = found["pairs"] > 0.0
+        auc = np.where(some, found["ordered"] / np.where(some, found["pairs"], 1.0), 0.5)
+        return {"auc": auc, "outliers": found["outside"] / rows}
+
+
 def tally_of(task: Task, targets: Mapping[str, Any] | None = None) -> Tally:
     """Return the scores of a task as sums over rows.
 
@@ -156,4 +188,6 @@ def tally_of(task: Task, targets: Mapping[str, Any] | None = None) -> Tally:
         return Residuals(0.0 if targets is None else float(targets["mean"]))
     if isinstance(task, Quantile):
         return Pinball(task.quantile)
+    if isinstance(task, OneClass):
+        return Pairs()
     raise InputError(f"task {task.name}: its scores are no sums over rows")

@@ -10,11 +10,20 @@ from sklearn.metrics import (
     mean_absolute_error,
     mean_pinball_loss,
     r2_score,
+    roc_auc_score,
     root_mean_squared_error,
 )
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.tasks import Classification, OneClass, Quantile, Regression, Tally, tally_of
+from dcsvm_dask.tasks import (
+    Classification,
+    OneClass,
+    Quantile,
+    Quantiles,
+    Regression,
+    Tally,
+    tally_of,
+)
 
 
 def scores(tally: Tally, predicted: Any, truth: Any, counts: Any) -> dict[str, float]:
@@ -47,5 +56,22 @@ def test_equal_targets_and_models_that_do_not_exist() -> None:
     assert scores(tally, same + 1.0, same, np.ones(9))["r2"] == 0.0
     lost = dict(zip(tally.sums, np.array(tally.failed)[:, None], strict=True))
     assert tally.scores(lost, np.ones(1))["r2"] == -np.inf
-    with pytest.raises(InputError, match="one-class"):
-        tally_of(OneClass())
+    with pytest.raises(InputError, match="quantile"):
+        tally_of(Quantiles(quantile=(0.1, 0.9)))
+
+
+def test_the_auc_is_that_of_scikit_learn_and_of_rows_given_apart() -> None:
+    rng = np.random.default_rng(0)
+    f, z, w = np.round(rng.standard_normal(300), 1), rng.choice([-1.0, 1.0], 300), rng.random(300)
+    tally = tally_of(OneClass())
+    found = dict(zip(tally.sums, np.array(tally.of(f, z, w))[:, None], strict=True))
+    auc = tally.scores(found, np.array([w.sum()]))["auc"][0]
+    assert auc == pytest.approx(roc_auc_score(z, f, sample_weight=w))
+    # Equal rows are one variable, whatever their labels.
+    values, place, often = np.unique(f, return_inverse=True, return_counts=True)
+    together = tally.of(values, np.bincount(place, z) / often, often.astype(np.float64))
+    assert together == pytest.approx(tally.of(f, z, np.ones(300)))
+    parts = scores(tally, f, z, w)
+    each = [roc_auc_score(z[p], f[p], sample_weight=w[p]) for p in np.array_split(range(300), 3)]
+    assert min(each) < parts["auc"] < max(each)
+    assert parts["outliers"] == pytest.approx(w[f <= 0.0].sum() / w.sum())
