@@ -137,7 +137,10 @@ def _refuse_other_data(
 def _refuse_other(planned: Planned, dataset: DataSet, file: str | os.PathLike[str]) -> None:
     """Refuse a training that is impossible on its data, or a run that was begun otherwise."""
     place = Location.of(planned.run)
-    planned.training.settle(dataset)
+    try:
+        planned.training.settle(dataset)
+    except InputError as error:
+        raise InputError(f"{planned.name}: {error}" if planned.name else str(error)) from error
     if not (place / "run.json").exists():
         return
     if not planned.training.began(RunFolder.open(place).header["settings"], dataset):

@@ -6,7 +6,7 @@ from typing import Any
 
 from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.storage.stage_id import MODEL, StageId, scores_of
-from dcsvm_dask.tasks.scores import SCORES
+from dcsvm_dask.tasks.scores import known_keys
 
 MEASURED = {
     "objective": ("objective_estimate", "objective"),
@@ -37,11 +37,13 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
         (seconds of work up to its end, of all processes that ran it), ``objective`` and ``gap`` (of
         the whole problem; at levels estimates, with the standard errors ``objective_error`` and
         ``gap_error``), ``violation``, ``n_support`` and ``n_bounded`` (support vectors at C),
-        ``moved`` (alphas that a round changed), and ``accuracy`` (on held-out rows; of targets
-        their scores beside it, such as ``r2``). A figure that was not measured is None: rounds of
-        refinement measure gap and violation of the support vectors' problem only.
+        ``moved`` (alphas that a round changed), and the scores on held-out rows: ``accuracy``, or
+        those of the run's task, such as ``r2``, ``pinball`` or ``auc``. A figure that was
+        not measured is None: rounds of refinement measure gap and violation of the support
+        vectors' problem only.
     """
     stages = status["stages"]
+    keys = known_keys(r for name, r in stages.items() if kind_of(name).judges) or ("accuracy",)
     entries, elapsed = [], 0.0
     for name, record in stages.items():
         elapsed += status["stage_seconds"][name]
@@ -65,6 +67,5 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
             entry[key] = next((record[known] for known in names if known in record), None)
         if not kind.of_all_rows:
             entry["gap"] = entry["violation"] = None
-        known = {key: score[key] for key in SCORES if key in score}
-        entries.append({**entry, "accuracy": None, **known})
+        entries.append({**entry, **{key: score.get(key) for key in keys}})
     return entries

@@ -114,9 +114,8 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
         task = self._task()
         dual = task.scaled(unit).dual(z, task.scaled_C(C, unit))
         most = min(how["working_size"], BLOCK_ROWS)
-        if before is not None:  # of a squared loss the multiple would need the ridge that was
-            ridged = dual.ridge is not None
-            start = before.beta if ridged else stretched(before.beta, before.gradient, dual)
+        if before is not None:
+            start = stretched(before.beta, before.gradient, dual)
         return solve_whole(
             kernel,
             X,

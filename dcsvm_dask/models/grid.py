@@ -25,7 +25,7 @@ from dcsvm_dask.solvers import (
     stretched,
 )
 from dcsvm_dask.solvers.machines import CLASSES, only_class, unsolved
-from dcsvm_dask.tasks import Dual, Task
+from dcsvm_dask.tasks import Task
 
 Machines = Sequence[Machine | Output]
 Index = NDArray[np.int64]
@@ -192,7 +192,7 @@ def train_fold(
             found = solve_inner(
                 inner,
                 dual,
-                beta=_start(beta, gradient, dual),
+                beta=stretched(beta, gradient, dual),
                 equality=equality,
                 tol=tol,
                 max_iter=most,
@@ -213,11 +213,6 @@ def _known(targets: Vector, task: Task) -> float | None:
     if task.has_classes:
         return only_class(targets)
     return None if len(targets) else 0.0
-
-
-def _start(beta: Vector, gradient: Vector, dual: Dual) -> Vector:
-    """Return where the next larger C begins; without bounds, as of squared losses, at the same."""
-    return stretched(beta, gradient, dual) if dual.ridge is None else beta
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,8 +306,6 @@ def solve_point(
         if before is None:
             start = None if blocks is None else blocks[rows]
             found, computed = solve_whole(kernel, Z, dual, blocks=start, seed=seed, **how)
-        elif dual.ridge is not None:
-            found, computed = solve_whole(kernel, Z, dual, beta=before[number].beta, **how)
         else:
             found, computed = solve_next(kernel, Z, dual, before[number], **how)
         solutions.append(found)

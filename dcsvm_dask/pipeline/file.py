@@ -302,7 +302,8 @@ def read_method(
 ) -> list[tuple[str, Training]]:
     """Return the trainings of a method's table by their names: several where it has a grid.
 
-    A list where one value is wanted is a grid; ``[every]`` is for all methods that know its keys.
+    A list where one value is wanted is a grid, and so is a list of lists where a list is wanted;
+    ``[every]`` is for all methods that know its keys.
     """
     name = table.get("name") if isinstance(table, dict) else None
     if isinstance(name, str) and name not in METHODS:
@@ -319,14 +320,12 @@ def read_method(
         raise file.refuse("method", text, "as", number)
 
     def refuse(key: str, text: str) -> InputError:
-        where = ("method", number) if key in own or key not in every else ("every", 0)
-        return file.refuse(where[0], text, key, where[1])
+        if key in own or key not in every:
+            return file.refuse("method", text, key, number)
+        said = f"{text}. This is for method {called}, whose own table may have another {key}"
+        return file.refuse("every", said, key)
 
-    grid = {
-        key: value
-        for key, value in words.items()
-        if isinstance(value, list) and list not in types[key]
-    }
+    grid = {key: value for key, value in words.items() if is_grid(value, types.get(key, ()))}
     count = math.prod(len(values) for values in grid.values())
     if not 0 < count <= MOST_TRAININGS:
         text = f"its lists make {count} trainings; from 1 to {MOST_TRAININGS} are possible"
@@ -343,9 +342,21 @@ def read_method(
         except InputError as error:
             first = re.match(r"[\w-]*", str(error))  # they begin with the parameter
             raise refuse(first[0].replace("-", "_") if first else "", str(error)) from error
-        label = "-".join([called, *(f"{key}={value}" for key, value in point.items())])
+        label = "-".join([called, *(f"{key}={label_of(value)}" for key, value in point.items())])
         trainings.append((label, training))
     return trainings
+
+
+def is_grid(value: object, kinds: tuple[type, ...]) -> bool:
+    """Whether a value is a list of values of some types."""
+    if not isinstance(value, list):
+        return False
+    return list not in kinds or (len(value) > 0 and all(isinstance(one, list) for one in value))
+
+
+def label_of(value: Any) -> str:
+    """Return a value as the name of a folder has it."""
+    return "_".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def as_python(words: dict[str, Any]) -> dict[str, Any]:

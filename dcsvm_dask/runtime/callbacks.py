@@ -108,8 +108,8 @@ class Callback:
         """
 
     def on_score(self, event: StageDone) -> None:
-        """Handle the score of a model on held-out rows: ``record["accuracy"]``,
-        ``record["source"]``.
+        """Handle the scores of a model on held-out rows: ``record["accuracy"]``, or those of the
+        task such as ``record["r2"]``, and ``record["source"]``.
         """
 
     def on_fault(self, event: Fault) -> None:

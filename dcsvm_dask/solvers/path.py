@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,30 +20,32 @@ Vector = NDArray[np.float64]
 def stretch(beta: Vector, gradient: Vector, dual: Dual) -> float:
     """Return which multiple of a solution is the best start within larger bounds.
 
-    Of all multiples t beta it has the least objective t^2 beta'(K + D)beta / 2 + t p'beta among
-    those that the bounds allow; where most variables are at their bounds that is nearly the answer.
-    With an equality every multiple keeps it.
+    Of all multiples t beta it has the least objective t^2 beta'K beta / 2 + t p'beta among those
+    that the bounds allow; where most variables are at their bounds that is nearly the answer. With
+    an equality every multiple keeps it. Squared losses have no bounds that hold variables back, and
+    the gradient before has the diagonal of another C in it: they begin at the same beta.
 
     Parameters
     ----------
     beta, gradient : ndarray, shape (n,), float64
-        A solution, and K beta + p there; with the D beta of `dual` where that has a diagonal.
+        A solution, and K beta + p there.
     dual : Dual
         A problem whose bounds are nowhere nearer than beta.
 
     Returns
     -------
     float
-        At least 1.
+        At least 1, and 1 for a squared loss.
     """
+    if dual.ridge is not None:
+        return 1.0
     support = beta != 0.0
     if not support.any():
         return 1.0
     towards = np.where(beta > 0.0, dual.upper, dual.lower)
     room = float(np.min(towards[support] / beta[support]))
     curvature = float(beta @ (gradient - dual.p))
-    linear = replace(dual, ridge=None).linear(beta)
-    best = -linear / curvature if curvature > 0.0 else np.inf
+    best = -dual.linear(beta) / curvature if curvature > 0.0 else np.inf
     return max(1.0, min(room, best))
 
 

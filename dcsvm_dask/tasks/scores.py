@@ -31,6 +31,12 @@ def main_key(record: Iterable[str]) -> str | None:
     return next((key for key in SCORES if key in keys), None)
 
 
+def known_keys(records: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the keys of the scores that any of some records has, the main one first."""
+    known = {key for record in records for key, value in record.items() if value is not None}
+    return tuple(key for key in SCORES if key in known)
+
+
 def scores_in(record: Mapping[str, Any]) -> list[tuple[str, float]]:
     """Return the scores of a record, named for users, the main one first.
 

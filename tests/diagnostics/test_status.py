@@ -141,6 +141,17 @@ def test_the_history_lists_levels_and_rounds_once(run: RunFolder) -> None:
     assert found[0]["time"] == 24.0
 
 
+def test_the_history_has_the_scores_of_the_task(run: RunFolder) -> None:
+    whole_run(run)
+    found = status(run)
+    for record in found["stages"].values():
+        if record.pop("accuracy", None):
+            record |= {"r2": 0.5, "mae": 2.0}
+    measured = history(found)
+    assert [(entry["r2"], entry["mae"]) for entry in measured] == [(0.5, 2.0)] * 2
+    assert not any("accuracy" in entry for entry in measured)
+
+
 def test_a_level_without_a_number_is_no_stage(run: RunFolder) -> None:
     whole_run(run)
     told = history(status(run))

@@ -15,6 +15,7 @@ from sklearn.svm import OneClassSVM
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.bagging.nodes import offset_units, sample
+from dcsvm_dask.methods.bagging.threshold import threshold
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.problem import OFFSET, read_problem
@@ -212,15 +213,41 @@ def test_a_bag_is_the_mean_of_its_members_in_units_of_their_rho(rows: Rows, tmp_
         index, counts = sample(problem, number, 4, replace=False)
         peer = OneClassSVM(nu=0.2, gamma=GAMMA, tol=1e-6)
         peer.fit(problem.take(index).astype(np.float64), sample_weight=counts)
-        each.append(peer.decision_function(Z) / peer.offset_)
+        each.append(peer.decision_function(Z) / peer.offset_ + 1.0)
     model = load_model(run, choose_model(run).stage)
     found = decide(model, rows.X[:300], "exact", dtype=np.float64)
-    np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-5)
+    mean = np.mean(each, axis=0)  # but for the bag's own threshold
+    np.testing.assert_allclose(found - found[0], mean - mean[0], atol=1e-5)
     # The leaves of a cascade are such a bag.
     words = {"method": "cascade", "leaves": 4, "decide": "mean", "gamma": GAMMA, "nu": 0.2}
     leaves = train(rows.data, tmp_path / "leaves", **words)
     model = load_model(leaves, choose_model(leaves).stage)
     np.testing.assert_array_equal(decide(model, rows.X[:300], "exact", dtype=np.float64), found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("gamma", [1.0, 1000.0])
+def test_a_share_nu_of_new_rows_is_outside_of_a_bag(
+    rows: Rows, shared_data: Callable[[str], Any], tmp_path: Path, gamma: float
+) -> None:
+    words: dict[str, Any] = {"method": "bagging", "members": 8, "gamma": gamma, "nu": 0.1}
+    run = train(rows.data, tmp_path / "run", **words)
+    found = shared_data("magic")["X_train"]
+    new = found[np.random.default_rng(0).permutation(len(found))[N : N + 4000]]
+    model = load_model(run, choose_model(run).stage)
+    outside = [
+        float(np.mean(decide(model, X.astype(np.float32), "exact") <= 0.0)) for X in (new, rows.X)
+    ]
+    assert outside[0] == pytest.approx(0.1, abs=0.03)
+    assert outside[1] < 0.13
+
+
+def test_the_threshold_counts_rows_by_their_voters_and_weights() -> None:
+    values = np.array([[1.0, np.nan, 5.0, 8.0, np.nan], [3.0, 4.0, np.nan, 6.0, np.nan]])
+    weights = np.array([2.0, 1.0, 1.0, 4.0, 9.0])  # means 2, 4, 5, 7 and none
+    found = [threshold(values, weights, nu) for nu in (0.01, 0.25, 0.4, 1.0)]
+    assert found == [2.0, 3.0, 4.5, 7.0]
+    assert threshold(np.full((2, 3), np.nan), np.ones(3), 0.1) is None
 
 
 def test_members_without_a_positive_rho_keep_their_scale() -> None:

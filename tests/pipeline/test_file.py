@@ -62,6 +62,39 @@ def test_what_a_file_says(file: Path) -> None:
     assert found.run == f"{file.parent}/run"
 
 
+def test_a_list_of_lists_is_a_grid_where_a_list_is_one_value(file: Path) -> None:
+    text = file.read_text()
+    file.write_text(text.replace("clusters = [3]", "quantile = [0.1, 0.5]\nlevels = [1, 2]"))
+    found = read_pipeline(file).trainings
+    assert [(one.name, one.training.quantile) for one in found] == [
+        ("dcsvm-levels=1", (0.1, 0.5)),
+        ("dcsvm-levels=2", (0.1, 0.5)),
+    ]
+    file.write_text(text.replace("clusters = [3]", "quantile = [[0.1, 0.5], [0.9]]"))
+    found = read_pipeline(file).trainings
+    assert [(one.name, one.training.quantile) for one in found] == [
+        ("dcsvm-quantile=0.1_0.5", (0.1, 0.5)),
+        ("dcsvm-quantile=0.9", (0.9,)),
+    ]
+    file.write_text(text.replace("clusters = [3]", "quantile = [[0.1], 0.5]"))
+    with pytest.raises(InputError, match=r"p.toml:11: \[method\] quantile must be"):
+        read_pipeline(file)
+
+
+def test_what_every_says_and_a_method_has_not_is_refused_with_its_name(file: Path) -> None:
+    text = file.read_text().replace("[method]", '[every]\nloss = "hinge"\n[[method]]')
+    text = text.replace("[output]", '[[method]]\nname = "greedy"\n[output]')
+    file.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_pipeline(file)
+    assert "p.toml:8: [every] loss: greedy has no hinge" in str(refused.value)
+    assert "method greedy, whose own table may have another loss" in str(refused.value)
+    own = 'name = "greedy"\nloss = "squared_hinge"'
+    file.write_text(text.replace('name = "greedy"', own))
+    found = read_pipeline(file).trainings
+    assert [one.training.loss for one in found] == ["hinge", "squared_hinge"]
+
+
 def test_weights_lie_beside_the_file_and_go_into_the_data(file: Path) -> None:
     (file.parent / "w.txt").write_text("".join(f"{i % 3}\n" for i in range(80)))
     file.write_text(file.read_text().replace("[method]", 'weights = "w.txt"\n[method]'))

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from dcsvm_dask import solvers
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.tasks import Classification
 from tests.marks import long
 from tests.svc import objective, solve_blocks, solve_next, solve_whole, stretch, stretched
 
@@ -51,6 +53,28 @@ def test_a_start_is_feasible_and_no_worse(
     wanted, _ = solve_whole(kernel, X, y, C, **how)
     assert found.converged == wanted.converged
     assert found.objective == pytest.approx(wanted.objective, rel=1e-6, abs=1e-6)
+
+
+def test_a_path_of_a_squared_loss_has_the_ridge_of_each_c(
+    shared_data: Callable[[str], Any],
+) -> None:
+    """As SVC has it, with 1 / (2 C) on the diagonal of its kernel matrix and a C without end."""
+    data, n = shared_data("ijcnn1"), 300
+    X, y = data["X_train"][:n].astype(np.float32), np.where(data["y_train"][:n] > 0, 1.0, -1.0)
+    kernel, task, before = Kernel("rbf", 2.0), Classification(squared=True), None
+    K = rbf_kernel(X.astype(np.float64), gamma=2.0)
+    for C in (0.05, 1.0, 20.0):
+        dual = task.dual(y, np.full(n, C))
+        how: dict[str, Any] = {"equality": True, "tol": 1e-5}
+        if before is None:
+            found, _ = solvers.solve_whole(kernel, X, dual, **how)
+        else:
+            found, _ = solvers.solve_next(kernel, X, dual, before, **how)
+        assert found.converged
+        before = found
+        svc = SVC(C=1e9, kernel="precomputed", tol=1e-5).fit(K + np.eye(n) / (2.0 * C), y)
+        theirs = K[:, svc.support_] @ svc.dual_coef_[0] + svc.intercept_
+        np.testing.assert_allclose(K @ found.beta + found.bias, theirs, atol=1e-4)
 
 
 def test_no_support_vectors_are_stretched_by_one() -> None:

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.methods.committee import calibrate_unseen, committee_of, parts_of
+from dcsvm_dask.methods.bagging.threshold import decide_unseen, threshold
+from dcsvm_dask.methods.committee import calibrate_unseen, committee_of, decided_rows, parts_of
 from dcsvm_dask.methods.offset import start_with_sum
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.solve_rows import solve_machine
@@ -53,6 +54,7 @@ def train_members(
     problem = read_problem(run)
     solved = SolvedBlocks(list(range(slot, members, slots)))
     sigmoids: list[tuple[float, ...]] = []
+    unseen: list[Vector] = []
 
     def train(number: int) -> tuple[tuple[Index, Vector], Record]:
         index, counts = sample(problem, number, members, replace=replace)
@@ -64,12 +66,18 @@ def train_members(
             sigmoid, computed = calibrate_unseen(problem, index, beta)
             sigmoids.append(sigmoid)
             record["kernel_values"] += computed
+        if problem.task.has_sum:
+            values, computed = decide_unseen(problem, index, beta)
+            unseen.append(values)
+            record["kernel_values"] += computed
         support = np.flatnonzero(beta)
         return (index[support], beta[support]), record
 
     found = [solved.add(number, partial(train, number)) for number in solved.blocks]
     attempt.write("rows", np.concatenate([rows for rows, _ in found]))
     attempt.write("beta", np.concatenate([beta for _, beta in found]))
+    if unseen:
+        attempt.write("unseen", np.stack(unseen))
     return {
         **solved.to_json(),
         "biases": [record["bias"] for record in solved.records],
@@ -134,7 +142,15 @@ def commit_bag(
         )
         for number, mine, beta in parts:
             rows[number], betas[number] = mine, beta
-    units = offset_units(bias) if problem.task.has_sum else np.ones(members)
+    units, offsets = np.ones(members), bias
+    if problem.task.has_sum:
+        units = offset_units(bias)
+        values = np.concatenate([node.read("unseen") for node in nodes])
+        numbers = np.concatenate([node.record["members"] for node in nodes])
+        weights = problem.weights[decided_rows(problem)].astype(np.float64)
+        nu = problem.total / float(problem.C.sum())
+        least = threshold(values / units[numbers, None], weights, nu)
+        offsets = bias / units if least is None else np.full(members, -least)
     listed = np.concatenate([rows[number] for number in range(members)])
     support = len(np.unique(listed))
     committee = None
@@ -145,7 +161,7 @@ def commit_bag(
         problem.take_chunks(listed),
         np.concatenate([betas[number] / units[number] for number in range(members)])[None, :],
         np.array([[len(rows[number])] for number in range(members)]),
-        (bias / units)[:, None] + problem.task.centre,
+        offsets[:, None] + problem.task.centre,
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
         vote=vote,

@@ -12,6 +12,7 @@ from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of, table
 from dcsvm_dask.diagnostics.report.tables.trials import COLUMNS as TRIALS
 from dcsvm_dask.diagnostics.report.tables.trials import trials
 from dcsvm_dask.methods.registry import is_whole_problem
+from dcsvm_dask.tasks.scores import known_keys
 
 PROBLEM = ("kernel", "C", "fit_intercept")
 
@@ -41,13 +42,14 @@ def comparison(runs: list[Records]) -> Table:
 
     ``problem`` numbers the problems (data, kernel, C, bias, task): objectives of runs of one
     problem may be compared. ``relative_error`` is (f - best f) / |best f| among the models of the
-    same problem whose objective was measured.
+    same problem whose objective was measured. The scores are those of the runs' tasks.
     """
     problems = list(dict.fromkeys(map(problem_of, runs)))
     best = best_objectives(runs)
+    found = [dict(zip(*summary(records).values(), strict=True)) for records in runs]
+    keys = known_keys(found) or ("accuracy",)
     rows = []
-    for name, records in zip(names(runs), runs, strict=True):
-        about = dict(zip(*summary(records).values(), strict=True))
+    for name, records, about in zip(names(runs), runs, found, strict=True):
         settings, problem = records.settings, problem_of(records)
         lowest, mine = best.get(problem), records.objective
         gap = None
@@ -69,7 +71,7 @@ def comparison(runs: list[Records]) -> Table:
                 "model": about["model"],
                 "workers": about["workers"],
                 "seconds": about["seconds"] or about["work_seconds"],
-                "accuracy": about["accuracy"],
+                **{key: about.get(key) for key in keys},
                 "objective": about["objective"],
                 "relative_error": gap,
                 "gap": about["gap"],

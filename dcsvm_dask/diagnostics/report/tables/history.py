@@ -5,7 +5,7 @@ from __future__ import annotations
 from dcsvm_dask.diagnostics.history import history as measured
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
-from dcsvm_dask.tasks.scores import SCORES
+from dcsvm_dask.tasks.scores import known_keys
 
 COLUMNS = (
     "stage",
@@ -20,8 +20,6 @@ COLUMNS = (
     "violation",
     "n_support",
     "bounded",
-    "accuracy",
-    "estimated",
 )
 
 
@@ -30,8 +28,7 @@ def history(records: Records) -> Table:
 
     ``time`` is in seconds of the run, ``seconds`` those of the stage. At levels objective and gap
     of the whole problem are estimates (``estimated``) with standard errors, and the violation is
-    that inside blocks; later stages are exact. Runs that learn real targets have columns for their
-    scores, too.
+    that inside blocks; later stages are exact. The scores are those of the run's task.
     """
     rows = []
     for entry in measured(records.status):
@@ -45,5 +42,5 @@ def history(records: Records) -> Table:
             "estimated": "objective_estimate" in record,
         }
         rows.append({**entry, **about})
-    own = () if records.task.has_classes else tuple(key for key in SCORES if key != "accuracy")
-    return table((*COLUMNS, *own), rows)
+    usual = ("accuracy",) if records.task.has_classes else ()
+    return table((*COLUMNS, *(known_keys(rows) or usual), "estimated"), rows)

@@ -11,11 +11,12 @@ from dcsvm_dask.diagnostics.status import wall_seconds
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import SCORE, StageId
+from dcsvm_dask.tasks.scores import known_keys
 
 TRAINING = ("solve", "commit")
 """Layers of a level that train, not cluster."""
 
-COLUMNS = (
+MEASURED = (
     "level",
     "clusters",
     "blocks",
@@ -30,7 +31,8 @@ COLUMNS = (
     "gap",
     "gap_error",
     "violation",
-    "accuracy",
+)
+MADE = (
     "clustering",
     "rule",
     "clustering_seconds",
@@ -47,15 +49,19 @@ def levels(records: Records) -> Table:
     ``objective`` and ``gap`` are estimates for the whole problem with standard errors;
     ``blocks_objective`` is the sum over the blocks, exact. ``clustering_seconds`` are from the
     choice of the clusters to the blocks (at the bottom with writing the rows in their order),
-    ``training_seconds`` those of the blocks' solutions and of the commit.
+    ``training_seconds`` those of the blocks' solutions and of the commit. The scores on held-out
+    rows are those of the run's task.
     """
-    return table(COLUMNS, (_level(records, stage) for stage in records.levels))
+    rows = [_level(records, stage) for stage in records.levels]
+    usual = ("accuracy",) if records.task.has_classes else ()
+    return table((*MEASURED, *(known_keys(rows) or usual), *MADE), rows)
 
 
 def _level(records: Records, stage: str) -> dict[str, Any]:
     commit, nodes, number = records.commits[stage], records.nodes[stage], StageId(stage).height
     table_nodes = nodes if "cluster" in nodes else records.nodes.get(ARRANGE, {})
     choice: Record = table_nodes.get("cluster", {}).get("choice", {})
+    scores = records.commits.get(StageId.about(SCORE, stage), {})
     clusters = records.settings["clusters"]
     sizes = [size for node in nodes.values() for size in node.get("each", {}).get("rows", [])]
     training = [record for node, record in nodes.items() if layer_of(node) in TRAINING]
@@ -77,7 +83,7 @@ def _level(records: Records, stage: str) -> dict[str, Any]:
         "gap": commit.get("gap_estimate"),
         "gap_error": commit.get("gap_error"),
         "violation": commit["violation"],
-        "accuracy": records.commits.get(StageId.about(SCORE, stage), {}).get("accuracy"),
+        **{key: scores[key] for key in known_keys([scores])},
         "clustering": choice.get("chosen"),
         "rule": choice.get("reason"),
         "clustering_seconds": wall_seconds(clustering),

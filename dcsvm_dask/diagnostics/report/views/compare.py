@@ -21,6 +21,7 @@ from dcsvm_dask.diagnostics.report.views.style import (
     plot,
     whiskers,
 )
+from dcsvm_dask.tasks.scores import SCORES
 
 COLOURS = (BLUE, *SERIES)
 DARKER = 0.55
@@ -181,7 +182,10 @@ SET = (
 """Columns of parameters."""
 FOUND = (
     ("seconds", "time", text.seconds),
-    ("accuracy", "accuracy", text.percent),
+    *(
+        (key, name, text.percent if key == "accuracy" else text.number)
+        for key, name in SCORES.items()
+    ),
     ("objective", "objective", text.exact),
     ("relative_error", "above the best objective", lambda value: text.number(value, 2)),
     ("gap", "duality gap", text.number),
@@ -192,7 +196,8 @@ FOUND = (
     ("state", "state", text.word),
     ("model", "model", text.word),
 )
-"""Columns of results."""
+"""Columns of results; of the scores those that some run has."""
+NOT_SCORED = "No run has scored a model of classes; other tasks' scores are among the figures."
 MOST_BESIDE = 5
 """Largest number of runs that are shown as columns; more are shown as rows."""
 
@@ -200,6 +205,7 @@ MOST_BESIDE = 5
 def table_section(comparison: Table) -> Section:
     """Return the section of figures."""
     rows = list(rows_of(comparison))
+    results = [column for column in FOUND if column[0] in comparison]
     problems = max(row["problem"] for row in rows)
     lead = "All runs are of one problem: the same data, kernel, C and bias."
     if problems > 1:
@@ -209,14 +215,15 @@ def table_section(comparison: Table) -> Section:
         )
     if len(rows) <= MOST_BESIDE:
         headers = ["", *(row["run"] for row in rows)]
-        lines = [[label, *(form(row[key]) for row in rows)] for key, label, form in SET + FOUND]
+        shown = (*SET, *results)
+        lines = [[label, *(form(row[key]) for row in rows)] for key, label, form in shown]
     else:
         # Equal parameters are in the lead, and results come first.
         differs = [column for column in SET if len(set(comparison[column[0]])) > 1]
         same = [column for column in SET if column not in differs and column[0] != "problem"]
         shared = (f"{label} {form(rows[0][key])}" for key, label, form in same)
         lead += f" Everywhere: {', '.join(shared)}."
-        shown = (*FOUND, *differs)
+        shown = (*results, *differs)
         headers = ["run", *(label for _, label, _ in shown)]
         lines = [[row["run"], *(form(row[key]) for key, _, form in shown)] for row in rows]
     words = [True] + [False] * (len(headers) - 1)
@@ -227,7 +234,7 @@ def table_section(comparison: Table) -> Section:
 def accuracy_section(found: Table, names: list[str]) -> Section:
     """Return the section of accuracy over time."""
     if not n_rows(found):
-        return Section("accuracy", "Time and accuracy", "No run has scored a model.")
+        return Section("accuracy", "Time and accuracy", NOT_SCORED)
     made = accuracy(found, names, log=_far_apart(found))
     caption = (
         "Each point is a level's early prediction or, last, the exact model; bars are standard "

@@ -83,6 +83,8 @@ def plane_section(records: Records, plane: dict[str, Any] | None) -> Section:
     data = records.data
     if data is None:
         return Section(name, title, "The training data are missing.")
+    if not records.task.has_classes:
+        return Section(name, title, "Decision regions are drawn of two classes only.")
     if len(data.classes) != 2:
         return Section(name, title, "Only models of two classes have a decision function to draw.")
     if plane is None and data.n_features < 2:

@@ -16,7 +16,7 @@ from dcsvm_dask.diagnostics.report.views.glyphs import bars
 from dcsvm_dask.diagnostics.report.views.style import HALF, hover, legend, plot, ticks
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.numbers import counted
-from dcsvm_dask.tasks.scores import scores_in
+from dcsvm_dask.tasks.scores import SCORES, scores_in
 
 
 def beside_plan(work: Table, key: str, label: str, form: str) -> Any | None:
@@ -117,9 +117,9 @@ def headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str
 
 def _score(about: dict[str, Any]) -> tuple[str, str]:
     """Return the name of the main score and its value."""
-    if about["accuracy"] is None and scores_in(about):
-        name, value = scores_in(about)[0]
-        return name, text.number(value)
+    known = scores_in(about)
+    if known and known[0][0] != SCORES["accuracy"]:
+        return known[0][0], text.number(known[0][1])
     return "accuracy", text.percent(about["accuracy"])
 
 
