@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import validate_data
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
@@ -404,9 +403,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         chain = Chain() if chain is None else chain
         nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
         last, given = LastExpansion.of(self), X
-        X = checking.as_rows(
-            validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C")
-        )
+        X = checking.rows_alone(self, X)
         kernel, n = checking.kernel_of(self, X), X.shape[0]
         weights = checking.weights_of(X, sample_weight)
         weights = np.ones(n) if weights is None else weights
