@@ -316,6 +316,12 @@ def tolerance(tol: Any) -> float:
     return float(tol)
 
 
+def inner_solver(inner: Any) -> str:
+    """Return the checked name of a solver of working sets."""
+    check_value("inner", inner)
+    return str(inner)
+
+
 def most_steps(max_iter: Any, none: int | None) -> int | None:
     """Return the limit on steps; `none`, where there is one, is the word for the usual one."""
     whole = is_a(max_iter, numbers.Integral)
