@@ -95,7 +95,7 @@ def ingest(
         Store CSR parts or dense rows. By default as the source is; svmlight is stored sparse
         when less than a quarter of its cells are non-zero.
     rows : tuple (start, stop), optional
-        Take these rows of the source only. Of Dask collections neither these nor `weights`,
+        Take these rows of the source only. Of Dask collections neither these nor weights of 0,
         `test_fraction`, `shuffle` and `train_rows` are possible.
     weights : array, str or path, optional
         Factors of C, 0 or more, for all rows of the source; or a file of one number in a line,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from dcsvm_dask.data.scan import Scan
 from dcsvm_dask.errors import InputError
@@ -33,6 +33,16 @@ class Form:
     chunk_rows: int
     one_class: bool = False
     """Whether y are labels that only score, so that rows equal in x are equal."""
+
+    @property
+    def y_name(self) -> str:
+        """Name of the array of y: codes of classes, or targets."""
+        return "codes" if self.classes else "targets"
+
+    @property
+    def y_dtype(self) -> DTypeLike:
+        """Data type of that array."""
+        return np.int32 if self.classes else np.float64
 
     def shift(self, scan: Scan) -> int:
         """Return the column of a scan's blocks that is feature 0."""

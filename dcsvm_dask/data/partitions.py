@@ -6,7 +6,7 @@ its first row; its rows of later partitions are cut out of these, and nothing el
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from dcsvm_dask.data.form import Form
+from dcsvm_dask.data.scan import Table, y_of
 from dcsvm_dask.data.write import SMALL_CHUNK, stored_blocks
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
@@ -123,7 +124,7 @@ class Found:
     """The result of the first pass over a partition."""
 
     counts: Counts
-    labels: LabelTable
+    y: Table
     ranges: Ranges
     survey: Survey
 
@@ -133,7 +134,10 @@ class Storing:
     """The form in which partitions are stored."""
 
     form: Form
-    code_of: dict[Label, int]
+    code_of: dict[Label, int] | None
+    """The classes of labels; None: y are targets or signs."""
+    table: Callable[[str], Table]
+    """Returns what reads y, given the name of a partition."""
     measures_loss: bool
 
 
@@ -149,7 +153,13 @@ class Stored:
 
 
 def survey_partition(
-    part: Any, y: Any, number: int, reader: Reader, size: int | None, learns: bool
+    part: Any,
+    y: Any,
+    number: int,
+    reader: Reader,
+    size: int | None,
+    learns: bool,
+    table: Callable[[str], Table],
 ) -> Found:
     """Run the first pass over a partition.
 
@@ -163,6 +173,8 @@ def survey_partition(
         Rows of the partition by the collection's metadata.
     learns : bool
         Whether a scaling is learned from the rows.
+    table : callable
+        Returns what reads y, given the name of the partition.
 
     Returns
     -------
@@ -174,22 +186,21 @@ def survey_partition(
         If the partition is not valid.
     """
     name = reader.name_of(number)
-    labels, ranges, survey = LabelTable(name), Ranges(), Survey()
+    found, ranges, survey = table(name), Ranges(), Survey()
     source = reader.source(number, part, y)
     if size is not None and part.shape[0] != size:
         raise InputError(f"{name}: {part.shape[0]} rows, but its metadata say {size}")
-    nnz, values = 0, 0
+    n_rows, nnz, values = 0, 0, 0
     for rows, given in () if source is None else source.blocks():
-        if given is None:
-            raise InputError(f"{name}: no labels found")
-        labels.add(given)
+        y_of(found, given, rows.shape[0])
+        n_rows += rows.shape[0]
         survey.update(rows)
         if learns:
             ranges.update(rows)
         stored = rows.data if sparse.issparse(rows) else rows
         nnz += stored.size
         values += int(np.count_nonzero(stored.astype(np.float32, copy=False)))
-    return Found(Counts(labels.n_rows, nnz, values), labels, ranges, survey)
+    return Found(Counts(n_rows, nnz, values), found, ranges, survey)
 
 
 def rows_of(part: Any, span: Span, number: int, reader: Reader, found: Found | None) -> Rows:
@@ -248,11 +259,11 @@ def store(part: Any, y: Any, number: int, reader: Reader, how: Storing) -> Store
     source, form = reader.source(number, part, y), how.form
     assert source is not None
     loss = RoundingLoss()
-    taken = _coded(source, how.code_of)
+    taken = _read(source, how)
     shown = loss if how.measures_loss else None
     blocks = list(stored_blocks(taken, source.name, form, form.scaling, shown))
     arrays = {
-        "codes": np.concatenate([codes for _, codes, _ in blocks]),
+        form.y_name: np.concatenate([own for _, own, _ in blocks]),
         "hashes": np.concatenate([hashes for _, _, hashes in blocks]),
     }
     rows = _stacked([rows for rows, _, _ in blocks])
@@ -265,12 +276,15 @@ def store(part: Any, y: Any, number: int, reader: Reader, how: Storing) -> Store
     return Stored(arrays, loss)
 
 
-def _coded(source: Source, code_of: dict[Label, int]) -> Iterator[tuple[Rows, NDArray[np.int32]]]:
-    """Yield the rows of a source and their classes."""
-    table = LabelTable(source.name)
-    for rows, labels in source.blocks():
-        found = table.add(np.asarray(labels))
-        yield rows, np.array([code_of[label] for label in table.labels], np.int32)[found]
+def _read(source: Source, how: Storing) -> Iterator[tuple[Rows, NDArray[Any]]]:
+    """Yield the rows of a source and their classes, targets or signs."""
+    table, code_of = how.table(source.name), how.code_of
+    for rows, given in source.blocks():
+        found = y_of(table, given, rows.shape[0])
+        if code_of is not None:
+            assert isinstance(table, LabelTable)
+            found = np.array([code_of[label] for label in table.labels], np.int32)[found]
+        yield rows, found
 
 
 def same(what: Any) -> Any:
@@ -378,7 +392,7 @@ def grids(form: Form, n_rows: Sequence[int], values: Sequence[int], nnz: int) ->
     """
     small, total = max(form.chunk_rows, SMALL_CHUNK), sum(n_rows)
     found = {
-        "codes": Grid.of(n_rows, (), np.int32, small),
+        form.y_name: Grid.of(n_rows, (), form.y_dtype, small),
         "hashes": Grid.of(n_rows, (2,), np.uint64, small),
     }
     if not form.is_sparse:

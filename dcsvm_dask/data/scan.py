@@ -153,17 +153,10 @@ class Scan:
             self._seen += rows.shape[0]
             yield rows, labels
 
-    def _y_of(self, labels: NDArray[Any] | None, n: int) -> NDArray[Any]:
-        if isinstance(self.y, SignTable):
-            return self.y.add(labels, n)
-        if labels is None:
-            raise InputError(f"{self.source.name}: no labels found (see --label)")
-        return self.y.add(labels)
-
     def _read(self, shown: Sequence[ScalingStatistics | Survey], report: Report) -> None:
         name = self.source.name
         for rows, labels in ahead(self._wanted()):
-            self._values.append(self._y_of(labels, rows.shape[0]))
+            self._values.append(y_of(self.y, labels, rows.shape[0]))
             self.nnz += rows.nnz if self.source.is_sparse else rows.size
             self.n_features = max(self.n_features, rows.shape[1])
             for one in shown:
@@ -179,6 +172,29 @@ class Scan:
             report(f"{name}: {self.left_out:,} rows of weight 0 left out")
         if self._weights is not None and self._limits[1] is None:
             self._weights.check_count((self._limits[0] or 0) + self._seen, name)
+
+
+def y_of(table: Table, given: Any, n: int) -> NDArray[Any]:
+    """Return y of the next rows of a source.
+
+    Parameters
+    ----------
+    table : LabelTable, TargetTable or SignTable
+    given : array, shape (n,), or None
+        Labels or targets; None: there are none.
+    n : int
+        Number of rows.
+
+    Raises
+    ------
+    InputError
+        If they are not what the table reads, or there are none and it needs some.
+    """
+    if isinstance(table, SignTable):
+        return table.add(given, n)
+    if given is None:
+        raise InputError(f"{table.name}: no labels found (see --label)")
+    return table.add(np.asarray(given))
 
 
 def limit_rows(

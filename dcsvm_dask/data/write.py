@@ -167,8 +167,7 @@ def write_part(
         nnz_per_row=scan.nnz / max(1, scan.n_rows),
     )
     small = max(form.chunk_rows, SMALL_CHUNK)
-    name, kind = ("targets", np.float64) if codes_of is None else ("codes", np.int32)
-    y_out = ArrayWriter(place / name, (), kind, small)
+    y_out = ArrayWriter(place / form.y_name, (), form.y_dtype, small)
     hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small)
     counts = np.zeros(len(form.classes), np.int64)
     all_hashes, targets = Column(np.uint64, 2), Column(np.float64)

@@ -105,6 +105,27 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
     return as_rows(X), targets
 
 
+def rows_alone(estimator: Any, X: Any) -> Rows:
+    """Return checked rows of a task without labels or targets.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse, shape (n, n_features)
+
+    Returns
+    -------
+    ndarray or CSR, shape (n, n_features), float32
+
+    Raises
+    ------
+    ValueError
+        If X cannot be used.
+    """
+    _check_clients(estimator, X, None)
+    return as_rows(validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, order="C"))
+
+
 def _check_clients(estimator: Any, X: Any, y: Any) -> None:
     """Refuse a client that cannot be used, of an estimator or of Dask collections."""
     clients = [getattr(estimator, "client", None)]
@@ -293,6 +314,12 @@ def tolerance(tol: Any) -> float:
     """Return a checked tolerance."""
     check_value("tol", tol)
     return float(tol)
+
+
+def inner_solver(inner: Any) -> str:
+    """Return the checked name of a solver of working sets."""
+    check_value("inner", inner)
+    return str(inner)
 
 
 def most_steps(max_iter: Any, none: int | None) -> int | None:

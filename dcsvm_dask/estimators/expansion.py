@@ -36,7 +36,7 @@ def dense(values: Any) -> Vector:
 
 
 def solver_words(estimator: Any) -> dict[str, Any]:
-    """Return how a solver runs: ``working_size``, ``max_iter``, ``seed`` and ``threads``.
+    """Return how a solver runs: ``working_size``, ``inner``, ``max_iter``, ``seed``, ``threads``.
 
     Raises
     ------
@@ -48,6 +48,7 @@ def solver_words(estimator: Any) -> dict[str, Any]:
         raise InputError(f"cache_size is {cache!r:.80}; give MB, above 0.")
     return {
         "working_size": working_size(cache * 1e6, 1),
+        "inner": checking.inner_solver(estimator.inner),
         "max_iter": checking.most_steps(estimator.max_iter, -1),
         "seed": checking.seed_of(estimator.random_state),
         "threads": checking.threads_of(estimator.n_jobs),

@@ -70,6 +70,7 @@ def solved(
             equality=bool(estimator.fit_intercept),
             tol=checking.tolerance(estimator.tol),
             working_size=size,
+            inner=checking.inner_solver(estimator.inner),
             max_iter=checking.most_steps(estimator.max_iter, -1),
             seed=seed,
             threads=threads,

@@ -27,6 +27,8 @@ class CascadeSVC(ByRun):
     decide : str, default "top"
         "top": the SVM at the top decides; or its leaves together: "mean", "sign" or
         "committee".
+    loss : str, default "hinge"
+        "hinge", or its square, "squared_hinge", as `DCSVC` has them.
     Others
         Those of `ByRun`.
 
@@ -42,6 +44,7 @@ class CascadeSVC(ByRun):
     arity: int = 2
     passes: int = 0
     decide: str = "top"
+    loss: str = "hinge"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -56,6 +59,8 @@ class BaggingSVC(ByRun):
         Whether each sample is drawn with replacement; else they share all rows out.
     vote : str, default "mean"
         "mean" of the decision values, or of their "sign"; or a Bayesian "committee".
+    loss : str, default "hinge"
+        "hinge", or its square, "squared_hinge", as `DCSVC` has them.
     Others
         Those of `ByRun`.
 
@@ -69,6 +74,7 @@ class BaggingSVC(ByRun):
     members: int = 16
     replace: bool = False
     vote: str = "mean"
+    loss: str = "hinge"
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]  # rows are drawn whole
         """Train; see `ByRun.fit`. Rows have no weights."""

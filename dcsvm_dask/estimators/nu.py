@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import validate_data
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
@@ -56,8 +55,8 @@ class DCNuSVC(TellsCallbacks, Voting):
     ----------
     nu : float, default 0.5
         In (0, 1]; at most 2 min(W1, W2) / (W1 + W2) for every two classes of weights W1 and W2.
-    kernel, degree, gamma, coef0, max_iter, decision_function_shape, break_ties, cache_size, \
-warm_start, random_state, n_jobs
+    kernel, degree, gamma, coef0, max_iter, decision_function_shape, break_ties, inner, \
+cache_size, warm_start, random_state, n_jobs
         As `DCSVC` has them.
     tol : float, default 1e-3
         Violation to stop at, before the solution is divided by rho.
@@ -93,6 +92,7 @@ fit_status_, shape_fit_, n_features_in_
         max_iter: int = -1,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
+        inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
         random_state: Any = None,
@@ -107,6 +107,7 @@ fit_status_, shape_fit_, n_features_in_
         self.max_iter = max_iter
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
+        self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.random_state = random_state
@@ -245,7 +246,7 @@ class DCNuSVR(KernelRegressor):
         In (0, 1].
     C : float, default 1.0
         Penalty of errors, above 0.
-    kernel, degree, gamma, coef0, tol, max_iter, cache_size, warm_start, random_state, \
+    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, random_state, \
 n_jobs
         As `DCSVR` has them.
 
@@ -269,6 +270,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         coef0: float = 0.0,
         tol: float = 1e-3,
         max_iter: int = -1,
+        inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
         random_state: Any = None,
@@ -282,6 +284,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self.coef0 = coef0
         self.tol = tol
         self.max_iter = max_iter
+        self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.random_state = random_state
@@ -320,7 +323,7 @@ class DCOneClassSVM(OutlierMixin, KernelExpansion):
     ----------
     nu : float, default 0.5
         In (0, 1].
-    kernel, degree, gamma, coef0, tol, max_iter, cache_size, warm_start, random_state, \
+    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, random_state, \
 n_jobs
         As `DCSVR` has them; `tol` is that of 0.5 a'Ka over 0 <= a <= 1 with sum(a) = nu n.
 
@@ -348,6 +351,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         coef0: float = 0.0,
         tol: float = 1e-3,
         max_iter: int = -1,
+        inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
         random_state: Any = None,
@@ -360,6 +364,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self.coef0 = coef0
         self.tol = tol
         self.max_iter = max_iter
+        self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.random_state = random_state
@@ -404,9 +409,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         chain = Chain() if chain is None else chain
         nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
         last, given = LastExpansion.of(self), X
-        X = checking.as_rows(
-            validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C")
-        )
+        X = checking.rows_alone(self, X)
         kernel, n = checking.kernel_of(self, X), X.shape[0]
         weights = checking.weights_of(X, sample_weight)
         weights = np.ones(n) if weights is None else weights

@@ -41,8 +41,8 @@ class DCQuantileSVR(TaskRegressor):
         Weight of the loss, above 0.
     sort_quantiles : bool, default False
         Whether the predictions of each row are sorted, where there are several quantiles.
-    kernel, degree, gamma, coef0, fit_intercept, tol, max_iter, cache_size, warm_start, stop_at, \
-time_budget, run, client, callbacks, random_state, n_jobs
+    kernel, degree, gamma, coef0, fit_intercept, tol, max_iter, inner, cache_size, warm_start, \
+stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVR` has them.
 
     Attributes
@@ -79,6 +79,7 @@ time_budget, run, client, callbacks, random_state, n_jobs
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = -1,
+        inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
         stop_at: int = 0,
@@ -99,6 +100,7 @@ time_budget, run, client, callbacks, random_state, n_jobs
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.stop_at = stop_at

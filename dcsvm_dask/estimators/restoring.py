@@ -61,6 +61,7 @@ def with_parameters(
         coef0=settings.kernel.coef0,
         fit_intercept=settings.fit_intercept,
         tol=goals["tol"],
+        inner=settings.inner,
         random_state=settings.seed,
         run=folder.place.url,
         stop_at=goals["stop_at"],

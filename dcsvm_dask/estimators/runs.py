@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask import api
 from dcsvm_dask.api.ingesting import data_for_run, data_place
+from dcsvm_dask.api.or_resuming import differences
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
@@ -120,7 +121,12 @@ def trained_as_asked(
     own : dict
         Parameters of `dcsvm_dask.train` that not every estimator has.
     """
-    words = {**training_parameters(estimator, kernel), "stop_at": estimator.stop_at, **own}
+    words = {
+        **training_parameters(estimator, kernel),
+        "stop_at": estimator.stop_at,
+        "inner": checking.inner_solver(estimator.inner),
+        **own,
+    }
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
     how["more_callbacks"] = [StageTasks(tasks)]
     how |= {"weights": weights, "feature_names": checking.names_of(estimator)}
@@ -233,7 +239,7 @@ def _refuse_others(
         given = api.ingest((X, y), Path(folder) / "data.zarr", **taken).fingerprint
     if given != data.fingerprint or given != header["data"]["fingerprint"]:
         raise InputError(f"run: {target} was begun with other data; name another folder.")
-    if not Training.of(words).began(header["settings"], data):
+    if differences(Training.of(words), data, header, None):
         raise InputError(f"run: {target} was begun with other parameters; name another folder.")
 
 

@@ -69,6 +69,9 @@ class DCSVC(TellsCallbacks, Voting):
     break_ties : bool, default False
         Of classes with equally many votes take the one of the largest decision value, not the
         first; for "ovr" and more than two classes.
+    inner : {"auto", "smo", "newton", "interior-point", "projected-gradient"}, default "auto"
+        Solver of working sets, which all lead to the same solution, within `tol`. "auto" begins
+        with SMO and lets an interior point method go on where that needs many steps.
     cache_size : float, default 1000.0
         MB for the kernel matrices of working sets, of all threads together. Their size shapes the
         solutions, within `tol`.
@@ -109,7 +112,7 @@ class DCSVC(TellsCallbacks, Voting):
     coef_ : ndarray or CSR, shape (n_machines, n_features)
         Weights of features; for the linear kernel only.
     n_iter_ : ndarray, shape (n_machines,), int32
-        Steps of two variables.
+        Steps of two variables; 1 of a run of one SVM, whose blocks do not count them.
     objective_ : ndarray, shape (n_machines,)
         Dual objectives 0.5 a'Qa - e'a, of the squared loss plus sum a_i^2 / (4 C_i).
     violation_ : ndarray, shape (n_machines,)
@@ -149,6 +152,7 @@ class DCSVC(TellsCallbacks, Voting):
         multiclass: str = "ovo",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
+        inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
         stop_at: int = 0,
@@ -172,6 +176,7 @@ class DCSVC(TellsCallbacks, Voting):
         self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
+        self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.stop_at = stop_at
@@ -282,6 +287,7 @@ class DCSVC(TellsCallbacks, Voting):
             )
         self._task()
         check_value("multiclass", self.multiclass)
+        checking.inner_solver(self.inner)
         if self.multiclass == "ovr" and shape == "ovo":
             raise InputError(
                 'decision_function_shape="ovo" needs multiclass="ovo": else there are no pairs.'

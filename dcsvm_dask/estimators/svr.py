@@ -47,6 +47,9 @@ class DCSVR(TaskRegressor):
         Violation of the optimality conditions to stop at, as LIBSVM's ``-e``, in units of y.
     max_iter : int, default -1
         Most steps of two variables, in memory and not as a run; -1: no limit.
+    inner : {"auto", "smo", "newton", "interior-point", "projected-gradient"}, default "auto"
+        Solver of working sets, which all lead to the same solution, within `tol`. "auto" begins
+        with SMO and lets an interior point method go on where that needs many steps.
     cache_size : float, default 1000.0
         MB for the kernel matrices of working sets. Their size shapes the solution, within `tol`.
     warm_start : bool, default False
@@ -83,7 +86,7 @@ class DCSVR(TaskRegressor):
     coef_ : ndarray or CSR, shape (1, n_features)
         Weights of features; for the linear kernel only.
     n_iter_ : int
-        Steps of two variables; 1 of a run, whose blocks do not count them.
+        Steps of two variables; 1 of a run of one SVM, whose blocks do not count them.
     objective_ : float
         Dual objective 0.5 b'Kb - y'b + epsilon sum |b|, of the squared loss plus
         sum b_i^2 / (4 C_i).
@@ -122,6 +125,7 @@ class DCSVR(TaskRegressor):
         fit_intercept: bool = True,
         tol: float = 1e-3,
         max_iter: int = -1,
+        inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
         stop_at: int = 0,
@@ -142,6 +146,7 @@ class DCSVR(TaskRegressor):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.stop_at = stop_at

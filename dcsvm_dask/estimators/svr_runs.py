@@ -71,6 +71,8 @@ def take_over(
         return
     alpha, record = node.read("alpha"), node.record
     each = record.get("of_quantiles") or {key: [record[key]] for key in ("objective", "violation")}
+    # Of a single SVM, rounds of blocks do not count their steps.
+    steps = each.get("iterations", [1])
     solutions = []
     for number, own in enumerate(alpha):
         beta, violation = np.zeros(n), float(each["violation"][number])
@@ -81,7 +83,7 @@ def take_over(
                 gradient=np.empty(0),
                 objective=float(each["objective"][number]),
                 violation=violation,
-                n_iter=1,  # a run does not count the steps of its blocks
+                n_iter=int(steps[number]),
                 converged=violation <= estimator.tol,
                 bias=float(model.bias[0, number]),
             )

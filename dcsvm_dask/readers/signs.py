@@ -57,6 +57,24 @@ class SignTable:
         if self._positive is not None:
             signs = [1.0 if label in self._positive else -1.0 for label in table.labels]
             return np.array(signs)[codes]
+        self._check()
+        return np.array(table.labels, dtype=np.float64)[codes]
+
+    def merge(self, other: SignTable) -> None:
+        """Add the labels of another table, whose rows follow.
+
+        Raises
+        ------
+        InputError
+            If the labels of both together have no sign.
+        """
+        self._table.merge(other._table)
+        if self._positive is None:
+            self._check()
+
+    def _check(self) -> None:
+        """Refuse labels that are no signs."""
+        table = self._table
         for label, row in zip(table.labels, table.first_rows, strict=True):
             if label not in (-1, 0, 1) or (label == 0 and len(table.labels) > 1):
                 raise InputError(
@@ -64,4 +82,3 @@ class SignTable:
                     "of one-class are +1 and -1 (or all 0: unknown): say which are +1 (--positive "
                     "LABEL,...), or that no column is a label (--label none)"
                 )
-        return np.array(table.labels, dtype=np.float64)[codes]

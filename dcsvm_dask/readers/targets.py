@@ -68,6 +68,10 @@ class TargetTable:
         self.n_rows += len(values)
         return values + 0.0
 
+    def merge(self, other: TargetTable) -> None:
+        """Count the targets of another table, whose rows follow."""
+        self.n_rows += other.n_rows
+
     def _numbers(self, given: NDArray[Any]) -> NDArray[np.float64]:
         if given.dtype.kind in "biuf":
             return given.astype(np.float64)

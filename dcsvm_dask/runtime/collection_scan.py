@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -30,14 +30,15 @@ from dcsvm_dask.data.partitions import (
     wanted,
     write,
 )
-from dcsvm_dask.data.scan import Report
-from dcsvm_dask.data.write import SMALL_CHUNK, end_part
+from dcsvm_dask.data.scan import Report, Table
+from dcsvm_dask.data.write import SMALL_CHUNK, end_part, target_statistics
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.scaling import LEARNED
 from dcsvm_dask.readers.source import spans
 from dcsvm_dask.readers.statistics import Moments, ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.runtime.computing import Computing, Key, Tasks, tasks_of
 from dcsvm_dask.storage.arrays import open_array, read_rows
 from dcsvm_dask.storage.recorded import RecordedPlace
@@ -58,8 +59,12 @@ class CollectionScan:
     ----------
     source : CollectionSource
     computing : Computing
+    table : callable
+        Returns what reads y, given the name of rows.
     statistics : ScalingStatistics, optional
         Updated with every row.
+    weights : Weights, optional
+        Weights of all rows, above 0.
     survey : Survey, optional
         Updated with every row.
     report : callable
@@ -74,13 +79,15 @@ class CollectionScan:
         self,
         source: CollectionSource,
         computing: Computing,
+        table: Callable[[str], Table],
         statistics: ScalingStatistics | None,
+        weights: Weights | None,
         survey: Survey | None,
         report: Report,
     ) -> None:
         self.source, self._computing = source, computing
         self.n_features = source.n_features
-        self.y = LabelTable(source.name)
+        self.y, self._table, self._weights = table(source.name), table, weights
         self._statistics = statistics or ScalingStatistics("none", source.name)
         self._survey = survey or Survey()
         self._counts: list[Counts] = []
@@ -96,20 +103,22 @@ class CollectionScan:
         """Number of stored values."""
         return sum(one.nnz for one in self._counts)
 
-    def weights(self, order: None) -> None:
-        """Return None: rows have no weights."""
+    def weights(self, order: None) -> NDArray[np.float64] | None:
+        """Return the weights of all rows; None if they have none."""
+        del order  # there is none
+        return None if self._weights is None else self._weights.values
 
     def close(self) -> None:
         """Do nothing: there is no copy."""
 
     def _read(self, report: Report) -> None:
         source, statistics = self.source, self._statistics
-        learns = statistics.kind in LEARNED
+        learns, table = statistics.kind in LEARNED, self._table
         sizes = source.sizes or [None] * len(source.keys)
         surveys = tasks_of(
             "survey",
             survey_partition,
-            [(*refs, k, source.reader, sizes[k], learns) for k, refs in self._partitions()],
+            [(*refs, k, source.reader, sizes[k], learns, table) for k, refs in self._partitions()],
         )
         sums, keys = dict[Key, Task](), list[Key]()
         standard = statistics.kind == "standard"
@@ -124,6 +133,8 @@ class CollectionScan:
             self._add(results)
         if self.n_rows == 0:
             raise InputError(f"{source.name}: no rows")
+        if self._weights is not None:
+            self._weights.check_count(self.n_rows, source.name)
         if standard and not at_once:
             sums, keys = self._moments([one.n_rows for one in self._counts])
             with closing(self._results(sums, keys)) as results:
@@ -136,7 +147,7 @@ class CollectionScan:
     def _take(self, found: Found, learns: bool) -> None:
         """Merge the statistics of the next partition."""
         self._counts.append(found.counts)
-        self.y.merge(found.labels)
+        self.y.merge(found.y)  # type: ignore[arg-type]  # it is of the same kind
         self._survey.merge(found.survey)
         if learns:
             self._statistics.add_ranges(found.counts.n_rows, found.ranges)
@@ -172,10 +183,10 @@ class CollectionScan:
         self,
         place: RecordedPlace,
         order: None,
-        codes_of: NDArray[np.int32],
+        codes_of: NDArray[np.int32] | None,
         form: Form,
         report: Report,
-        weights: None = None,
+        weights: NDArray[np.float64] | None = None,
         loss: RoundingLoss | None = None,
     ) -> dict[str, Any]:
         """Write one part on the workers that hold its rows; see `dcsvm_dask.data.write`.
@@ -184,13 +195,15 @@ class CollectionScan:
         ----------
         place : RecordedPlace
             Folder of the part.
-        order, weights : None
+        order : None
             Not possible with collections.
-        codes_of : ndarray, shape (n_labels,), int32
-            Class code of each label of the table.
+        codes_of : ndarray, shape (n_labels,), int32, or None
+            Class code of each label of the table; None: y are targets or signs.
         form : Form
         report : callable
             Called with lines about the progress.
+        weights : ndarray, shape (n,), float64, optional
+            Weights of all rows.
         loss : RoundingLoss, optional
             Updated with the errors of rounding to float32.
 
@@ -199,10 +212,13 @@ class CollectionScan:
         dict
             The part's entry of the data set.
         """
-        del order, weights
-        code_of = dict(zip(self.y.labels, codes_of.tolist(), strict=True))
+        del order
+        code_of = None
+        if codes_of is not None:
+            assert isinstance(self.y, LabelTable)
+            code_of = dict(zip(self.y.labels, codes_of.tolist(), strict=True))
         kept = [k for k, one in enumerate(self._counts) if one.n_rows]
-        refs, how = dict(self._partitions()), Storing(form, code_of, loss is not None)
+        refs, how = dict(self._partitions()), Storing(form, code_of, self._table, loss is not None)
         shared = tasks_of("form", same, [(how,)])  # one task, so that no other task carries it
         (form_ref,) = map(TaskRef, shared)
         stores = tasks_of(
@@ -234,14 +250,22 @@ class CollectionScan:
             chunk_rows=form.chunk_rows,
             nnz=nnz,
         )
-        counts_of = np.bincount(codes_of, self.y.counts, len(form.classes)).astype(np.int64)
-        with closing(Column(np.uint64, 2)) as hashes:
+        with closing(Column(np.uint64, 2)) as hashes, closing(Column(np.float64)) as targets:
             _copy(place / "hashes", n_rows, hashes)
+            of_classes, about = list[int](), dict[str, Any]()
+            if codes_of is None:
+                _copy(place / "targets", n_rows, targets)
+                about["targets"] = target_statistics(targets)
+            else:
+                assert isinstance(self.y, LabelTable)
+                sums = np.bincount(codes_of, self.y.counts, len(form.classes))
+                of_classes = sums.astype(np.int64).tolist()
             return {
                 "n_rows": n_rows,
                 "nnz": nnz,
-                "counts": counts_of.tolist(),
-                **end_part(place, self.source.name, form, hashes.read, n_rows),
+                "counts": of_classes,
+                **about,
+                **end_part(place, self.source.name, form, hashes.read, n_rows, weights),
             }
 
     def _partitions(self) -> Iterator[tuple[int, tuple[TaskRef, TaskRef | None]]]:
@@ -295,7 +319,7 @@ def _writes(
 
 
 def _copy(place: RecordedPlace, n_rows: int, out: Column) -> None:
-    """Copy the hashes of all rows, in order, to an anonymous file."""
+    """Copy the hashes or targets of all rows, in order, to an anonymous file."""
     array = open_array(place)
     for start in range(0, n_rows, SMALL_CHUNK):
         out.append(read_rows(array, place, start, min(n_rows, start + SMALL_CHUNK)))

@@ -16,12 +16,14 @@ from scipy import sparse
 from dcsvm_dask.data.partitions import Reader
 from dcsvm_dask.data.scan import Report, Table
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import Expected
+from dcsvm_dask.readers.columns import NO_LABEL, Expected
 from dcsvm_dask.readers.frames import is_frame, memory_source
 from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.source import Reading, check_shape, name_of
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.readers.targets import TargetTable
+from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.runtime.collection_scan import CollectionScan
 from dcsvm_dask.runtime.computing import Computing, tasks_of
 from dcsvm_dask.storage.location import Location
@@ -80,10 +82,11 @@ class Collection:
             If X or y is no Dask array or data frame, or the labels are not one column.
         """
         beside = isinstance(self.given, tuple)
-        name = f"(X, y) of the {part} part" if beside else f"the data frame of the {part} part"
         X, y = self.given if beside else (self.given, None)
+        rows = beside or hasattr(X, "numblocks")  # an array may have no labels
+        name = f"(X, y) of the {part} part" if rows else f"the data frame of the {part} part"
         for what, one in (("X", X), ("y", y)) if beside else (("it", X),):
-            if not _is_rows(one):
+            if not _is_rows(one) and (one is not None or what != "y"):
                 raise InputError(
                     f"{name}: {what} is a {type(one).__module__}.{type(one).__name__}; give X and "
                     "y both as Dask arrays or data frames (see dask.array.from_array), or both in "
@@ -134,7 +137,7 @@ def _of_frame(
 
 
 def _of_array(X: Any, y: Any, name: str, label: str | int | None, drop: Sequence[str]) -> Described:
-    if label is not None or drop or y is None:
+    if label not in (None, NO_LABEL) or drop:
         raise InputError(
             f"{name}: a Dask array has no names and no label; give (X, y), or a Dask data frame"
         )
@@ -171,6 +174,7 @@ class CollectionSource:
     def __init__(self, owner: Collection, about: Described, X: Any, y: Any) -> None:
         self.name, self.n_features = about.name, about.n_features
         self.feature_names, self.reading = about.feature_names, about.reading
+        self._unlabelled = y is None and not is_frame(X._meta)
         self.is_sparse = bool(sparse.issparse(X._meta))
         self.reader = Reader(about.name, self.is_sparse, about.n_features, about.expected)
         self._owner = owner
@@ -192,7 +196,7 @@ class CollectionSource:
         table: Callable[[str], Table] = LabelTable,
         copy: bool,
         statistics: ScalingStatistics | None,
-        weights: Any = None,
+        weights: Weights | None = None,
         survey: Survey | None = None,
         report: Report,
     ) -> CollectionScan:
@@ -202,13 +206,15 @@ class CollectionSource:
         ----------
         rows : tuple (int or None, int or None)
             Must be (None, None).
-        table : type of LabelTable
-            Labels are those of classes.
+        table : callable
+            Returns what reads y, given the name of rows: labels of classes, real targets, or the
+            labels of a one-class SVM.
         copy : bool
             Must be False.
         statistics : ScalingStatistics or None
             Updated with every row.
-        weights : None
+        weights : Weights, optional
+            Weights of all rows, above 0.
         survey : Survey, optional
             Updated with every row.
         report : callable
@@ -221,18 +227,18 @@ class CollectionSource:
         Raises
         ------
         InputError
-            If other targets, rows, a shuffle or weights are asked for, or a worker does not see the
+            If other rows, a shuffle or weights of 0 are asked for, or a worker does not see the
             data set's folder.
         """
-        if table is not LabelTable:
+        if table in (LabelTable, TargetTable) and self._unlabelled:
             raise InputError(
-                f"{self.name}: Dask collections are taken in with labels of classes only; give "
-                "rows of other tasks in memory or as a file"
+                f"{self.name}: a Dask array has no names and no label; give (X, y), or a Dask data "
+                "frame"
             )
         for word, given in (
             ("rows", rows != (None, None)),
             ("test_fraction or shuffle", copy),
-            ("weights", weights is not None),
+            ("a weight of 0", weights is not None and not weights.values.all()),
         ):
             if given:
                 raise InputError(
@@ -240,7 +246,9 @@ class CollectionSource:
                     "with Dask, or give them in memory or as a file"
                 )
         self._owner.computing.refuse_blind(self._owner.place)
-        return CollectionScan(self, self._owner.computing, statistics, survey, report)
+        return CollectionScan(
+            self, self._owner.computing, table, statistics, weights, survey, report
+        )
 
     def _aligned(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return rows and labels with the same partitions, as far as their sizes are known."""

@@ -239,6 +239,7 @@ def solve_machines(
     equality: bool = False,
     tol: float = 1e-3,
     working_size: int = 8192,
+    inner: str = "auto",
     max_iter: int | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -264,7 +265,7 @@ def solve_machines(
     C : float or array, shape (n,)
         Upper bounds, 0 or more; of the squared loss its weights, above 0.
     machines : list of Machine
-    equality, tol, working_size, max_iter, seed, callback
+    equality, tol, working_size, inner, max_iter, seed, callback
         As for `solve_whole`.
     threads : int, default 1
         Threads that share the SVMs, and the kernel values of each where they are more. The
@@ -334,6 +335,7 @@ def solve_machines(
             equality=equality,
             tol=tol,
             working_size=working_size,
+            inner=inner,
             max_iter=max_iter,
             seed=seed,
             threads=threads_each,

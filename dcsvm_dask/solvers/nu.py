@@ -133,8 +133,8 @@ def solve_one_class(
         In (0, 1].
     tol : float, default 1e-3
     **how
-        ``working_size``, ``max_iter``, ``seed``, ``threads`` and ``K`` as for `solve_whole`;
-        ``beta``, a start with other sums.
+        ``working_size``, ``inner``, ``max_iter``, ``seed``, ``threads`` and ``K`` as for
+        `solve_whole`; ``beta``, a start with other sums.
     """
     nothing = np.zeros(len(weights))
     dual, total = Dual(nothing, nothing, weights), nu * float(weights.sum())
@@ -353,6 +353,7 @@ def _solve(
     K: NDArray[np.floating] | None = None,
     beta: Vector | None = None,
     working_size: int = 8192,
+    inner: str = "auto",
     max_iter: int | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -368,7 +369,7 @@ def _solve(
             start, gradient = _start(beta, K @ beta, dual, twice=twice)
         start = brought_to_sums(start, dual, totals, gradient)
         K = np.tile(K, (2, 2)) if twice else K
-        return solve_inner(K, dual, beta=start, tol=tol, **how), values
+        return solve_inner(K, dual, inner=inner, beta=start, tol=tol, **how), values
     if beta is None:
         multiplier, values, steps = _multiplier_of_subset(
             kernel, X, dual, totals, way, twice=twice, seed=seed, threads=threads, **how
@@ -388,6 +389,7 @@ def _solve(
             equality=way.equality,
             tol=tol,
             working_size=working_size,
+            inner=inner,
             max_iter=max_iter,
             seed=seed,
             threads=threads,
@@ -412,6 +414,7 @@ def _solve(
         beta=start,
         tol=tol,
         working_size=min(working_size, len(rows)),
+        inner=inner,
         threads=threads,
         **how,
     )

@@ -48,6 +48,7 @@ def solve_whole(
     equality: bool = False,
     tol: float = 1e-3,
     working_size: int = 8192,
+    inner: str = "auto",
     max_iter: int | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -83,6 +84,8 @@ def solve_whole(
         Violation to stop at.
     working_size : int, default 8192
         Most rows of a working set; the solver holds up to 1.57 float32 matrices of its square.
+    inner : str, default "auto"
+        The inner solver, of working sets and of matrices in memory; see `solve_inner`.
     max_iter : int, optional
         Most steps of two variables, all together; by default there is no limit, but an end where
         rounding lets nothing improve any more.
@@ -118,10 +121,10 @@ def solve_whole(
     if beta is not None:
         start = balanced(checked.start, dual) if equality else checked.start
     if K is not None:
-        how: dict[str, Any] = {"equality": equality, "tol": tol, "callback": callback}
-        return solve_inner(K, dual, beta=start, max_iter=limit, **how), values
+        how: dict[str, Any] = {"equality": equality, "tol": tol, "inner": inner}
+        return solve_inner(K, dual, beta=start, max_iter=limit, callback=callback, **how), values
     size = min(working_size, n)
-    work = _Whole(kernel, X, dual, equality, tol, size, limit, seed, threads, callback)
+    work = _Whole(kernel, X, dual, equality, tol, size, inner, limit, seed, threads, callback)
     if start is None and blocks is not None and n >= DIVIDED_FROM:
         start = work.divide(blocks)
     near = None if start is None else work.conquer(start, verified=verify)
@@ -138,6 +141,7 @@ class _Whole:
     equality: bool
     tol: float
     size: int
+    inner: str
     limit: int
     seed: int
     threads: int
@@ -218,6 +222,7 @@ class _Whole:
             first=first,
             tol=INNER_FLOOR * self.tol,
             cap=self.size,
+            inner=self.inner,
             rest=True,
             max_iter=self.left,
             solved=self._tell_set,
@@ -244,6 +249,7 @@ class _Whole:
             gradient=gradient,
             tol=tol,
             working_size=self.size,
+            inner=self.inner,
             max_iter=self.left,
             callback=self._tell,
             verify=verify,

@@ -11,7 +11,17 @@ import zarr
 from scipy import sparse
 from sklearn.base import clone
 
-from dcsvm_dask.estimators import DCSVC, LinearDCSVC
+from dcsvm_dask.estimators import (
+    DCSVC,
+    DCSVR,
+    DCNuSVC,
+    DCNuSVR,
+    DCOneClassSVM,
+    DCQuantileSVR,
+    LinearDCSVC,
+    LinearDCSVR,
+)
+from tests.marks import long
 
 ESTIMATORS = [
     pytest.param(DCSVC(C=10.0), id="DCSVC"),
@@ -55,6 +65,45 @@ def check_same_model(estimator: Any, X: Any, y: Any, plain: Any, labels: Any = N
 def test_arrays(estimator: Any, form: Any, wine: Any) -> None:
     X, y = wine
     check_same_model(estimator, form(X), y, wine)
+
+
+@pytest.mark.parametrize("of_frame", [False, long(True)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DCSVR(),
+        long(DCQuantileSVR(quantile=[0.2, 0.7])),
+        long(DCNuSVR()),
+        long(DCNuSVC(nu=0.2)),
+        long(DCOneClassSVM()),
+        long(LinearDCSVR(C=0.01, tol=1e-2)),
+        long(DCSVR(run="run")),
+        long(DCQuantileSVR(run="run")),
+    ],
+    ids=lambda one: f"{type(one).__name__}{'-run' if getattr(one, 'run', None) else ''}",
+)
+def test_dask_s_rows_targets_and_weights(
+    estimator: Any, of_frame: bool, wine: Any, tmp_path: Any
+) -> None:
+    X, y = wine
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    y = y if isinstance(estimator, DCNuSVC) else X[:, 0] + weight
+    given = [dask.array.from_array(one, chunks=50) for one in (X, y, weight)]
+    if of_frame:
+        pd = pytest.importorskip("pandas")
+        import dask.dataframe as dd
+
+        frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+        parts = (frame, pd.Series(y), pd.Series(weight))
+        given = [dd.from_pandas(one, npartitions=3) for one in parts]
+    here, other = clone(estimator), clone(estimator)
+    if getattr(estimator, "run", None):
+        here.run, other.run = tmp_path / "here", tmp_path / "other"
+    here.fit(X, y, sample_weight=weight)
+    other.fit(*given[:2], sample_weight=given[2])
+    name = "coef_" if isinstance(estimator, LinearDCSVR) else "dual_coef_"
+    np.testing.assert_array_equal(getattr(other, name), getattr(here, name))
+    np.testing.assert_array_equal(other.predict(given[0]), here.predict(X))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -17,7 +17,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC, LinearSVC
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV, to_libsvm
+from dcsvm_dask.estimators import DCSVC, BaggingSVC, CascadeSVC, DCSVMSearchCV, to_libsvm
+from tests.marks import long
 
 SETS = {"german_numer": (0.05, 1.0), "magic": (4.0, 10.0), "ijcnn1": (2.0, 0.5)}
 """gamma and C."""
@@ -113,6 +114,27 @@ def test_a_run_is_the_fit_in_memory(rows: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.decision_function(X), run.decision_function(X))
     with pytest.raises(InputError, match="other parameters"):
         DCSVC(**{**how, "loss": "hinge"}, run=tmp_path / "run").fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [CascadeSVC(leaves=2), long(CascadeSVC(leaves=4, passes=0)), long(BaggingSVC(members=2))],
+    ids=["cascade", "cascade-4", "bagging"],
+)
+def test_methods_have_it(model: Any, rows: Any) -> None:
+    X, y = rows("magic", 200)
+    gamma, C = 4.0, 10.0
+    bag = isinstance(model, BaggingSVC)
+    model.set_params(C=C, gamma=gamma, loss="squared_hinge", tol=1e-7)
+    if bag:  # every SVM has all rows, once
+        model.set_params(members=1)
+    model.fit(X, y)
+    decision, objective = hard_margin(X, y, gamma, C)
+    np.testing.assert_allclose(model.decision_function(X), decision, rtol=0, atol=1e-4)
+    if not bag:
+        assert model.objective_ == pytest.approx(objective, rel=1e-6)
+    with pytest.raises(InputError, match="loss must be one of hinge, squared_hinge"):
+        model.set_params(loss="log").fit(X, y)
 
 
 def test_a_larger_c_goes_on_from_the_last_solution(rows: Any) -> None:

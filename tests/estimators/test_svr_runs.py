@@ -111,6 +111,21 @@ def test_an_early_model_goes_on_to_the_exact_one(
     np.testing.assert_array_equal(early.predict(X), here.predict(X))
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [DCSVR, DCSVC])
+def test_a_run_goes_on_to_a_smaller_tolerance(kind: Any, rows: Any, tmp_path: Path) -> None:
+    X, y = rows[0][:400], rows[1][:400]
+    y = (y > 3.0).astype(int) if kind is DCSVC else y
+    words: dict[str, Any] = {**WORDS, "run": tmp_path / "run"}
+    coarse = kind(**{**words, "tol": 0.05}).fit(X, y)
+    assert np.max(coarse.violation_) > 1e-5
+    fine, here = kind(**words).fit(X, y), kind(**WORDS).fit(X, y)
+    assert np.max(fine.violation_) <= 1e-5
+    np.testing.assert_allclose(fine.objective_, here.objective_, rtol=1e-8)
+    again = kind(**{**words, "tol": 0.05}).fit(X, y)  # it has that already
+    np.testing.assert_array_equal(again.dual_coef_, fine.dual_coef_)
+
+
 def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Path) -> None:
     X, y = rows[0][:300], rows[1][:300]
     model = DCSVR(**WORDS, run=tmp_path / "run").fit(X, y)

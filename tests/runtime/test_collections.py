@@ -16,6 +16,7 @@ from scipy import sparse
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import DcsvmWarning, InputError
+from tests.marks import long
 from tests.strategies import fuzz, inputs
 
 LABELS: dict[str, Any] = {
@@ -178,6 +179,59 @@ def test_frames_with_labels_beside_drop_and_a_test_part(tmp_path: Path) -> None:
         check_same(frame, frame, tmp_path, test=other, **words)
 
 
+@pytest.mark.parametrize(
+    ("task", "kind"), [("regression", "real"), long("quantile", "weighted"), long("one-class", "")]
+)
+def test_targets_signs_and_weights_are_those_of_one_table(
+    task: str, kind: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=90) if kind else np.where(rng.random(90) < 0.3, -1, 1)
+    words: dict[str, Any] = {"task": task, "weights": rng.random(90) + 0.5 if kind else None}
+    parts = in_chunks(X, SIZES), da.from_array(z, chunks=37)
+    if kind != "weighted":
+        check_same((X, z), parts, tmp_path, **words)
+        return
+    check_same((X, z), parts, tmp_path, test=parts, scale="standard", **words)
+    pd = pytest.importorskip("pandas")
+    import dask.dataframe as dd
+
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(price=z)
+    check_same(frame, dd.from_pandas(frame, npartitions=3), tmp_path, label="price", **words)
+
+
+@pytest.mark.long
+def test_rows_of_a_one_class_svm_need_no_labels(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    import dask.dataframe as dd
+
+    rows, frame = in_chunks(X, SIZES), pd.DataFrame(X, columns=list("abcd"))
+    parted = dd.from_pandas(frame, npartitions=3)
+    words: dict[str, Any] = {"task": "one-class"}
+    check_same(X, rows, tmp_path, **words)
+    check_same((X, None), (rows, None), tmp_path, **words)
+    check_same(frame, parted, tmp_path, label="none", **words)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("y", "words", "says"),
+    [
+        (np.where(np.arange(90) == 71, np.nan, 1.0), {}, "partition 3 .*: row 21 .* has no target"),
+        (np.where(np.arange(90) == 9, "x", "1"), {}, "partition 0 .*: row 9 .* the target 'x'"),
+        (np.arange(90.0), {"weights": np.ones(89)}, "89 weights, but .* has 90 rows"),
+        (np.arange(90) % 3, {"task": "one-class"}, r"row \d+ .* has the label \d; labels"),
+    ],
+)
+def test_targets_that_cannot_be_are_one_sentence(
+    y: np.ndarray, words: Any, says: str, tmp_path: Path
+) -> None:
+    parts = in_chunks(X, SIZES), in_chunks(y, SIZES)
+    with pytest.raises(InputError, match=says):
+        api.ingest(parts, tmp_path / "data.zarr", **{"task": "regression", **words})
+    assert not list(tmp_path.iterdir())
+
+
 X, Y = rows_of(90, 4, 5), labels_of(90, "words", 5)
 SIZES = [30, 0, 20, 40]
 
@@ -218,7 +272,13 @@ def test_what_cannot_be_taken_in_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    "words", [{"test_fraction": 0.2}, {"shuffle": True}, {"rows": (0, 9)}, {"weights": np.ones(90)}]
+    "words",
+    [
+        {"test_fraction": 0.2},
+        {"shuffle": True},
+        {"rows": (0, 9)},
+        {"weights": np.arange(90)},
+    ],
 )
 def test_what_is_not_possible_with_partitions_is_refused(words: Any, tmp_path: Path) -> None:
     parts = in_chunks(X, SIZES), in_chunks(Y, SIZES)

@@ -96,6 +96,7 @@ def _solve_whole(
         equality=equality,
         tol=tol,
         working_size=settings.set_cap,
+        inner=settings.inner,
         seed=settings.seed,
         threads=threads(alone=len(problem.machines) == 1),
     )
