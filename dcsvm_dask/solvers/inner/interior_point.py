@@ -164,7 +164,8 @@ class _InteriorPoint:
             self.tol,
         )
         stalls = steps = 0
-        while steps < limit and stalls < _STALLS and not best.converged and len(x):
+        moves = len(x) > 0 or bool(self.unbounded.any())
+        while steps < limit and stalls < _STALLS and not best.converged and moves:
             try:
                 step = self._step(x, t, z, w, b, F, nu)
             except linalg.LinAlgError:
@@ -189,7 +190,12 @@ class _InteriorPoint:
         return np.asarray(self.sign * (F + self.E @ nu)[self.row] + self.tilt)
 
     def _mean(self, x: Vector, t: Vector, z: Vector, w: Vector) -> float:
-        """Return the mean of the products that are zero at the solution."""
+        """Return the mean of the products that are zero at the solution.
+
+        It is 0 where nothing is bounded: then Newton's step solves the whole.
+        """
+        if not len(x):
+            return 0.0
         return float((x @ z + t @ w) / (len(x) + int(self.bounded.sum())))
 
     def _step(

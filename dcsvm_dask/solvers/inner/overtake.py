@@ -28,7 +28,7 @@ class Overtake:
     SMO's steps are cheap, and most problems need few. With a large C and a smooth kernel it needs
     millions: then an interior point method solves the active rows' problem, and SMO goes on from
     there with all rows. It is tried when SMO has spent a multiple of what it costs, and again when
-    that has doubled, so that what fails costs a share of the whole.
+    that has doubled, so that what fails costs a share of the whole; and where SMO is stuck.
 
     Newton's method is not: from where SMO is, the free variables of a smooth kernel are so many
     directions in which nothing curves that it meets one bound after the other.
@@ -52,6 +52,8 @@ class Overtake:
         beta: Vector,
         F: Vector,
         work: int,
+        *,
+        stuck: bool = False,
     ) -> Vector | None:
         """Return a better point, or None.
 
@@ -63,6 +65,8 @@ class Overtake:
             Where SMO is, and the gradient there.
         work : int
             Steps times active rows so far.
+        stuck : bool, default False
+            Whether SMO gets no further, as where its gradient in float32 is too coarse.
         """
         n, dual = len(beta), problem.dual
         most = interior_rows(n, K.itemsize)
@@ -72,7 +76,8 @@ class Overtake:
         near |= (beta > dual.lower) & (falling >= -violation)
         rows = np.flatnonzero(near)
         cost = _STEPS * (_CHOLESKY * len(rows) ** 3 + _OVERHEAD)
-        if work >= max(_AFTER * cost, self._from) and len(rows) <= most:
+        due = stuck or work >= max(_AFTER * cost, self._from)
+        if due and len(rows) <= most:
             self._from = _LATER * work
             return self._interior(K, problem, beta, F, rows)
         return None

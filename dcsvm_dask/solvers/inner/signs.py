@@ -91,9 +91,14 @@ def by_signs(dual: Dual) -> tuple[Index, Dual]:
 
 
 def _spread(dual: Dual, beta: Vector) -> Vector:
-    """Return what both variables of a row begin with beyond its own: half of what is spare."""
+    """Return what both variables of a row begin with beyond its own: half of what is spare.
+
+    But at most half of the rows' room, more than which no solution uses: with both variables of
+    every row at their bounds nothing could move.
+    """
     if not dual.spare:
         return np.zeros(len(dual))
     room = np.minimum(dual.upper - np.maximum(beta, 0.0), np.minimum(beta, 0.0) - dual.lower)
     before = np.cumsum(room) - room
-    return np.asarray(np.clip(0.5 * dual.spare - before, 0.0, room))
+    half = min(0.5 * dual.spare, 0.5 * float(room.sum()))
+    return np.asarray(np.clip(half - before, 0.0, room))

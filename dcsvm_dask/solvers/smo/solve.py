@@ -43,6 +43,8 @@ class Overtaking(Protocol):
         beta: NDArray[np.float64],
         F: NDArray[np.float64],
         work: int,
+        *,
+        stuck: bool = False,
     ) -> NDArray[np.float64] | None:
         """Return a better point than `beta`, whose gradient is F, or None."""
 
@@ -138,15 +140,23 @@ def _solve(
     best = np.inf
     exact = True
     going = True
+    rescued = False
     while True:
         violation, shift = problem.violation(beta, F)
-        if violation <= tol or n_iter >= limit or not going or stalls >= _STALLS:
-            if exact:
-                return problem.solution(beta, F, linear, n_iter, tol)
+        ends = violation <= tol or n_iter >= limit or not going
+        stuck = stalls >= _STALLS and not ends
+        if (ends or stuck) and not exact:
             F = linear + kernel_times(K, beta)
             exact = True
             continue
-        better = None if overtake is None else overtake(K, problem, beta, F, spent)
+        if ends or (stuck and (rescued or overtake is None)):
+            return problem.solution(beta, F, linear, n_iter, tol)
+        # Where the rounding of the steps' gradient ends SMO, another solver may go on, once.
+        better = None if overtake is None else overtake(K, problem, beta, F, spent, stuck=stuck)
+        if stuck:
+            rescued, stalls = True, 0 if better is not None else stalls
+            if better is None:
+                continue
         if better is not None:
             beta = better
             F, exact = linear + kernel_times(K, beta), True

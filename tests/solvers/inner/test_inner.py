@@ -169,9 +169,6 @@ def test_variables_without_bounds_are_solved_by_each_solver_alone(
     how: dict[str, Any] = {"beta": start, "equality": equality}
     exact = solve_smo(K, dual, tol=1e-9, **how)
     found = SOLVERS[name](K, dual, tol=1e-7, **how)
-    if name == "interior-point" and isinstance(task, Regression) and not task.epsilon:
-        assert not found.converged  # without any bound it leaves all to SMO
-        return
     assert found.converged
     assert found.objective == pytest.approx(exact.objective, rel=1e-9)
     np.testing.assert_allclose(found.beta, exact.beta, rtol=0, atol=1e-5)
@@ -295,6 +292,38 @@ def test_an_interior_point_method_goes_on_where_smo_needs_many_steps(
     assert found.n_iter < alone.n_iter / 2
     assert found.objective == pytest.approx(alone.objective, rel=1e-6)
     np.testing.assert_array_equal(found.beta, again.beta)
+
+
+def test_an_interior_point_method_goes_on_where_rounding_ends_smo() -> None:
+    """Of one feature far from 0 and a linear kernel; with a bias the peer's is the same problem."""
+    rng = np.random.default_rng(1)
+    n, C, epsilon = 60, 100.0, 0.01
+    x = 100.0 + 2.0 * rng.random(n)
+    z = np.sin(3.0 * x) + 0.3 * rng.standard_normal(n)
+    dual = Dual(-z, np.full(n, -C), np.full(n, C), np.full(n, epsilon))
+    found = solve_inner(np.outer(x, x), dual, equality=True, tol=1e-6)
+    assert found.converged
+    assert found.inner == ("smo", "interior-point")
+    centred = (x - x.mean())[:, None]
+    peer = SVR(kernel="linear", C=C, epsilon=epsilon, tol=1e-6).fit(centred, z)
+    beta = np.zeros(n)
+    beta[peer.support_] = peer.dual_coef_[0]
+    expected = objective(centred @ centred.T, dual, beta)
+    assert found.objective == pytest.approx(expected, rel=1e-8)
+
+
+def test_more_spare_than_rows_have_room_for_lets_them_move() -> None:
+    """A part of a nu-SVR's rows; no tube is left, so that it is an epsilon-SVR without one."""
+    rng = np.random.default_rng(0)
+    X, n = rng.standard_normal((30, 2)), 30
+    z = X[:, 0] + 0.1 * rng.standard_normal(n)
+    dual = Dual(-z, np.full(n, -2.0), np.full(n, 2.0), spare=200.0)
+    found = solve_inner(rbf(X, 0.5), dual, equality=True, tol=1e-8)
+    peer = SVR(gamma=0.5, C=2.0, epsilon=0.0, tol=1e-8).fit(X, z)
+    beta = np.zeros(n)
+    beta[peer.support_] = peer.dual_coef_[0]
+    assert found.converged
+    assert found.objective == pytest.approx(objective(rbf(X, 0.5), dual, beta), rel=1e-6)
 
 
 def test_what_smo_solves_with_few_steps_stays_its_own() -> None:
