@@ -55,7 +55,7 @@ class NuClassification(Classification):
     def dual(self, targets: Vector, C: Vector | float) -> Dual:
         """Return the dual problem of some rows; see `Classification.dual`."""
         box = super().dual(targets, C)
-        return replace(box, p=np.zeros(len(box)), unit=self.unit, spare=0.0)
+        return replace(box, p=np.zeros(box.p.shape), unit=self.unit, spare=0.0)
 
     def size(self, C: Vector) -> float:
         """Return the sum of the sizes of all variables: nu sum(C)."""
