@@ -140,7 +140,7 @@ def train(
         ascending order, have an SVM each, over the same clusters and kernel matrices of blocks;
         predictions have a column for each. Of method "dcsvm".
     svm_type : {"c", "nu"}, default "c"
-        Of classification in two classes and of regression: "nu" trains a nu-SVC or a nu-SVR, which
+        Of classification and regression: "nu" trains nu-SVCs or a nu-SVR, which
         have a bias always. A nu-SVC has no `C`.
     nu : float, default 0.5
         Of task "one-class" the share of training rows that are outliers at most, of svm_type "nu"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 
-from dcsvm_dask.checks import check, is_a, is_finite
+from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.chain import Chain
@@ -27,21 +26,9 @@ from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Machine, Solution, coefficient_rows, machines_of
 from dcsvm_dask.solvers.nu import NuSolution, solve_nu_svc, solve_nu_svr, solve_one_class
+from dcsvm_dask.tasks import check_nu
 
 Vector = NDArray[np.float64]
-
-
-def check_nu(nu: Any) -> float:
-    """Return a checked nu.
-
-    Raises
-    ------
-    InputError
-        If it is not in (0, 1].
-    """
-    number = is_a(nu, Real) and is_finite(nu) and 0 < nu <= 1
-    check(number, "nu", nu, "a number above 0, at most 1")
-    return float(nu)
 
 
 class DCNuSVC(TellsCallbacks, Voting):

@@ -8,6 +8,8 @@ variables have a sum, too, the multiplier of that stays as it is till the whole 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,8 +24,9 @@ from dcsvm_dask.methods.problem import (
     stored_targets,
 )
 from dcsvm_dask.methods.resources import threads
-from dcsvm_dask.random_streams import OFFSET_SUBSET
+from dcsvm_dask.random_streams import OFFSET_SUBSET, generator
 from dcsvm_dask.solvers import (
+    Solution,
     balanced,
     brought_to_size,
     brought_to_sums,
@@ -45,6 +48,8 @@ SUBSET_TOL = 1e-3
 OWN_SHARE = 0.5
 """Share of what a free row adds to its own f by its larger bound that is taken off: near rows that
 the subset lacks would add some of it."""
+LEAST_OF_CLASS = 64
+"""Rows of each class at least, where they are drawn of each."""
 EXACT_SUM = 1e-9
 """Share of the sum by which it may be missed: rounding."""
 
@@ -64,9 +69,13 @@ def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
         if task.size(weights) is not None
         else weights
     )
-    C = settings.bound_of((y > 0).astype(np.int8)) * weights
-    scale = float(C.sum() / C[rows].sum())
+    codes = (y > 0).astype(np.int8)
+    C = settings.bound_of(codes) * weights
+    scale: Any = float(C.sum() / C[rows].sum())
     scaled, size = task.product_range == 1.0, task.size(C)
+    if task.has_classes and size is not None and most_size(codes[rows], scale * C[rows]) < size:
+        rows, scales = drawn_of_classes(codes, C, 2, settings.seed)
+        scale = scales[codes[rows]]
     dual = task.dual(y[rows].astype(np.float64), (scale if scaled else 1.0) * C[rows])
     X = data_rows(run).take(rows)
     K, values = counted_kernel_matrix(settings.kernel, X, dtype=np.float64, threads=threads())
@@ -82,12 +91,7 @@ def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
     if size is None:
         record = {"bias": found.bias + OWN_SHARE * float(own[free].mean() if free.any() else 0.0)}
     else:
-        below, above = sign_multipliers(found.gradient, found.beta, dual)
-        if scaled:
-            below, above = (
-                b + OWN_SHARE * float(own[mine].mean() if mine.any() else 0.0)
-                for b, mine in ((below, free & (own < 0.0)), (above, free & (own > 0.0)))
-            )
+        below, above = multipliers_of(found, dual, own if scaled else 0.0 * own)
         epsilon = 0.5 * (above - below)
         unit = task.unit if task.has_kinks else abs(epsilon)
         record = {"bias": 0.5 * (below + above), "epsilon": epsilon, "unit": unit}
@@ -106,6 +110,61 @@ def estimate_offset(run: RunFolder, attempt: Attempt) -> Record:
         "iterations": found.n_iter,
         "kernel_values": values,
     }
+
+
+def most_size(codes: NDArray[np.integer], C: Vector) -> float:
+    """Return the largest sum of the sizes of variables of two classes that balance."""
+    return 2.0 * float(np.bincount(codes, C, 2).min())
+
+
+def drawn_of_classes(
+    codes: NDArray[np.integer], C: Vector, n_classes: int, seed: int
+) -> tuple[NDArray[np.int64], Vector]:
+    """Draw rows of each class by itself, so that all have the sums that are asked for.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (n,), integers
+        The class of each row.
+    C : ndarray, shape (n,), float64
+        Weight of each row's loss.
+    n_classes, seed : int
+
+    Returns
+    -------
+    rows : ndarray of int64
+        Ascending; about `SUBSET`, in proportion to the classes, of small ones `LEAST_OF_CLASS`.
+    scales : ndarray, shape (n_classes,), float64
+        What their weights are multiplied by, so that each class has its sum.
+    """
+    rng, drawn = generator(seed, OFFSET_SUBSET), []
+    for code in range(n_classes):
+        mine = np.flatnonzero(codes == code)
+        wanted = max(round(SUBSET * len(mine) / len(codes)), LEAST_OF_CLASS)
+        drawn.append(rng.choice(mine, size=min(wanted, len(mine)), replace=False))
+    rows = np.sort(np.concatenate(drawn)).astype(np.int64)
+    sums = (np.bincount(codes, C, n_classes), np.bincount(codes[rows], C[rows], n_classes))
+    return rows, sums[0] / sums[1]
+
+
+def multipliers_of(found: Solution, dual: Dual, own: Vector) -> tuple[float, float]:
+    """Return the biases of the negative and of the positive variables of a subset, for all rows.
+
+    Parameters
+    ----------
+    found : Solution
+        Of the subset, its bounds scaled to the sums of all rows.
+    dual : Dual
+    own : ndarray, shape (n,), float64
+        What each row adds to its own f by its larger bound.
+    """
+    below, above = sign_multipliers(found.gradient, found.beta, dual)
+    free = dual.is_free(found.beta)
+    below, above = (
+        b + OWN_SHARE * float(own[mine].mean() if mine.any() else 0.0)
+        for b, mine in ((below, free & (own < 0.0)), (above, free & (own > 0.0)))
+    )
+    return below, above
 
 
 def start_with_sum(problem: Problem, dual: Dual, C: Vector) -> Vector | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import choose_partition
 from dcsvm_dask.kernels import Rows, kernel_matrix, kernel_product
+from dcsvm_dask.methods.multipliers import sampled_multipliers
 from dcsvm_dask.methods.partition import drawn_rows, sample_size
 from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
 from dcsvm_dask.methods.regime import is_smooth, share_between
@@ -135,6 +136,8 @@ def working_set_share(
     dual, start = task.dual(y, C), None
     size = task.size(C[:m])
     if size is not None:
+        # Random rows, or one class of many against the rest, may not allow all of nu.
+        size = min(size, 2.0 * float(min(dual[:m].upper.sum(), -dual[:m].lower.sum())))
         start = brought_to_size(np.zeros(m), dual[:m], size, dual.p[:m])
     elif task.has_sum:
         start = brought_to_sums(np.zeros(m), dual[:m], [task.total(C[:m])], dual.p[:m])
@@ -223,6 +226,8 @@ def probe_rows(
 
 def _support_share(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> float:
     """Return the share of a sample's rows that are support vectors of any of several SVMs."""
+    if settings.make_task().has_sum:
+        return float(sampled_multipliers(settings, data, rows)["support_share"])
     sample = drawn_rows(settings, rows.n_rows, CLASS_ROWS)
     codes, task = data.take_codes(sample), settings.make_task()
     assert isinstance(task, Classification)

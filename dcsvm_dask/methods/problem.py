@@ -25,6 +25,7 @@ from dcsvm_dask.methods.several import (
     has_several,
     machines_for,
     scheme_of_run,
+    task_of_machine,
 )
 from dcsvm_dask.models.schemes import Scheme
 from dcsvm_dask.solvers import labels_of_classes
@@ -68,6 +69,8 @@ class Problem:
     first_bias, first_epsilon : float
         The bias that the first level begins with, and the multiplier of the sum of sizes that all
         levels have; see `Dual.eased`.
+    first_epsilons : tuple of float
+        Of several SVMs these multipliers, where they have sums of sizes.
     """
 
     settings: Settings
@@ -78,6 +81,7 @@ class Problem:
     n_classes: int = 2
     first_bias: float = 0.0
     first_epsilon: float = 0.0
+    first_epsilons: tuple[float, ...] = ()
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -144,7 +148,29 @@ class Problem:
             return self.task.dual(self.targets_of(index), C)
         labels = labels_of_classes(self.n_classes, self.scheme.name)
         y = labels[self.stored[index]].astype(np.float64)
-        return self.task.dual(y, C[:, None])
+        if not self.first_epsilons:
+            return self.task.dual(y, C[:, None])
+        scales = np.array([self.task.decision_scale(one) for one in self.first_epsilons])
+        return self.task.dual(y, C[:, None] / scales).eased(-1.0)  # see `decided`
+
+    def dual_of_machine(
+        self, number: int, targets: NDArray[np.float64], C: NDArray[np.float64]
+    ) -> Dual:
+        """Return the dual problem of some variables of one of several SVMs, as levels solve it.
+
+        Where sizes have a sum it is in the scale in which the SVM decides, with the multiplier.
+
+        Parameters
+        ----------
+        number : int
+            Number of the SVM, in the order of the scheme.
+        targets, C : ndarray, shape (n,), float64
+            As for `Task.dual`.
+        """
+        task = task_of_machine(self.task, self.machines[number])
+        if not self.first_epsilons:
+            return task.dual(targets, C)
+        return decided(task, targets, C, self.first_epsilons[number])
 
     @cached_property
     def dual(self) -> Dual:
@@ -283,7 +309,10 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
     )
     offset = run.find(OFFSET, "commit")
     first_bias = first_epsilon = 0.0
-    if offset is not None:
+    first_epsilons: tuple[float, ...] = ()
+    if offset is not None and "epsilons" in offset.record:
+        first_epsilons = tuple(offset.record["epsilons"])
+    elif offset is not None:
         settings, first_bias = informed(settings, offset.record), float(offset.record["bias"])
         first_epsilon = float(offset.record.get("epsilon", 0.0))
     if not commit.record["parts"]:
@@ -292,7 +321,15 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
         X = SelectedRows(data_rows(run), rows)
         weights = commit.read("weight")
         return Problem(
-            settings, X, weights, lambda: rows, stored, n_classes, first_bias, first_epsilon
+            settings,
+            X,
+            weights,
+            lambda: rows,
+            stored,
+            n_classes,
+            first_bias,
+            first_epsilon,
+            first_epsilons,
         )
     _cached_rows.cache_clear()
     parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
@@ -309,7 +346,27 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
         n_classes,
         first_bias,
         first_epsilon,
+        first_epsilons,
     )
+
+
+def decided(
+    task: Task, targets: NDArray[np.float64], C: NDArray[np.float64], epsilon: float
+) -> Dual:
+    """Return the problem with a multiplier for the sum of sizes, in the scale that decides.
+
+    Of nu-SVC it is the C-SVC at C / rho.
+
+    Parameters
+    ----------
+    task : Task
+    targets, C : ndarray, shape (n,), float64
+        As for `Task.dual`.
+    epsilon : float
+        The multiplier; see `Dual.eased`.
+    """
+    scale = task.decision_scale(epsilon)
+    return task.dual(targets, C / scale).eased(epsilon / scale)
 
 
 def informed(settings: Settings, record: Record) -> Settings:

@@ -73,12 +73,21 @@ def merging_plan(sizes: Forecast) -> StagePlan:
     return StagePlan(merge_stage(), sizes.merging(), 0.0, written, remedy=None)
 
 
-def offset_plan(sizes: Forecast) -> StagePlan:
-    """Return the plan of the stage that estimates the bias with which levels begin."""
-    rows = min(SUBSET, sizes.shape.n_rows)
+def offset_plan(sizes: Forecast, stage: Stage | None = None, most: int = SUBSET) -> StagePlan:
+    """Return the plan of the stage that estimates the bias with which levels begin.
+
+    Parameters
+    ----------
+    sizes : Forecast
+    stage : Stage, optional
+        By default that of one SVM.
+    most : int
+        Rows that it draws.
+    """
+    rows = min(most, sizes.shape.n_rows)
     need = sizes.fixed(24.0 * rows**2 + rows * sizes.row + 40.0 * sizes.shape.n_rows)
     load = Load(COMMIT, kernel_values=float(rows) ** 2, threaded=True)
-    return of_loads(offset_stage(), need, (load,), remedy=None)
+    return of_loads(offset_stage() if stage is None else stage, need, (load,), remedy=None)
 
 
 def of_loads(

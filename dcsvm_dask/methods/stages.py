@@ -51,6 +51,12 @@ def merge_stage() -> Stage:
 
 
 def _describe_offset(record: Record) -> str:
+    if "epsilons" in record:
+        margins = [-epsilon for epsilon in record["epsilons"]]
+        return (
+            f"rho ~ {min(margins):.3g} to {max(margins):.3g} by {len(margins)} SVMs on "
+            f"{record['rows']} random rows"
+        )
     return f"bias ~ {record['bias']:.6g} by an SVM on {record['rows']} random rows"
 
 

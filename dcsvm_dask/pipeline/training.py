@@ -20,7 +20,7 @@ from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
 from dcsvm_dask.pipeline.parameters import LOSSES, TrainingParameters
-from dcsvm_dask.solvers import largest_machine
+from dcsvm_dask.solvers import labels_of_classes, largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
@@ -41,7 +41,8 @@ from dcsvm_dask.tasks import (
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
-LEAST_OF_ONE_CLASS, LARGEST_OF_NU = 2, 2
+LEAST_OF_ONE_CLASS = 2
+ROUNDING, TINY = 1e-12, 1e-300
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 
@@ -257,22 +258,29 @@ class Training(TrainingParameters):
         """Refuse what a nu-SVC cannot be trained with."""
         if self.C != 1.0:
             raise InputError("C: a nu-SVC has no C; leave it out, and give nu")
-        if len(data.classes) > LARGEST_OF_NU:
-            raise InputError(
-                f"{data.url}: has {len(data.classes)} classes; runs train nu-SVCs of two. Take "
-                "DCNuSVC, or ingest the data with --positive LABEL,..."
+        seen = seen_by(data, self.options.to_json(), int(self.seed))
+        n_classes = len(data.classes)
+        factors = class_weights(self.class_weight, data.classes, data.counts)
+        codes, weights = seen.read_codes(0, seen.n_rows), seen.read_weights(0, seen.n_rows)
+        sums = np.bincount(codes, weights, minlength=n_classes).astype(np.float64)
+        sums *= np.array(factors or 1.0)
+        labels = labels_of_classes(n_classes, self.multiclass if n_classes > 2 else "ovo")
+        sides = np.array([sums @ (labels == side) for side in (1, -1)])
+        largest = 2.0 * sides.min(axis=0) / np.maximum(sides.sum(axis=0), TINY)
+        least = int(largest.argmin())
+        if task.nu <= largest[least] * (1.0 + ROUNDING):
+            return
+        names = ""
+        if n_classes > 2:
+            one, other = (
+                [data.classes[code] for code in np.flatnonzero(labels[:, least] == side)]
+                for side in (1, -1)
             )
-        factors = np.array(
-            class_weights(self.class_weight, data.classes, data.counts) or (1.0, 1.0)
+            names = f" {one[0]!r} and {repr(other[0]) if len(other) == 1 else 'the rest'}"
+        raise InputError(
+            f"nu: {task.nu:g} is too large for the classes{names} of {data.url}, whose weights "
+            f"are {sides[0, least]:g} and {sides[1, least]:g}; it is at most {largest[least]:.6g}"
         )
-        y, weights = data.read_y(0, data.n_rows), data.read_weights(0, data.n_rows)
-        sums = factors * np.bincount((y == 1).astype(np.int64), weights, minlength=2)
-        largest = 2.0 * float(sums.min() / sums.sum())
-        if task.nu > largest:
-            raise InputError(
-                f"nu: {task.nu:g} is too large for the classes of {data.url}, whose weights are "
-                f"{sums[0]:g} and {sums[1]:g}; it is at most {largest:.6g}"
-            )
 
     def _check_one_class(self, data: DataSet) -> None:
         """Refuse what a one-class SVM cannot be trained with."""

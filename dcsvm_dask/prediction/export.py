@@ -176,7 +176,10 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
     labels = label_integers(prepared.classes) if prepared.has_classes else ()
     if len(labels) > 2:
         model = _one_vs_one(run, "LIBSVM's format")
-        n_support, lines = model.n_support, ovo_lines(model, labels)
+        n_support, lines = (
+            model.n_support,
+            ovo_lines(model, labels, svm_type=LIBSVM_TYPES[settings_of(run).task]),
+        )
     else:
         exact = read_expansion(run)
         n_support, parts = len(exact.coef), (exact.kernel, exact.support, exact.coef, exact.bias)

@@ -3,6 +3,7 @@
 A task is the only place that knows a loss. No solver, no Dask, no files.
 """
 
+from dcsvm_dask.tasks.checking import check_nu
 from dcsvm_dask.tasks.classification import (
     Classification,
     checked_labels,
@@ -57,6 +58,7 @@ __all__ = [
     "SquaredTube",
     "Tally",
     "Task",
+    "check_nu",
     "checked_labels",
     "checked_quantiles",
     "crossing",

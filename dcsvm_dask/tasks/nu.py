@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.checks import check, is_a, is_finite
+from dcsvm_dask.tasks.checking import check_nu
 from dcsvm_dask.tasks.classification import Classification
 from dcsvm_dask.tasks.dual import Dual
 from dcsvm_dask.tasks.regression import RealTargets, Regression
 
 Vector = NDArray[np.float64]
-
-
-def check_nu(nu: object) -> None:
-    """Raise InputError for a nu outside of (0, 1]."""
-    number = is_a(nu, Real) and is_finite(nu) and 0 < nu <= 1  # type: ignore[operator]
-    check(number, "nu", nu, "a number above 0, at most 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +48,7 @@ class NuClassification(Classification):
     def dual(self, targets: Vector, C: Vector | float) -> Dual:
         """Return the dual problem of some rows; see `Classification.dual`."""
         box = super().dual(targets, C)
-        return replace(box, p=np.zeros(len(box)), unit=self.unit, spare=0.0)
+        return replace(box, p=np.zeros(box.p.shape), unit=self.unit, spare=0.0)
 
     def size(self, C: Vector) -> float:
         """Return the sum of the sizes of all variables: nu sum(C)."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.checks import check, is_a, is_finite
+from dcsvm_dask.tasks.checking import check_nu
 from dcsvm_dask.tasks.dual import Dual
 from dcsvm_dask.tasks.scores import area_under_curve
 
@@ -44,8 +43,7 @@ class OneClass:
     product_range = 1.0
 
     def __post_init__(self) -> None:
-        number = is_a(self.nu, Real) and is_finite(self.nu) and 0 < self.nu <= 1
-        check(number, "nu", self.nu, "a number above 0, at most 1")
+        check_nu(self.nu)
 
     def targets(self, y: NDArray[Any]) -> NDArray[np.int8]:
         """Return the labels: +1, -1, and 0 where there is none."""

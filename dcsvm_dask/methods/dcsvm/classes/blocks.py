@@ -136,7 +136,7 @@ def solve_svms_of(
             offsets[number] = decision
             continue
         task = task_of_machine(problem.task, machine)
-        dual = task.dual(y, C[rows])
+        dual = problem.dual_of_machine(number, y, C[rows])
         beta = None if start is None else start.beta(machine, index[rows], codes[rows])
         if beta is not None and equality:
             beta = balanced(beta, dual)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dcsvm_dask.methods import multipliers
 from dcsvm_dask.methods.dcsvm.classes import machines as steps
 from dcsvm_dask.methods.dcsvm.graph import arrange_stage, bottom_stage, level_stage, scored_level
 from dcsvm_dask.methods.dcsvm.plan import level_plans
 from dcsvm_dask.methods.forecast import Forecast, Load, Measured, Need, largest
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.offset import LEAST_OF_CLASS, SUBSET
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS
-from dcsvm_dask.methods.problem import ARRANGE, PROBE
+from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE
 from dcsvm_dask.methods.regime import is_sparse_in_support
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.several import AnyMachine, machines_for, scheme_of_run
-from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, offset_plan
 from dcsvm_dask.methods.stages import merge_stage, probe_stage, scored
 from dcsvm_dask.solvers import Output
 from dcsvm_dask.storage.stage_id import MODEL, StageId
@@ -37,6 +39,8 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     shape : Shape
     """
     levels, source = len(settings.clusters), None
+    if settings.make_task().has_sum:
+        yield [multipliers_stage()]
     if levels and goals.stop_at >= levels:
         yield [
             arrange_stage(settings, shape),
@@ -69,6 +73,11 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     stage = machines_stage(settings, goals, shape, source)
     records = yield scored(stage, shape)
     return Outcome(stage.name, records[stage.name]["converged"])
+
+
+def multipliers_stage() -> Stage:
+    """Return the stage that estimates the multipliers with which the SVMs of levels begin."""
+    return Stage(OFFSET, (single(COMMIT, multipliers.estimate_multipliers),), OFFSET)
 
 
 def promises(measured: Measured) -> bool:
@@ -116,6 +125,16 @@ def rows_of(machine: AnyMachine, shape: Shape) -> int:
 
 def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take."""
+    settings, shape = sizes.settings, sizes.shape
+    first = []
+    if settings.make_task().has_sum:
+        rows = SUBSET + LEAST_OF_CLASS * len(shape.class_rows)
+        first = [offset_plan(sizes, multipliers_stage(), rows)]
+    return first + _plan(sizes, goals)
+
+
+def _plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages after the one that estimates multipliers."""
     settings, shape = sizes.settings, sizes.shape
     stages = []
     climbs = settings.clusters and (

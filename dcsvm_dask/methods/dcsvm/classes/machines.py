@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
-from dcsvm_dask.methods.problem import ARRANGE, read_problem, spread
+from dcsvm_dask.methods.problem import ARRANGE, Problem, decided, read_problem, spread
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
 from dcsvm_dask.random_streams import BINARY_SVM, generator
 from dcsvm_dask.solvers import Output, Solution, solve_whole
+from dcsvm_dask.solvers.nu import solve_nu_svc
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import crossing, output_names
+from dcsvm_dask.tasks import NuClassification, crossing, output_names
 
 Index = NDArray[np.int64]
 
@@ -70,13 +73,16 @@ def solve_machine_of(
     if not problem.task.has_classes:
         # The gradient is the prediction less the target: the problem has no ridge.
         attempt.write("predicted", solution.gradient + solution.bias + problem.targets)
-    return {**solved.to_json(), "bias": bias}
+    own = {key: one[key] for one in solved.records for key in ("multiplier",) if key in one}
+    return {**solved.to_json(), "bias": bias, **own}
 
 
 def _solve_whole(
     run: RunFolder, number: int, source: str | None, tol: float
 ) -> tuple[tuple[Index, Solution], Record]:
     problem = read_problem(run)
+    if problem.first_epsilons:
+        return _solve_nu(problem, run, number, source, tol)
     settings, machine = problem.settings, problem.machines[number]
     index, y = machine.rows(problem.codes)
     dual = task_of_machine(problem.task, machine).dual(y, problem.bounds(index))
@@ -106,9 +112,47 @@ def _solve_whole(
     return (index, solution), record.to_json()
 
 
+def _solve_nu(
+    problem: Problem, run: RunFolder, number: int, source: str | None, tol: float
+) -> tuple[tuple[Index, Solution], Record]:
+    """Solve a nu-SVC; its solution is in the scale in which it decides."""
+    settings, machine, task = problem.settings, problem.machines[number], problem.task
+    assert isinstance(task, NuClassification)
+    index, y = machine.rows(problem.codes)
+    order = np.argsort(y, kind="stable")  # the solver takes class after class
+    index, y = index[order], y[order]
+    beta, C = None, problem.bounds(index)
+    if source is not None:
+        beta = read_start(run, source).beta(machine, index, problem.codes[index])
+        beta = beta * task.decision_scale(problem.first_epsilons[number])
+    found = solve_nu_svc(
+        settings.kernel,
+        problem.take(index),
+        y,
+        C,
+        task.nu,
+        beta=beta,
+        tol=tol,
+        working_size=settings.set_cap,
+        seed=settings.seed,
+        threads=threads(alone=len(problem.machines) == 1),
+    )
+    dual = decided(task, y, C, -found.multiplier)
+    record = SolvedRecord.of(
+        dual,
+        replace(found.solution, gradient=found.solution.gradient + dual.p),
+        bias=found.solution.bias,
+        equality=True,
+        kernel_values=found.kernel_values,
+    )
+    more = {"multiplier": found.multiplier}
+    return (index, found.solution), {**record.to_json(), **more}
+
+
 def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     """Commit the model of all SVMs, and ``alpha`` of every row with its sign in each of its SVMs.
 
+    Of nu-SVCs the entries of machines have their ``multiplier`` rho, by which they are divided.
     Row k of ``alpha`` belongs to the SVM that `Machine.place` names; values are positive where the
     row's class is the positive one. Without classes they are beta. Of several quantiles the record
     has ``crossing``, the share of rows on which they cross.
@@ -162,7 +206,10 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
         "converged": all(record["converged"] for record in records),
         f"of_{NAMES[scheme.name]}": {
             **({"name": names} if names else {}),
-            **{key: [record[key] for record in records] for key in OF_MACHINES},
+            **{
+                key: [record[key] for record in records]
+                for key in (*OF_MACHINES, *(("multiplier",) if problem.first_epsilons else ()))
+            },
         },
         **{key: sum(record[key] for record in records) for key in ("iterations", "bounded")},
         **crosses,
