@@ -29,6 +29,8 @@ _AIM = 1.0 - 2.0**-10
 _WORK = 50_000_000
 # Phases in a row that may end no nearer to the answer: the tolerance is below the rounding.
 _STALLS = 20
+# A phase that ends higher and so many times farther from the answer than any before has diverged.
+_DIVERGED = 10.0
 # Float32 holds it and its inverse.
 _LEAST_CURVATURE = 1e-30
 
@@ -161,7 +163,7 @@ def _solve(
             beta = better
             F, exact = linear + kernel_times(K, beta), True
             continue
-        before = beta.copy()
+        before, began = beta.copy(), violation
         at_once = n <= _FEW and callback is None
         target = max(_AIM * tol, 0.0 if at_once else _FALL * violation)
         active.begin(beta, F, shift, _MARGIN * violation, n_iter)
@@ -187,15 +189,34 @@ def _solve(
         active.store(beta)
         moved = np.zeros(n)
         add_columns(K, moved, beta - before)
+        risen = _change(problem.dual, F, moved, before, beta) > 0.0
         F += moved
         exact = False
         if callback is not None and going:
             going = not callback(n_iter, violation)
         reached = problem.violation(beta, F)[0]
         stalls = stalls + 1 if done and reached >= best else 0
+        if risen and reached > _DIVERGED * min(best, began) and overtake is not None:
+            # Curvatures of float32, smaller than they are: without bounds steps grow and grow.
+            beta, stalls = before, _STALLS
+            F -= moved
         best = min(best, reached)
         if best <= _rounding(linear, beta, diagonal):
             going = False
+
+
+def _change(
+    dual: Dual,
+    F: NDArray[np.float64],
+    moved: NDArray[np.float64],
+    before: NDArray[np.float64],
+    beta: NDArray[np.float64],
+) -> float:
+    """Return by how much the objective rises from one point, of gradient F, to another."""
+    rise = float((F + 0.5 * moved) @ (beta - before))
+    if dual.epsilon is not None:
+        rise += float(dual.epsilon @ (np.abs(beta) - np.abs(before)))
+    return rise
 
 
 def _curvatures(K: NDArray[np.floating]) -> NDArray[np.float32]:

@@ -312,6 +312,23 @@ def test_an_interior_point_method_goes_on_where_rounding_ends_smo() -> None:
     assert found.objective == pytest.approx(expected, rel=1e-8)
 
 
+def test_steps_that_grow_without_bounds_are_taken_back() -> None:
+    """A ridge is lost in curvatures of float32 where the kernel's values are 1e5."""
+    rng = np.random.default_rng(0)
+    X, n = 100.0 + rng.random((80, 11)), 80
+    z = np.sin(3.0 * X[:, 0])
+    dual = Regression(0.03, squared=True).dual(z, rng.uniform(4.0, 1000.0, n))
+    found = solve_inner(X @ X.T, dual, equality=True, tol=1e-6)
+    centred = X - X.mean(axis=0)
+    K = centred @ centred.T + np.diag(dual.ridge)
+    peer = SVR(kernel="precomputed", C=1e9, epsilon=0.03, tol=1e-7).fit(K, z)
+    beta = np.zeros(n)
+    beta[peer.support_] = peer.dual_coef_[0]
+    assert found.converged
+    expected = objective(centred @ centred.T, dual, beta)
+    assert found.objective == pytest.approx(expected, rel=1e-6)
+
+
 def test_more_spare_than_rows_have_room_for_lets_them_move() -> None:
     """A part of a nu-SVR's rows; no tube is left, so that it is an epsilon-SVR without one."""
     rng = np.random.default_rng(0)
