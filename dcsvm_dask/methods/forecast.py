@@ -25,6 +25,7 @@ from dcsvm_dask.methods.partition import (
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import arrange_parts, bottom_clusters, shuffle_shares
 from dcsvm_dask.solvers.decomposition import GROW
+from dcsvm_dask.solvers.inner.memory import bytes_beside
 from dcsvm_dask.solvers.subsets import subset_sizes
 from dcsvm_dask.solvers.working_sets import SMALL_SET
 from dcsvm_dask.storage.node import Record
@@ -253,7 +254,8 @@ class Forecast:
         copied: float = COPIED,
     ) -> Need:
         usual = 4 * (1 + copied) * rows**2 + beside
-        return Need(int(usual), int(4 * (1 + MOST_COPIED) * most_rows**2 + most_beside))
+        most = 4 * most_rows**2 + bytes_beside(self.settings.inner, most_rows) + most_beside
+        return Need(int(usual), int(most))
 
     def choosing(self, n_clusters: int) -> Need:
         """Return the need of choosing a partition on a sample."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.solvers.inner.interior_point import solve_interior_point
+from dcsvm_dask.solvers.inner.memory import interior_rows
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.columns import kernel_times
 
@@ -19,10 +20,6 @@ _CHOLESKY = 1 / 150
 _STEPS, _MOST_STEPS, _OVERHEAD = 30, 60, 500_000
 # It is tried when SMO has spent so many times what it costs, and again when that has doubled.
 _AFTER, _LATER = 4.0, 2.0
-# Bytes for each pair of rows: SMO's copy of active rows is let go before, ...
-_LET_GO = 0.57
-# ... a factor is held in float64, and some more; and what any process has to spare.
-_HELD, _SPARE = 9, 128 << 20
 
 
 class Overtake:
@@ -68,8 +65,7 @@ class Overtake:
             Steps times active rows so far.
         """
         n, dual = len(beta), problem.dual
-        room = _LET_GO * K.itemsize * n**2 + _SPARE
-        most = (room / _HELD) ** 0.5
+        most = interior_rows(n, K.itemsize)
         violation, shift = problem.violation(beta, F)
         rising, falling = dual.slopes(F + shift, beta)
         near = (beta < dual.upper) & (rising <= violation)
