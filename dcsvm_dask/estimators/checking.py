@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from dcsvm_dask.checks import is_a, is_finite
+from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
@@ -254,6 +254,57 @@ def weights_of(X: Rows, sample_weight: Any) -> NDArray[np.float64] | None:
         return None
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     return np.asarray(np.maximum(weights, 0.0))
+
+
+def row_bounds(X: Rows, sample_weight: Any, C: float = 1.0) -> NDArray[np.float64]:
+    """Return C times the weights of rows without classes, which are 1 where none are given.
+
+    Raises
+    ------
+    InputError
+        If no row has a weight above 0.
+    """
+    weights = weights_of(X, sample_weight)
+    found = np.full(X.shape[0], C) if weights is None else C * weights
+    if not (found > 0).any():
+        raise InputError("No row has a weight above 0.")
+    return np.asarray(found)
+
+
+def is_squared(loss: Any, losses: dict[str, bool]) -> bool:
+    """Return whether a loss is a square.
+
+    Parameters
+    ----------
+    loss : str
+    losses : dict of bool
+        The losses that there are, and whether they are squares.
+
+    Raises
+    ------
+    InputError
+        If there is no such loss.
+    """
+    known = isinstance(loss, str) and loss in losses
+    check(known, "loss", loss, f"one of {', '.join(losses)}")
+    return losses[loss]
+
+
+def constant_feature(estimator: Any) -> float:
+    """Return the value of the feature whose weight is a linear SVM's bias; 0: it has none.
+
+    Raises
+    ------
+    InputError
+        If `fit_intercept` or `intercept_scaling` is not possible.
+    """
+    check_flags(estimator, "fit_intercept")
+    scaling = estimator.intercept_scaling
+    if not estimator.fit_intercept:
+        return 0.0
+    if not (is_real(scaling) and scaling > 0):
+        raise InputError(f"intercept_scaling is {scaling!r:.80}; give a number above 0.")
+    return float(scaling)
 
 
 def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> None:

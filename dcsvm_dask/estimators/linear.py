@@ -130,10 +130,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         loss: Any = self.loss
         if not (isinstance(loss, str) and loss in LOSSES):
             raise InputError(f"loss is {loss!r:.80}; give one of {', '.join(LOSSES)}.")
-        checking.check_flags(self, "fit_intercept")
-        scaling = self.intercept_scaling
-        if self.fit_intercept and not (checking.is_real(scaling) and scaling > 0):
-            raise InputError(f"intercept_scaling is {scaling!r:.80}; give a number above 0.")
+        constant = checking.constant_feature(self)
         X, codes = checking.training_rows(self, X, y)
         C = checking.penalties(self, X, codes, sample_weight)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
@@ -151,7 +148,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
                 labels,
                 C * np.where(has_factor, self.class_weight_[codes], 1.0),
                 loss=loss,  # type: ignore[arg-type]  # checked above
-                constant=float(scaling) if self.fit_intercept else 0.0,
+                constant=constant,
                 tol=tol,
                 max_iter=limit,
                 seed=checking.seed_of(self.random_state),

@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 from sklearn.linear_model._base import LinearModel
 
 from dcsvm_dask.checks import check
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svr import LOSSES
@@ -46,7 +45,8 @@ class LinearDCSVR(RegressorMixin, LinearModel):
     intercept_scaling : float, default 1.0
         Above 0.
     dual : True or "auto", default "auto"
-        The dual problem is solved. False is refused: there is no solver of the primal one.
+        The dual problem is solved. False is refused: the solution would be the same, and there is
+        no solver of the primal problem.
     max_iter : int, default 1000
         Most passes over the rows.
     random_state : int, RandomState or None, default None
@@ -128,17 +128,11 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         ConvergenceWarning
             If the SVM is not solved to `tol` within `max_iter` passes.
         """
-        task, scaling = self._task(), self.intercept_scaling
-        checking.check_flags(self, "fit_intercept")
-        if self.fit_intercept and not (checking.is_real(scaling) and scaling > 0):
-            raise InputError(f"intercept_scaling is {scaling!r:.80}; give a number above 0.")
+        task, constant = self._task(), checking.constant_feature(self)
         check_value("C", self.C)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         X, targets = checking.training_targets(self, X, y)
-        weights = checking.weights_of(X, sample_weight)
-        C = float(self.C) * (np.ones(len(targets)) if weights is None else weights)
-        if not (C > 0).any():
-            raise InputError("No row has a weight above 0.")
+        C = checking.row_bounds(X, sample_weight, float(self.C))
         variables = variables_of(X, targets.view(np.int64), C)
         z = targets[variables.rows]
         # The bias is regularised like other weights, so that targets are not to be shifted.
@@ -148,7 +142,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
             found = solve_linear_dual(
                 (X[variables.rows],),
                 task.scaled(unit).dual(units.inside(z), task.scaled_C(variables.C, unit)),
-                constant=float(scaling) if self.fit_intercept else 0.0,
+                constant=constant,
                 tol=tol / unit,
                 max_iter=limit,
                 seed=checking.seed_of(self.random_state),
@@ -162,9 +156,11 @@ class LinearDCSVR(RegressorMixin, LinearModel):
 
     def _task(self) -> Regression:
         """Return the task, with the parameters of the loss checked."""
-        loss: Any = self.loss
-        known = isinstance(loss, str) and loss in LOSSES
-        check(known, "loss", loss, f"one of {', '.join(LOSSES)}")
+        squared = checking.is_squared(self.loss, LOSSES)
         solves = self.dual is True or (isinstance(self.dual, str) and self.dual == "auto")
-        check(solves, "dual", self.dual, 'True or "auto": there is no solver of the primal problem')
-        return Regression(self.epsilon, LOSSES[loss])
+        wanted = (
+            'True or "auto", which have the solution of dual=False (there is no solver of the '
+            "primal problem here; sklearn.svm.LinearSVR has one of the squared loss)"
+        )
+        check(solves, "dual", self.dual, wanted)
+        return Regression(self.epsilon, squared)

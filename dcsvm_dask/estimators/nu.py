@@ -398,10 +398,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         last, given = LastExpansion.of(self), X
         X = checking.rows_alone(self, X)
         kernel, n = checking.kernel_of(self, X), X.shape[0]
-        weights = checking.weights_of(X, sample_weight)
-        weights = np.ones(n) if weights is None else weights
-        if not (weights > 0).any():
-            raise InputError("No row has a weight above 0.")
+        weights = checking.row_bounds(X, sample_weight)
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, given, None, 1, about)
         variables = variables_of(X, np.zeros(n, np.int32), weights, kernel)

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, solver_words
@@ -152,9 +151,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         X, targets = checking.training_targets(self, X, y)
         kernel = checking.kernel_of(self, X)
         weights = checking.weights_of(X, sample_weight)
-        C = float(self.C) * (np.ones(len(targets)) if weights is None else weights)
-        if not (C > 0).any():
-            raise InputError("No row has a weight above 0.")
+        C = checking.row_bounds(X, sample_weight, float(self.C))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         variables = variables_of(X, targets.view(np.int64), C, kernel)
         if last is not None and len(last.beta) != len(members):

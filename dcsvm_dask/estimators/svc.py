@@ -6,7 +6,6 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, in_memory, svc_runs
 from dcsvm_dask.estimators.exact import of_machines
@@ -275,9 +274,7 @@ class DCSVC(TellsCallbacks, Voting):
         return made
 
     def _task(self) -> Classification:
-        loss: Any = self.loss
-        check(isinstance(loss, str) and loss in LOSSES, "loss", loss, f"one of {', '.join(LOSSES)}")
-        return Classification(LOSSES[self.loss])
+        return Classification(checking.is_squared(self.loss, LOSSES))
 
     def _check_words(self) -> None:
         shape: Any = self.decision_function_shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcsvm_dask.checks import check
+from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.task_regressor import TaskRegressor
 from dcsvm_dask.tasks import Regression
 
@@ -158,10 +158,7 @@ class DCSVR(TaskRegressor):
         self.n_jobs = n_jobs
 
     def _task(self) -> Regression:
-        loss: Any = self.loss
-        known = isinstance(loss, str) and loss in LOSSES
-        check(known, "loss", loss, f"one of {', '.join(LOSSES)}")
-        return Regression(self.epsilon, LOSSES[self.loss])
+        return Regression(self.epsilon, checking.is_squared(self.loss, LOSSES))
 
     @property
     def _bounded(self) -> bool:

@@ -95,9 +95,8 @@ def test_others_are_refused(estimator: Any, inner: Any, rows: Any) -> None:
 @pytest.mark.long
 def test_working_sets_beyond_a_matrix_have_it(shared_data: Callable[[str], Any]) -> None:
     file = shared_data("ijcnn1")
-    X, y = file["X_train"][:2600].astype(np.float32), file["y_train"][:2600]
+    X, y = file["X_train"][:2200].astype(np.float32), file["y_train"][:2200]
     words: dict[str, Any] = {"C": 1.0, "gamma": 2.0, "tol": 1e-5}
     peer = SVC(**words).fit(X.astype(np.float64), y)
-    for inner in ("newton", "interior-point"):
-        model = DCSVC(inner=inner, **words).fit(X, y)
-        np.testing.assert_allclose(values_of(model, X), values_of(peer, X), rtol=0, atol=1e-3)
+    model = DCSVC(inner="projected-gradient", **words).fit(X, y)
+    np.testing.assert_allclose(values_of(model, X), values_of(peer, X), rtol=0, atol=1e-3)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-# Bytes for each pair of rows: SMO's float32 copy of active rows, at most; the factor of the interior
-# point method, in float64, and some more; Newton's block, its factor and the columns that change.
+# Bytes for each pair of rows: SMO's float32 copy of active rows, at most; the factor of the
+# interior point method, in float64, and some more; Newton's block, its factor and the columns
+# that change.
 COPY, _INTERIOR, _NEWTON = 4 * 0.57, 9, 18
 SPARE = 128 << 20
 """Bytes that "auto" may take beyond SMO's copy: what any process has to spare."""
