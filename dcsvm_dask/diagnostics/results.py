@@ -12,7 +12,7 @@ from dcsvm_dask.diagnostics.summary import state_of
 from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import SCORE, StageId
-from dcsvm_dask.tasks.scores import SCORES
+from dcsvm_dask.tasks.scores import SCORES, known_keys
 
 Columns = tuple[tuple[str, Callable[[Any], str]], ...]
 
@@ -30,7 +30,7 @@ TEST_COLUMNS: Columns = (
     ("run", str),
     ("level", str),
     ("mode", str),
-    ("accuracy", "{:.4f}".format),
+    *((key, "{:.4f}".format) for key in SCORES),
     ("rows", "{:,}".format),
     ("ms_per_row", "{:.3g}".format),
 )
@@ -45,9 +45,7 @@ def results(runs: Sequence[RunFolder]) -> str:
     objective is that of an exact model.
     """
     rows = [_figures(run) for run in runs]
-    given = {key for key in SCORES for row in rows if row[key] is not None} or {"accuracy"}
-    columns = [one for one in COLUMNS if one[0] not in SCORES or one[0] in given]
-    return _lines(tuple(columns), rows)
+    return _lines(_given(COLUMNS, rows), rows)
 
 
 def tests(runs: Sequence[RunFolder]) -> str:
@@ -57,14 +55,20 @@ def tests(runs: Sequence[RunFolder]) -> str:
     ``ms_per_row`` is the time of one core for a row, in milliseconds.
     """
     rows = [{"run": run.place.name, **row} for run in runs for row in rows_of(trials(run))]
-    return _lines(TEST_COLUMNS, rows) if rows else ""
+    return _lines(_given(TEST_COLUMNS, rows), rows) if rows else ""
+
+
+def _given(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Return the columns without those of scores that no run has."""
+    given = known_keys(rows) or ("accuracy",)
+    return tuple(one for one in columns if one[0] not in SCORES or one[0] in given)
 
 
 def _lines(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         [name for name, _ in columns],
         *(
-            [NONE if row[name] is None else form(row[name]) for name, form in columns]
+            [NONE if row.get(name) is None else form(row[name]) for name, form in columns]
             for row in rows
         ),
     ]

@@ -1,15 +1,12 @@
-"""The words of `train`, checked, and what they mean for a data set."""
+"""The words of `train`, checked, and what they mean for a data set; see `data_checks`, too."""
 
 from __future__ import annotations
 
 import math
 import numbers
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
-
-import numpy as np
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
@@ -19,17 +16,23 @@ from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
+from dcsvm_dask.pipeline.data_checks import (
+    check_classes,
+    check_kind,
+    check_nu,
+    check_one_class,
+    class_weights,
+    shape_of,
+)
 from dcsvm_dask.pipeline.parameters import LOSSES, TrainingParameters
-from dcsvm_dask.solvers import labels_of_classes, largest_machine
+from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.tasks import (
     OF_TASKS,
     TASKS,
     WITH_COMMITTEE,
     NuClassification,
-    OneClass,
     RealTargets,
     Task,
     make_task,
@@ -41,8 +44,6 @@ from dcsvm_dask.tasks import (
 BOTTOM_BLOCK_ROWS = 1500
 LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
-LEAST_OF_ONE_CLASS = 2
-ROUNDING, TINY = 1e-12, 1e-300
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 
@@ -141,7 +142,7 @@ class Training(TrainingParameters):
         """
         task = self._task(data)
         if task.has_classes:
-            self._check_classes(data)
+            check_classes(data, self.method, committee=self.committee)
         if data.weights is not None and not self.options.takes_weights:
             raise InputError(
                 f"{data.url}: its rows have weights, which method {self.method} cannot take into "
@@ -221,7 +222,7 @@ class Training(TrainingParameters):
     def _task(self, data: DataSet) -> Task:
         """Return the task, for the targets of the data where they have some."""
         name = self._named(data.task if self.task == "auto" else self.task)
-        _check_kind(data, name)
+        check_kind(data, name)
         known = [one for one in METHODS.values() if name in one.tasks]
         if name not in METHODS[self.method].tasks:
             raise InputError(
@@ -238,7 +239,9 @@ class Training(TrainingParameters):
                 "dcsvm, or give one"
             )
         if isinstance(task, NuClassification):
-            self._check_nu(data, task)
+            self._refuse_c("nu-SVC")
+            seen = seen_by(data, self.options.to_json(), int(self.seed))
+            check_nu(data, seen, task, self.class_weight, self.multiclass)
         if task.has_classes:
             return task
         learns = "numbers" if isinstance(task, RealTargets) else "no classes"
@@ -249,48 +252,16 @@ class Training(TrainingParameters):
                     f"{word}: is for classes{others}, and {name} learns {learns}; leave it out"
                 )
         if not isinstance(task, RealTargets):
-            self._check_one_class(data)
+            self._refuse_c("one-class SVM")
+            check_one_class(data)
             return task
         assert data.targets is not None
         return task.of_targets(data.targets, centred=self.fit_intercept)
 
-    def _check_nu(self, data: DataSet, task: NuClassification) -> None:
-        """Refuse what a nu-SVC cannot be trained with."""
+    def _refuse_c(self, machine: str) -> None:
+        """Refuse C where nu stands for it."""
         if self.C != 1.0:
-            raise InputError("C: a nu-SVC has no C; leave it out, and give nu")
-        seen = seen_by(data, self.options.to_json(), int(self.seed))
-        n_classes = len(data.classes)
-        factors = class_weights(self.class_weight, data.classes, data.counts)
-        codes, weights = seen.read_codes(0, seen.n_rows), seen.read_weights(0, seen.n_rows)
-        sums = np.bincount(codes, weights, minlength=n_classes).astype(np.float64)
-        sums *= np.array(factors or 1.0)
-        labels = labels_of_classes(n_classes, self.multiclass if n_classes > 2 else "ovo")
-        sides = np.array([sums @ (labels == side) for side in (1, -1)])
-        largest = 2.0 * sides.min(axis=0) / np.maximum(sides.sum(axis=0), TINY)
-        least = int(largest.argmin())
-        if task.nu <= largest[least] * (1.0 + ROUNDING):
-            return
-        names = ""
-        if n_classes > 2:
-            one, other = (
-                [data.classes[code] for code in np.flatnonzero(labels[:, least] == side)]
-                for side in (1, -1)
-            )
-            names = f" {one[0]!r} and {repr(other[0]) if len(other) == 1 else 'the rest'}"
-        raise InputError(
-            f"nu: {task.nu:g} is too large for the classes{names} of {data.url}, whose weights "
-            f"are {sides[0, least]:g} and {sides[1, least]:g}; it is at most {largest[least]:.6g}"
-        )
-
-    def _check_one_class(self, data: DataSet) -> None:
-        """Refuse what a one-class SVM cannot be trained with."""
-        if self.C != 1.0:
-            raise InputError("C: a one-class SVM has no C; leave it out, and give nu")
-        if data.n_rows < LEAST_OF_ONE_CLASS:
-            raise InputError(
-                f"{data.url}: a one-class SVM needs at least {LEAST_OF_ONE_CLASS} rows, got "
-                f"{data.n_rows}"
-            )
+            raise InputError(f"C: a {machine} has no C; leave it out, and give nu")
 
     def _named(self, task: str) -> str:
         """Return the name of the task with the type of its SVM."""
@@ -340,21 +311,6 @@ class Training(TrainingParameters):
                 f"loss: {self.method} has no {self.loss}, but {', '.join(known)}; take method dcsvm"
             )
 
-    def _check_classes(self, data: DataSet) -> None:
-        """Refuse data of one class, and of many where the method has no SVMs for them."""
-        if len(data.classes) < 2:
-            raise InputError(f"{data.url}: has one class only ({data.classes}); training needs two")
-        if len(data.classes) == 2:
-            return
-        able = METHODS[self.method].many_classes
-        if not able or self.committee:
-            what = "committee" if able else f"method {self.method}"
-            raise InputError(
-                f"{data.url}: has {len(data.classes)} classes; {what} is for two. Use method dcsvm "
-                "without committees, or ingest the data with --positive LABEL,... to make two "
-                "classes of them"
-            )
-
     def _clusters(self, n: int, largest: int) -> tuple[tuple[int, ...], bool]:
         if not METHODS[self.method].has_levels:
             return (), False
@@ -373,25 +329,6 @@ def _described(task: str) -> str:
     """Return a task and the type of its SVM as users name them."""
     name, svm_type = task_and_type(task)
     return f"{name} with svm-type nu" if svm_type == "nu" else name
-
-
-def _check_kind(data: DataSet, name: str) -> None:
-    """Refuse data that were ingested for another kind of task."""
-    kind = TASKS[name]
-    if data.one_class is not issubclass(kind, OneClass):
-        raise InputError(
-            f"{data.url}: was ingested with --task {data.task}, but is to be trained with task "
-            f"{name}; ingest the source with --task {name}"
-        )
-    if kind.has_classes is (data.targets is not None):
-        theirs, other = "classes", name
-        if data.targets is not None:
-            theirs, other = "targets", "classification"
-        raise InputError(
-            f"{data.url}: its rows have {theirs}, but task {name} learns "
-            f"{'classes' if kind.has_classes else 'numbers'}; ingest the source with "
-            f"--task {other}"
-        )
 
 
 def method_named(name: object) -> Method:
@@ -443,50 +380,6 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
             f"stop-at: there is no level {goals.stop_at}: this run has {levels} level(s); "
             "give a lower level, or more --levels"
         )
-
-
-def shape_of(data: Data, holdout: bool, *, classes: bool = True) -> Shape:
-    """Return what graphs need to know of a data set, whose labels are classes or other targets."""
-    n_bytes = data.rows.nbytes_of(0, data.n_rows)
-    many = tuple(map(int, data.counts)) if classes and len(data.counts) > 2 else ()
-    return Shape(data.n_rows, data.n_distinct, n_bytes, holdout, many)
-
-
-def class_weights(
-    given: str | dict[Any, float] | None, classes: list[Any], counts: Sequence[int]
-) -> tuple[float, ...]:
-    """Return the factor of C of each class; empty: all are one.
-
-    Parameters
-    ----------
-    given : "balanced", dict or None
-        "balanced": n / (n_classes n_c) for a class of n_c rows, as scikit-learn has it; or weights
-        by label, one where none is given.
-    classes : list of labels
-    counts : sequence of int
-        Rows of each class.
-
-    Raises
-    ------
-    InputError
-        If it is neither, names another label, or a weight is not above 0.
-    """
-    if given is None:
-        return ()
-    if given == "balanced":
-        return tuple(sum(counts) / (len(counts) * max(1, count)) for count in counts)
-    wanted = '"balanced", or weights by label'
-    check(isinstance(given, dict), "class_weight", given, wanted)
-    assert isinstance(given, dict)
-    names = {str(label): code for code, label in enumerate(classes)}
-    found = [1.0] * len(classes)
-    for label, weight in given.items():
-        known = ", ".join(names)
-        check(str(label) in names, "class_weight", label, f"one of the labels {known:.200}")
-        number = is_a(weight, numbers.Real) and is_finite(weight) and weight > 0
-        check(number, "class_weight", weight, f"a positive number for {label}")
-        found[names[str(label)]] = float(weight)
-    return tuple(found)
 
 
 def parse_duration(text: str, name: str = "time-budget") -> float:

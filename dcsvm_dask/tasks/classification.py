@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.tasks.dual import UNBOUNDED, Dual
+from dcsvm_dask.tasks.plain import PlainVariables
 from dcsvm_dask.tasks.vectors import vector
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Classification:
+class Classification(PlainVariables):
     """Two classes with the targets -1 and +1.
 
     With beta_i = y_i alpha_i the dual of C-SVC, min 0.5 a'Qa - e'a over 0 <= a <= C, has the
@@ -70,21 +71,6 @@ class Classification:
         ridge = np.broadcast_to(0.5 / np.asarray(C), targets.shape) if self.squared else None
         lower, upper = np.minimum(furthest, 0.0), np.maximum(furthest, 0.0)
         return Dual(-targets, lower, upper, ridge=ridge)
-
-    def total(self, C: Vector) -> float:
-        """Return the sum that the variables have with a bias: zero."""
-        del C
-        return 0.0
-
-    def size(self, C: Vector) -> float | None:
-        """Return the largest sum of the variables' sizes: there is none."""
-        del C
-        return None
-
-    def decision_scale(self, epsilon: float) -> float:
-        """Return what variables and bias are divided by: 1."""
-        del epsilon
-        return 1.0
 
     def alpha(self, beta: Vector) -> Vector:
         """Return alpha_i = y_i beta_i, 0 or more."""

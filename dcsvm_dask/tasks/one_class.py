@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.tasks.checking import check_nu
 from dcsvm_dask.tasks.dual import Dual
+from dcsvm_dask.tasks.plain import PlainVariables
 from dcsvm_dask.tasks.scores import area_under_curve
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneClass:
+class OneClass(PlainVariables):
     """One-class SVM in LIBSVM's scale: min 0.5 b'Kb over 0 <= b_i <= w_i with sum(b) = nu sum(w).
 
     The decision value is f - rho, above zero for rows like the training rows; the bias is -rho. For
@@ -61,20 +62,6 @@ class OneClass:
     def total(self, C: Vector) -> float:
         """Return the sum that the variables of all rows have: nu sum(C)."""
         return self.nu * float(C.sum())
-
-    def size(self, C: Vector) -> float | None:
-        """Return the largest sum of the variables' sizes: there is none."""
-        del C
-        return None
-
-    def decision_scale(self, epsilon: float) -> float:
-        """Return what variables and bias are divided by: 1."""
-        del epsilon
-        return 1.0
-
-    def alpha(self, beta: Vector) -> Vector:
-        """Return the dual variables, which are beta."""
-        return beta
 
     def scores(self, decision: Vector, targets: Vector) -> dict[str, float]:
         """Return AUC and accuracy, as far as labels allow, and the share of outliers.

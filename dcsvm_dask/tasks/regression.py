@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.tasks.dual import UNBOUNDED, Dual
+from dcsvm_dask.tasks.plain import PlainVariables
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RealTargets:
+class RealTargets(PlainVariables):
     """Base class of tasks whose targets are real numbers.
 
     Parameters
@@ -62,25 +63,6 @@ class RealTargets:
     def targets(self, y: NDArray[Any]) -> Vector:
         """Return the targets of rows: what the data set holds."""
         return y.astype(np.float64, copy=False)
-
-    def total(self, C: Vector) -> float:
-        """Return the sum that the variables have with a bias: zero."""
-        del C
-        return 0.0
-
-    def size(self, C: Vector) -> float | None:
-        """Return the largest sum of the variables' sizes: there is none."""
-        del C
-        return None
-
-    def decision_scale(self, epsilon: float) -> float:
-        """Return what variables and bias are divided by: 1."""
-        del epsilon
-        return 1.0
-
-    def alpha(self, beta: Vector) -> Vector:
-        """Return the dual variables, which are beta: alpha - alpha* of the textbooks."""
-        return beta
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.pipeline.training import Training, class_weights, parse_duration
+from dcsvm_dask.pipeline.data_checks import class_weights
+from dcsvm_dask.pipeline.training import Training, parse_duration
 from dcsvm_dask.storage.dataset import DataSet
 
 

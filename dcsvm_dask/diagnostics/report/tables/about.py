@@ -37,7 +37,7 @@ def summary(records: Records) -> Table:
         "message": status["message"],
         "converged": status["converged"],
         "model": status["model"],
-        "accuracy": score.get("accuracy"),
+        **({"accuracy": None} if records.task.has_classes else {}),
         **{key: score[key] for key in SCORES if key in score},
         "objective": status["objective"],
         "gap": status["gap"],

@@ -9,8 +9,7 @@ from dcsvm_dask.diagnostics.report.tables.history import history
 from dcsvm_dask.diagnostics.report.tables.predictions import predictions
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of, table
-from dcsvm_dask.diagnostics.report.tables.trials import COLUMNS as TRIALS
-from dcsvm_dask.diagnostics.report.tables.trials import trials
+from dcsvm_dask.diagnostics.report.tables.trials import columns_of, trials
 from dcsvm_dask.methods.registry import is_whole_problem
 from dcsvm_dask.tasks.scores import known_keys
 
@@ -142,4 +141,4 @@ def tests(runs: list[Records]) -> Table:
         for name, records in zip(names(runs), runs, strict=True)
         for row in rows_of(trials(records.run))
     ]
-    return table(("run", *TRIALS), rows)
+    return table(("run", *columns_of(rows)), rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,16 +13,16 @@ from dcsvm_dask.methods.registry import approximation
 from dcsvm_dask.models.model import LEVEL_MODES
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import COMMITTEE, StageId
+from dcsvm_dask.tasks.scores import known_keys
 
-COLUMNS = (
-    "level",
-    "mode",
-    "accuracy",
-    "balanced_accuracy",
-    "rows",
-    "n_support",
-    "ms_per_row",
-)
+BALANCED = "balanced_accuracy"
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the columns of tests: their scores are those of the runs' tasks."""
+    scores = known_keys(rows) or ("accuracy",)
+    balanced = not rows or any(row.get(BALANCED) is not None for row in rows)
+    return ("level", "mode", *scores, *[BALANCED] * balanced, "rows", "n_support", "ms_per_row")
 
 
 def trials(
@@ -52,7 +52,7 @@ def trials(
         if found is not None:
             about = {"level": choice.level, "mode": choice.mode, "rows": found["n_rows"]}
             rows.append({**found, **about})
-    return table(COLUMNS, rows)
+    return table(columns_of(rows), rows)
 
 
 def _choices(run: RunFolder, modes: Sequence[str]) -> Iterator[tuple[Choice, list[Any]]]:

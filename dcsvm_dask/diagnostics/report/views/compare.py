@@ -292,20 +292,22 @@ def test_sections(found: Table) -> list[Section]:
     """Return the section of tests; empty if there are none."""
     if not n_rows(found):
         return []
-    headers = ["run", "level", "mode", "accuracy", "balanced accuracy", "rows", "ms a row"]
+    names = SCORES | {"balanced_accuracy": "balanced accuracy"}
+    scores = [key for key in found if key in names]
+    shares = ("accuracy", "balanced_accuracy")
+    headers = ["run", "level", "mode", *(names[key] for key in scores), "rows", "ms a row"]
     lines = [
         [
             row["run"],
             text.whole(row["level"]) if row["level"] else "",
             row["mode"],
-            text.percent(row["accuracy"]),
-            text.percent(row["balanced_accuracy"]),
+            *(text.percent(row[key]) if key in shares else text.number(row[key]) for key in scores),
             text.whole(row["rows"]),
             text.number(row["ms_per_row"], 3),
         ]
         for row in rows_of(found)
     ]
-    words = [True, False, True] + [False] * 4
+    words = [True, False, True] + [False] * (len(headers) - 3)
     lead = "Each way to predict, on all rows held out; the time is that of one core for a row."
     return [Section("tests", "Tests", lead, [Grid("Tests", headers, lines, words, table="tests")])]
 

@@ -120,7 +120,7 @@ def _score(about: dict[str, Any]) -> tuple[str, str]:
     known = scores_in(about)
     if known and known[0][0] != SCORES["accuracy"]:
         return known[0][0], text.number(known[0][1])
-    return "accuracy", text.percent(about["accuracy"])
+    return "accuracy" if "accuracy" in about else "score", text.percent(about.get("accuracy"))
 
 
 def _held_out(tables: dict[str, Table]) -> str:
