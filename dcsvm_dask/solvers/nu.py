@@ -26,7 +26,7 @@ from dcsvm_dask.solvers.optimality import bias, multipliers
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
-from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks import Dual, NuClassification, NuRegression, Task
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -258,6 +258,31 @@ def solve_nu_svr(
         bias=0.5 * sum(multipliers(solution.gradient, solution.beta, dual)),
     )
     return NuSolution(joined, multiplier(solution.gradient, solution.beta, dual), values)
+
+
+def solve_nu(
+    kernel: Kernel, X: Rows, targets: Vector, C: Vector, task: Task, **how: Any
+) -> NuSolution:
+    """Solve the nu-SVM of a task, of rows in any order.
+
+    Parameters
+    ----------
+    kernel, X, **how
+        As for `solve_one_class`.
+    targets, C : ndarray, shape (n,), float64
+        As for `Task.dual`.
+    task : NuClassification or NuRegression
+    """
+    if isinstance(task, NuRegression):
+        return solve_nu_svr(kernel, X, targets - task.centre, C, task.nu, **how)
+    assert isinstance(task, NuClassification)
+    order = np.argsort(targets, kind="stable")
+    if "beta" in how and how["beta"] is not None:
+        how["beta"] = how["beta"][order]
+    found = solve_nu_svc(kernel, X[order], targets[order], C[order], task.nu, **how)
+    beta, gradient = np.empty(len(order)), np.empty(len(order))
+    beta[order], gradient[order] = found.solution.beta, found.solution.gradient
+    return replace(found, solution=replace(found.solution, beta=beta, gradient=gradient))
 
 
 @dataclass(frozen=True)
