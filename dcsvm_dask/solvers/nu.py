@@ -470,6 +470,13 @@ def _multiplier_of_subset(
     K = kernel_matrix(kernel, X[index], dtype=np.float64, threads=threads)
     few = dual[both].scaled(n / len(index) if way.scaled else 1.0)
     of_few = totals if way.scaled else [len(index) / n * total for total in totals]
+    # A subset that has fewer rows of a class may not allow all of a large nu.
+    room = [
+        float((few.lower if t < 0.0 else few.upper)[g].sum())
+        for t, g in zip(of_few, few.groups, strict=True)
+    ]
+    share = min(1.0, *(most / t for most, t in zip(room, of_few, strict=True)))
+    of_few = [share * t for t in of_few]
     first = brought_to_sums(np.zeros(len(few)), few, of_few, few.p)
     found = solve_smo(np.tile(K, (2, 2)) if twice else K, few, beta=first, tol=SUBSET_TOL, **how)
     multiplier = way.multiplier(found.gradient, found.beta, few)
