@@ -16,6 +16,7 @@ from sklearn.svm import NuSVC, NuSVR
 
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import DCNuSVC
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.predict import load_model
@@ -161,3 +162,18 @@ def test_exports_decide_alike(classes: Rows, targets: Rows, tmp_path: Path) -> N
 def test_what_is_impossible_is_refused(classes: Rows, words: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Training.of({"svm_type": "nu", **words}).settle(DataSet.open(classes.data.url))
+
+
+@pytest.mark.long
+def test_the_largest_nu_is_one_that_random_rows_need_not_allow(
+    shared_data: Callable[[str], Any],
+) -> None:
+    file = shared_data("magic")
+    order = np.random.default_rng(0).permutation(len(file["X_train"]))[:2600]
+    X = StandardScaler().fit_transform(file["X_train"][order]).astype(np.float32)
+    y = file["y_train"][order]
+    counts = np.unique(y, return_counts=True)[1]
+    nu = 2.0 * counts.min() / counts.sum()
+    peer = NuSVC(nu=nu * (1.0 - 1e-12), gamma=1.0, tol=1e-5).fit(X.astype(np.float64), y)
+    found = DCNuSVC(nu=nu, gamma=1.0, tol=1e-5).fit(X, y).decision_function(X)
+    assert found == pytest.approx(peer.decision_function(X.astype(np.float64)), abs=1e-4)
