@@ -264,7 +264,7 @@ def _search_command(records: Records, options: Search) -> str:
     words += ["--halving"] if options.halving else []
     words += [] if options.refit else ["--no-refit"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
-    return shlex.join([*words, *_task(records), *_class_weight(records)])
+    return shlex.join([*words, *_class_weight(records)])
 
 
 def _has_many_classes(records: Records) -> bool:
