@@ -71,6 +71,9 @@ def search(
     degree : int, sequence or array of int, default 3
     epsilon : float, sequence or array of float, default 0.1
         Of regression, in units of the targets.
+    nu : float, sequence or array of float, optional
+        Of `svm_type` "nu"; by default 0.1, 0.2, ... 0.5. A nu-SVC has no C. A candidate whose
+        nu the classes of a fold or of a block do not allow fails there, as one that is not solved.
     validation : str or path, optional
         A data set on which candidates are scored, instead of cross-validation; dense or sparse,
         whichever the training data are.
@@ -91,7 +94,7 @@ def search(
         that, fewer are chosen when the search begins; it says how many.
     execution, client, quiet, report, progress, callbacks
         As `train` has them.
-    task, quantile, loss, kernel, fit_intercept, class_weight, multiclass, tol, seed, \
+    task, svm_type, quantile, loss, kernel, fit_intercept, class_weight, multiclass, tol, seed, \
 n_samples_clustering
         Of all candidates, as `train` has them; the task is not one-class. `quantile` is one number:
         pinball losses at different quantiles do not compare.

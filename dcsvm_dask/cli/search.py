@@ -28,11 +28,17 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--gamma", metavar=VALUES, help="By default 2^-15:2^3:2^2.")
 @click.option("--degree", metavar="2,3,...", help="Degree of poly, by default 3.")
 @click.option("--coef0", metavar="0,1,...", help="Constant of poly, sigmoid; by default 0.")
+@click.option("--nu", metavar=VALUES, help="Of nu-SVMs; by default 0.1,0.2,0.3,0.4,0.5.")
 @click.option("--epsilon", metavar=VALUES, help="Tube of regression; by default 0.1.")
 @click.option(
     "--task",
     type=click.Choice(["auto", "classification", "regression", "quantile"]),
     help="What is learned; by default what the data set was made for.",
+)
+@click.option(
+    "--svm-type",
+    type=click.Choice(["c", "nu"]),
+    help="nu: nu-SVC or nu-SVR, in which nu stands for C or epsilon.",
 )
 @click.option("--quantile", metavar="TAU", help="Quantile of task quantile, by default 0.5.")
 @click.option(
@@ -91,7 +97,7 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Search C, the kernel's parameters and epsilon for the data set DATA (its train part).
+    """Search C, the kernel's parameters, epsilon and nu for the data set DATA (its train part).
 
     Candidates are ranked by SVMs of blocks, which share kernel values and start from each
     other; the best ones are solved exactly. Go on with a search by `dcsvm resume`, look at it by
@@ -101,7 +107,7 @@ def command(
     from dcsvm_dask.pipeline.searching import parse_values
 
     parameters = {name: value for name, value in given.items() if value is not None}
-    for name in ("C", "gamma", "coef0", "degree", "epsilon", "quantile"):
+    for name in ("C", "gamma", "coef0", "degree", "epsilon", "nu", "quantile"):
         if name in parameters:
             parameters[name] = parse_values(name, parameters[name])
     if len(parameters.get("quantile", ())) == 1:

@@ -42,13 +42,14 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
     -------
     list of dict
         ``candidate`` (its number), ``kernel``, ``C``, ``gamma``, ``degree``, ``coef0``, and
-        ``epsilon`` where it is searched over; ``accuracy`` and ``accuracy_std`` (over the folds; of
-        the exact score where there is one), ``early_accuracy``, ``early_seconds`` (of a core),
-        ``exact_accuracy``, ``exact_seconds``, ``support`` (support vectors of the exact SVMs, on
-        average), ``share`` (of the held-out rows that the early score covers), ``solved`` (whether
-        all SVMs reached the tolerance), ``splits`` (the accuracy of each fold), ``best`` (whether
-        it is the chosen one) and ``rank`` (from 1). Of regression there is ``r2`` in the place of
-        accuracy, with ``mae`` and ``rmse`` beside it, of quantiles ``pinball`` with ``coverage``.
+        ``epsilon`` or ``nu`` where it is searched over; ``accuracy`` and ``accuracy_std`` (over the
+        folds; of the exact score where there is one), ``early_accuracy``, ``early_seconds`` (of a
+        core), ``exact_accuracy``, ``exact_seconds``, ``support`` (support vectors of the exact
+        SVMs, on average), ``share`` (of the held-out rows that the early score covers), ``solved``
+        (whether all SVMs reached the tolerance), ``splits`` (the accuracy of each fold), ``best``
+        (whether it is the chosen one) and ``rank`` (from 1). Of regression there is ``r2`` in the
+        place of accuracy, with ``mae`` and ``rmse`` beside it, of quantiles ``pinball`` with
+        ``coverage``.
         Unknown values are None.
 
     Raises
@@ -70,13 +71,14 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
         if found is not None
     ]
     rows = []
-    for number, (kernel, C, epsilon) in enumerate(candidates):
+    for number, (kernel, C, epsilon, nu) in enumerate(candidates):
         row: dict[str, Any] = {
             "candidate": number,
             "kernel": kernel.name,
             "C": C,
             **{key: getattr(kernel, key) for key in ("gamma", "degree", "coef0")},
             **({} if epsilon is None else {"epsilon": epsilon}),
+            **({} if nu is None else {"nu": nu}),
             f"early_{main}": None,
             "early_seconds": None,
             f"exact_{main}": None,
@@ -216,7 +218,8 @@ def grid(rows: list[dict[str, Any]]) -> str:
 
 def lines_of(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the parameters of a candidate beside C, those of its kernel first."""
-    return (*parameters_of(row["kernel"]), *(("epsilon",) if "epsilon" in row else ()))
+    own = (name for name in ("epsilon", "nu") if name in row)
+    return (*parameters_of(row["kernel"]), *own)
 
 
 def varied_in(rows: list[dict[str, Any]]) -> list[str]:

@@ -70,7 +70,9 @@ def calibrate_slot(
         weights = problem.weights[both].astype(np.float64)
         weights[: len(mine)] *= len(index) / max(1, len(mine))
         weights[len(mine) :] *= (problem.n - len(index)) / max(1, len(others))
-        values_of_both = np.concatenate([decided, elsewhere])
+        # In the scale in which the level's model decides.
+        scale = problem.task.decision_scale(problem.first_epsilon)
+        values_of_both = np.concatenate([decided, elsewhere]) / scale
         fitted.append(fit_member(problem, values_of_both, problem.targets_of(both), weights))
         rows += len(mine)
         values += computed + of_product

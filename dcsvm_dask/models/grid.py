@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.models.schemes import SCHEMES
@@ -17,14 +18,17 @@ from dcsvm_dask.solvers import (
     Machine,
     Output,
     Solution,
+    brought_to_size,
     coefficient_rows,
     scheme_of,
+    size_multiplier,
     solve_inner,
     solve_next,
     solve_whole,
     stretched,
 )
 from dcsvm_dask.solvers.machines import CLASSES, only_class, unsolved
+from dcsvm_dask.solvers.nu import solve_nu
 from dcsvm_dask.tasks import Task
 
 Machines = Sequence[Machine | Output]
@@ -183,6 +187,23 @@ def train_fold(
             coefs.append(np.zeros((len(costs), 0)))
             continue
         inner, coef = _part(K, rows, rows), np.empty((len(costs), len(rows)))
+        if task.has_sum:
+            for place, C in enumerate(costs.tolist()):
+                begin = time.perf_counter()
+                sized = solve_sized(
+                    inner,
+                    task,
+                    targets,
+                    C * weight[rows],
+                    tol=tol,
+                    max_iter=most_steps(len(rows)),
+                )
+                coef[place], bias[place, number] = sized.beta, sized.bias + task.centre
+                solved[place] &= sized.converged
+                seconds[place] += time.perf_counter() - begin
+            used.append(rows)
+            coefs.append(coef)
+            continue
         beta, gradient = np.zeros(len(rows)), task.dual(targets, weight[rows]).p
         most = most_steps(len(rows))
         for place, C in enumerate(costs.tolist()):
@@ -213,6 +234,36 @@ def _known(targets: Vector, task: Task) -> float | None:
     if task.has_classes:
         return only_class(targets)
     return None if len(targets) else 0.0
+
+
+def solve_sized(
+    K: NDArray[np.floating], task: Task, targets: Vector, C: Vector, **how: Any
+) -> Solution:
+    """Solve a nu-SVM from its kernel matrix, in the scale in which it decides.
+
+    Parameters
+    ----------
+    K : ndarray, shape (n, n), float32 or float64
+    task : NuClassification or NuRegression
+    targets, C : ndarray, shape (n,), float64
+        As for `Task.dual`.
+    **how
+        ``tol`` and ``max_iter`` as for `solve_inner`.
+
+    Raises
+    ------
+    InputError
+        If the classes do not allow nu.
+    """
+    dual, size = task.dual(targets, C), task.size(C)
+    assert size is not None
+    start = brought_to_size(np.zeros(len(dual)), dual, size, dual.p)
+    found = solve_inner(K, dual.with_size(start, size), beta=start, equality=True, **how)
+    at_end = dual.with_size(found.beta, size)
+    scale = task.decision_scale(size_multiplier(found.gradient, found.beta, at_end))
+    if scale <= 0.0:
+        raise InputError("nu is too large: no margin separates the classes.")
+    return replace(found, beta=found.beta / scale, bias=found.bias / scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +354,12 @@ def solve_point(
             solutions.append(unsolved(dual, decision))
             continue
         how = common | {"max_iter": most_steps(len(rows))}
+        if task.has_sum:
+            del how["equality"], how["verify"]
+            given = solve_nu(kernel, Z, targets, bounds[rows], task, seed=seed, **how)
+            solutions.append(given.solution)
+            values += given.kernel_values
+            continue
         if before is None:
             start = None if blocks is None else blocks[rows]
             found, computed = solve_whole(kernel, Z, dual, blocks=start, seed=seed, **how)

@@ -18,17 +18,19 @@ from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, Search
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.tasks import OF_TASKS
+from dcsvm_dask.tasks import OF_TASKS, task_and_type
 
 LEAST_BLOCK_ROWS = 64
 # Of LIBSVM's grid.py: C, and gamma.
 COSTS = tuple(2.0**power for power in range(-5, 16, 2))
+NUS = (0.1, 0.2, 0.3, 0.4, 0.5)
 GAMMAS = tuple(2.0**power for power in range(-15, 4, 2))
 TASKS = ("classification", "regression", "quantile")
 """Tasks whose scores compare candidates."""
 TRAINED = (
     "kernel",
     "task",
+    "svm_type",
     "quantile",
     "fit_intercept",
     "loss",
@@ -39,7 +41,7 @@ TRAINED = (
     "n_samples_clustering",
 )
 """Words of a training that all candidates have."""
-SEARCHED = ("C", "gamma", "degree", "coef0", "epsilon")
+SEARCHED = ("C", "gamma", "degree", "coef0", "epsilon", "nu")
 
 
 def settle(
@@ -80,12 +82,20 @@ def settle(
             f"quantile: give one number, got {trained['quantile']!r:.80}; pinball losses at "
             "different quantiles do not compare"
         )
-    others = set(searched) - {"C", "epsilon", *kernel.parameters}
+    others = set(searched) - {"C", "epsilon", "nu", *kernel.parameters}
     if others:
         raise InputError(
             f"{', '.join(sorted(others))}: the {kernel.name} kernel has no such parameter"
         )
-    searched.setdefault("C", COSTS)
+    task = trained.get("task", "auto")
+    task = data.task if task == "auto" else task
+    of_nu = trained.get("svm_type") == "nu"
+    no_C = of_nu and task == "classification"
+    searched.setdefault("C", (1.0,) if no_C else COSTS)
+    if no_C and searched["C"] != (1.0,):
+        raise InputError("C: a nu-SVC has no C; leave it out, and give nu")
+    if of_nu:
+        searched.setdefault("nu", NUS)
     if kernel.uses("gamma"):
         searched.setdefault("gamma", GAMMAS)
     if held_out:
@@ -94,6 +104,8 @@ def settle(
         options = {**options, "exact": math.prod(len(values) for values in searched.values())}
     made = Search(**searched, **options)
     middle = {name: values[(len(values) - 1) // 2] for name, values in searched.items()}
+    if "nu" in searched:  # the largest has to be possible
+        middle["nu"] = searched["nu"][-1]
     rows = BLOCK_ROWS if block_rows is None else block_rows
     check(is_a(rows, numbers.Integral), "block_rows", rows, "a whole number")
     if rows < LEAST_BLOCK_ROWS:
@@ -129,11 +141,14 @@ def best_of(settings: dict[str, Any], candidate: int) -> dict[str, Any]:
     """Return the parameters of `train` for a candidate of a search, as its header describes it."""
     made = Settings.from_json(settings)
     task = made.make_task()
-    kernel, C, epsilon = Search(**made.options).candidates(made.kernel.name)[candidate]
+    kernel, C, epsilon, nu = Search(**made.options).candidates(made.kernel.name)[candidate]
     words: dict[str, Any] = {"kernel": kernel.name, "C": C}
     words |= {name: getattr(kernel, name) for name in kernel.kind.parameters}
-    words |= {} if task.has_classes else {"task": task.name}
-    words |= {name: getattr(task, name) for name in OF_TASKS if hasattr(task, name)}
+    name, svm_type = task_and_type(task.name)
+    words |= {} if task.has_classes else {"task": name}
+    words |= {"svm_type": svm_type} if svm_type == "nu" else {}
+    words |= {word: getattr(task, word) for word, of in OF_TASKS.items() if task.name in of}
+    words |= {} if nu is None else {"nu": nu}
     return words if epsilon is None else {**words, "epsilon": epsilon}
 
 

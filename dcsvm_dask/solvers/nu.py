@@ -26,7 +26,7 @@ from dcsvm_dask.solvers.optimality import bias, multipliers
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
-from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks import Dual, NuClassification, NuRegression, Task
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -260,6 +260,31 @@ def solve_nu_svr(
     return NuSolution(joined, multiplier(solution.gradient, solution.beta, dual), values)
 
 
+def solve_nu(
+    kernel: Kernel, X: Rows, targets: Vector, C: Vector, task: Task, **how: Any
+) -> NuSolution:
+    """Solve the nu-SVM of a task, of rows in any order.
+
+    Parameters
+    ----------
+    kernel, X, **how
+        As for `solve_one_class`.
+    targets, C : ndarray, shape (n,), float64
+        As for `Task.dual`.
+    task : NuClassification or NuRegression
+    """
+    if isinstance(task, NuRegression):
+        return solve_nu_svr(kernel, X, targets - task.centre, C, task.nu, **how)
+    assert isinstance(task, NuClassification)
+    order = np.argsort(targets, kind="stable")
+    if "beta" in how and how["beta"] is not None:
+        how["beta"] = how["beta"][order]
+    found = solve_nu_svc(kernel, X[order], targets[order], C[order], task.nu, **how)
+    beta, gradient = np.empty(len(order)), np.empty(len(order))
+    beta[order], gradient[order] = found.solution.beta, found.solution.gradient
+    return replace(found, solution=replace(found.solution, beta=beta, gradient=gradient))
+
+
 @dataclass(frozen=True)
 class _Way:
     """The problem without sums that a problem with sums is near to.
@@ -448,6 +473,13 @@ def _multiplier_of_subset(
     K = kernel_matrix(kernel, X[index], dtype=np.float64, threads=threads)
     few = dual[both].scaled(n / len(index) if way.scaled else 1.0)
     of_few = totals if way.scaled else [len(index) / n * total for total in totals]
+    # A subset that has fewer rows of a class may not allow all of a large nu.
+    room = [
+        float((few.lower if t < 0.0 else few.upper)[g].sum())
+        for t, g in zip(of_few, few.groups, strict=True)
+    ]
+    share = min(1.0, *(most / t for most, t in zip(room, of_few, strict=True)))
+    of_few = [share * t for t in of_few]
     first = brought_to_sums(np.zeros(len(few)), few, of_few, few.p)
     found = solve_smo(np.tile(K, (2, 2)) if twice else K, few, beta=first, tol=SUBSET_TOL, **how)
     multiplier = way.multiplier(found.gradient, found.beta, few)

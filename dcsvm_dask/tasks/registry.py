@@ -24,7 +24,12 @@ SUPERVISED = ("classification", "regression", "quantile")
 DATA_TASKS = ("classification", "regression", "quantile", "one-class")
 """What users name as the task of data; a type of SVM makes others of the first two."""
 ONE_CLASS = OneClass.name
-WITH_COMMITTEE = (Classification.name, Regression.name)
+WITH_COMMITTEE = (
+    Classification.name,
+    Regression.name,
+    NuClassification.name,
+    NuRegression.name,
+)
 """Tasks whose SVMs can be calibrated as probabilities, for a committee."""
 OF_TASKS: dict[str, tuple[str, ...]] = {
     "epsilon": ("regression",),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.tasks.nu import NuRegression
 from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.regression import Quantile, Regression
 from dcsvm_dask.tasks.scores import ordered_pairs
@@ -184,7 +185,7 @@ def tally_of(task: Task, targets: Mapping[str, Any] | None = None) -> Tally:
     """
     if task.has_classes:
         return Hits()
-    if isinstance(task, Regression):
+    if isinstance(task, Regression | NuRegression):
         return Residuals(0.0 if targets is None else float(targets["mean"]))
     if isinstance(task, Quantile):
         return Pinball(task.quantile)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from sklearn.svm import NuSVC, NuSVR
 
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import DCNuSVC
 from dcsvm_dask.methods.choice import choose_model
+from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.models.model import decide
 from dcsvm_dask.pipeline.training import Training
@@ -68,8 +71,13 @@ def check(run: RunFolder, peer: NuSVC | NuSVR, rows: Rows) -> None:
         objective -= alpha @ rows.y[peer.support_]
     stage = choose_model(run).stage
     record = run.node(stage, "commit").record
-    # The scale of nu-SVC divides by rho, and its violation's square is in the objective.
+    # nu-SVC is divided by rho, which a violation of tol moves by about as much: the objective is as
+    # near as 2 tol / rho, and before the division far nearer.
     assert record["objective"] == pytest.approx(objective, rel=1e-5)
+    if isinstance(peer, NuSVC):
+        rho = peer.nu * len(X) / float(np.abs(alpha).sum())
+        found_before = record["objective"] * record["multiplier"] ** 2
+        assert found_before == pytest.approx(objective * rho**2, rel=1e-8)
     assert record["violation"] <= 1e-6
     found = decide(load_model(run, stage), rows.X, "exact", dtype=np.float64).ravel()
     assert found == pytest.approx(expected, abs=1e-4)
@@ -108,6 +116,28 @@ def test_levels_lead_to_the_same_model(classes: Rows, targets: Rows, tmp_path: P
     check(train(targets.data, tmp_path / "r", **TIGHT, **words), NuSVR(nu=0.3, gamma=20.0), targets)
 
 
+@pytest.mark.long
+def test_committees_are_those_of_the_equal_c_svc_and_epsilon_svr(
+    classes: Rows, targets: Rows, tmp_path: Path
+) -> None:
+    """Levels of both solve the same blocks; only the bias that these share is another."""
+    words = {"gamma": 0.1, "clusters": (4,), "stop_at": 1, "committee": True, "fit_intercept": True}
+    for rows, kind in ((classes, "c"), (targets, "r")):
+        run = train(rows.data, tmp_path / f"{kind}-nu", svm_type="nu", nu=0.3, **words)
+        epsilon = run.node("offset", "commit").record["epsilon"]
+        own = {"C": -1.0 / epsilon} if kind == "c" else {"epsilon": epsilon}
+        peer = train(rows.data, tmp_path / kind, **own, **words)
+        found, expected = (committee_of(one, rows.X) for one in (run, peer))
+        assert np.abs(found - expected).mean() < 0.2 * expected.std()
+        assert found.std() == pytest.approx(expected.std(), rel=0.2)
+
+
+def committee_of(run: RunFolder, X: NDArray[Any]) -> NDArray[np.float64]:
+    committee = read_committee(run.node("committee-level-1", "commit"))
+    model = replace(load_model(run, "level-1"), committee=committee)
+    return decide(model, X, "committee").ravel()
+
+
 def test_exports_decide_alike(classes: Rows, targets: Rows, tmp_path: Path) -> None:
     for rows, svm_type in ((classes, "nu_svc"), (targets, "nu_svr")):
         run = train(rows.data, tmp_path / svm_type, svm_type="nu", gamma=0.1, nu=0.3, tol=1e-3)
@@ -134,3 +164,18 @@ def test_exports_decide_alike(classes: Rows, targets: Rows, tmp_path: Path) -> N
 def test_what_is_impossible_is_refused(classes: Rows, words: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Training.of({"svm_type": "nu", **words}).settle(DataSet.open(classes.data.url))
+
+
+@pytest.mark.long
+def test_the_largest_nu_is_one_that_random_rows_need_not_allow(
+    shared_data: Callable[[str], Any],
+) -> None:
+    file = shared_data("magic")
+    order = np.random.default_rng(0).permutation(len(file["X_train"]))[:2600]
+    X = StandardScaler().fit_transform(file["X_train"][order]).astype(np.float32)
+    y = file["y_train"][order]
+    counts = np.unique(y, return_counts=True)[1]
+    nu = 2.0 * counts.min() / counts.sum()
+    peer = NuSVC(nu=nu * (1.0 - 1e-12), gamma=1.0, tol=1e-5).fit(X.astype(np.float64), y)
+    found = DCNuSVC(nu=nu, gamma=1.0, tol=1e-5).fit(X, y).decision_function(X)
+    assert found == pytest.approx(peer.decision_function(X.astype(np.float64)), abs=1e-4)

@@ -44,6 +44,7 @@ def score_blocks(
     tol: float,
     budget: int,
     epsilons: list[float] | None = None,
+    nus: list[float] | None = None,
 ) -> Record:
     """Score some C of one kernel by the SVMs of some blocks (early prediction).
 
@@ -63,13 +64,15 @@ def score_blocks(
         Most steps of an SVM for each row that it trains on.
     epsilons : list of float, optional
         Of regression, that of each candidate.
+    nus : list of float, optional
+        Of nu-SVMs, likewise.
     """
     split, made = read_split(run), Kernel(**kernel)
     order = generator(split.problem.settings.seed, SEARCH_BLOCKS)
     mine = order.permutation(split.deciding)[first:last][slot::slots]
     shape, tally = (len(costs), len(split.folds)), split.tally
     sums, rows, values = np.zeros((*shape, len(tally.sums))), np.zeros(shape), 0
-    series = _series(split, costs, epsilons)
+    series = _series(split, costs, epsilons, nus)
     seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
     advanced = advance_reporter()
     standing, standing_rows = split.weighted_sample(made)
@@ -139,9 +142,14 @@ def score_blocks(
 
 
 def _series(
-    split: HeldOut, costs: list[float], epsilons: list[float] | None
+    split: HeldOut, costs: list[float], epsilons: list[float] | None, nus: list[float] | None
 ) -> list[tuple[Index, Task]]:
     """Return the places of the candidates that follow each other, C ascending, with their task."""
+    if nus is not None:
+        of_nu = np.array(nus)
+        return [
+            (np.flatnonzero(of_nu == nu), split.task_with(None, nu)) for nu in dict.fromkeys(nus)
+        ]
     if epsilons is None:
         return [(np.arange(len(costs)), split.problem.task)]
     each = np.array(epsilons)

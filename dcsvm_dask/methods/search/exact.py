@@ -51,6 +51,7 @@ def solve_candidate(
     tol: float,
     budget: int,
     epsilon: float | None = None,
+    nu: float | None = None,
 ) -> Record:
     """Solve the SVMs of all rows but a fold, and decide that.
 
@@ -62,13 +63,15 @@ def solve_candidate(
         Whether no other task runs beside this one.
     epsilon : float, optional
         Of regression.
+    nu : float, optional
+        Of nu-SVMs.
 
     Writes ``beta`` and ``gradient`` of each SVM's rows, one after the other.
     """
     split, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
     everything = np.arange(split.problem.n)
     train, test = split.of_fold(everything, fold)
-    X, y, task = split.problem.take(train), split.y[train], split.task_with(epsilon)
+    X, y, task = split.problem.take(train), split.y[train], split.task_with(epsilon, nu)
     failed = False
     try:
         with np.errstate(over="ignore", invalid="ignore"):

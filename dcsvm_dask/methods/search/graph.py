@@ -1,4 +1,4 @@
-"""A search over C, kernel and epsilon: blocks rank candidates, the best are solved exactly."""
+"""A search over C, kernel, epsilon and nu: blocks rank candidates, the best are solved exactly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dcsvm_dask.solvers import coefficient_rows, machines_of
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
-from dcsvm_dask.tasks import main_score
+from dcsvm_dask.tasks import check_nu, main_score
 
 METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
@@ -61,6 +61,8 @@ class Candidate(NamedTuple):
     C: float
     epsilon: float | None = None
     """Of regression, where it is searched over."""
+    nu: float | None = None
+    """Of nu-SVMs."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Search(Options):
     degree: Sequence[int] = parameter((3,), "of the polynomial kernel")
     coef0: Sequence[float] = parameter((0.0,), "of the polynomial and the sigmoid kernel")
     epsilon: Sequence[float] = parameter((), "of regression; none: that of the task")
+    nu: Sequence[float] = parameter((), "of nu-SVMs; none: that of the task")
     folds: int = parameter(5, "of cross-validation; 0: rows are held out for all", name="cv")
     exact: int = parameter(3, "candidates that are solved as a whole, the best ones", least=0)
     halving: bool = parameter(False, "rank on few blocks first, and the better third on more")
@@ -88,6 +91,8 @@ class Search(Options):
         known = all(is_a(one, numbers.Real) and is_finite(one) for one in self.epsilon)
         fits = known and all(one >= 0 for one in self.epsilon)
         check(fits, "epsilon", self.epsilon, "numbers, 0 or more")
+        for one in self.nu:
+            check_nu(one)
         fits = len(self.degree) > 0 and all(is_a(one, numbers.Integral) for one in self.degree)
         check(fits and min(self.degree) >= 1, "degree", self.degree, "whole numbers from 1")
         super().__post_init__()
@@ -95,7 +100,7 @@ class Search(Options):
         check(none or self.folds >= 2, "cv", self.folds, "2 folds or more")
         check(self.folds <= MOST_FOLDS, "cv", self.folds, f"{MOST_FOLDS} folds at most")
         many = len(self.C) * len(self.gamma) * len(self.degree) * len(self.coef0)
-        many *= max(1, len(self.epsilon))
+        many *= max(1, len(self.epsilon)) * max(1, len(self.nu))
         check(many <= MOST_CANDIDATES, "C and gamma", many, f"{MOST_CANDIDATES} candidates at most")
 
     @property
@@ -114,9 +119,9 @@ class Search(Options):
         return [Kernel(name, gamma, degree, coef0) for gamma, degree, coef0 in every]
 
     def candidates(self, name: str) -> list[Candidate]:
-        """Return all candidates: kernel by kernel, of each epsilon by epsilon, C ascending."""
-        every = product(self.kernels(name), self.epsilon or (None,), self.C)
-        return [Candidate(kernel, C, epsilon) for kernel, epsilon, C in every]
+        """Return all candidates: kernel by kernel, of each epsilon (or nu) by it, C ascending."""
+        every = product(self.kernels(name), self.epsilon or (None,), self.nu or (None,), self.C)
+        return [Candidate(kernel, C, epsilon, nu) for kernel, epsilon, nu, C in every]
 
 
 def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -233,6 +238,8 @@ def early_stage(
             }
             if options.epsilon:
                 arguments["epsilons"] = [candidates[place].epsilon for place in places]
+            if options.nu:
+                arguments["nus"] = [candidates[place].nu for place in places]
             nodes.append(
                 Node(
                     f"{search_blocks.SOLVE}-{len(nodes):04d}", search_blocks.score_blocks, arguments
@@ -274,7 +281,7 @@ def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
         for chain, fold in at:
             candidate = chain[depth]
             below = None if depth == 0 else _node(f"C{depth}", chain[depth - 1], fold, len(folds))
-            kernel, C, epsilon = candidates[candidate]
+            kernel, C, epsilon, nu = candidates[candidate]
             arguments = {
                 "stage": EXACT,
                 "candidate": candidate,
@@ -286,6 +293,7 @@ def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
                 "tol": goals.tol,
                 "budget": options.budget,
                 **({} if epsilon is None else {"epsilon": epsilon}),
+                **({} if nu is None else {"nu": nu}),
             }
             name = _node(layer, candidate, fold, len(folds))
             made.append(Node(name, search_exact.solve_candidate, arguments))
@@ -310,11 +318,11 @@ def by_kernel(candidates: list[Candidate], places: list[int]) -> dict[Kernel, li
 
 
 def chains_of(candidates: list[Candidate], places: list[int]) -> list[list[int]]:
-    """Return some candidates that follow each other: of a kernel and an epsilon, C ascending."""
-    found: dict[tuple[Kernel, float | None], list[int]] = {}
+    """Return some candidates that follow each other: of a kernel and a task, C ascending."""
+    found: dict[tuple[Kernel, float | None, float | None], list[int]] = {}
     for place in sorted(places):
         one = candidates[place]
-        found.setdefault((one.kernel, one.epsilon), []).append(place)
+        found.setdefault((one.kernel, one.epsilon, one.nu), []).append(place)
     return list(found.values())
 
 
@@ -379,7 +387,7 @@ def _of_block(sizes: Forecast, side: float) -> int:
     if sizes.settings.clusters:  # how far a kernel reaches is seen on a sample of all variables
         matrices = max(matrices, 8 * min(weighted_sample.SAMPLE, sizes.n) ** 2)
         vectors = VECTORS * VECTOR * sizes.n
-    trained = len(options.C) * max(1, len(options.epsilon))
+    trained = len(options.C) * max(1, len(options.epsilon)) * max(1, len(options.nu))
     coefficients = 8 * trained * _coefficients(sizes) * side
     machines = len(machines_of(_classes(sizes), sizes.settings.multiclass))
     width = search_blocks.values_of_row(side, len(options.C), machines)

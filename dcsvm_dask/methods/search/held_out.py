@@ -106,10 +106,11 @@ class HeldOut:
         """How held-out rows are scored."""
         return tally_of(self.problem.task, {"mean": self.origin})
 
-    def task_with(self, epsilon: float | None) -> Task:
-        """Return the task of a candidate: the run's, of regression with an epsilon of its own."""
+    def task_with(self, epsilon: float | None, nu: float | None = None) -> Task:
+        """Return the task of a candidate: the run's, with an epsilon or a nu of its own."""
         settings = self.problem.settings
         own = {} if epsilon is None else {"epsilon": epsilon}
+        own |= {} if nu is None else {"nu": nu}
         return make_task(settings.task, {**settings.task_options, **own})
 
     def block_tol(self, tol: float) -> float:

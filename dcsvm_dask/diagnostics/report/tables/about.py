@@ -226,14 +226,18 @@ def _of_task(records: Records, options: Search | None = None) -> dict[str, Any]:
     task = records.task
     if not task.to_json():
         return {}
-    searched = () if options is None or not options.epsilon else ("epsilon",)
-    own = (name for name in OF_TASKS if hasattr(task, name) and name not in searched)
+    searched = () if options is None else _of_the_task(options)
+    own = (name for name, of in OF_TASKS.items() if task.name in of and name not in searched)
     return {name: getattr(task, name) for name in own}
 
 
 def _searched(options: Search, kernel: str) -> tuple[str, ...]:
     """Return the parameters that a search goes over."""
-    return ("C", *parameters_of(kernel), *(("epsilon",) if options.epsilon else ()))
+    return ("C", *parameters_of(kernel), *_of_the_task(options))
+
+
+def _of_the_task(options: Search) -> tuple[str, ...]:
+    return tuple(name for name in ("epsilon", "nu") if getattr(options, name))
 
 
 def _search_command(records: Records, options: Search) -> str:
@@ -260,7 +264,7 @@ def _search_command(records: Records, options: Search) -> str:
     words += ["--halving"] if options.halving else []
     words += [] if options.refit else ["--no-refit"]
     words += ["--fit-intercept"] if settings["fit_intercept"] else []
-    return shlex.join([*words, *_task(records), *_class_weight(records)])
+    return shlex.join([*words, *_class_weight(records)])
 
 
 def _has_many_classes(records: Records) -> bool:

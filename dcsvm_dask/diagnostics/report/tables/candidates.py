@@ -9,8 +9,8 @@ from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.tasks import Classification, Task, tally_of
 
 
-def columns(task: Task, *, epsilon: bool = False) -> tuple[str, ...]:
-    """Return the names of the columns for a task; `epsilon`: whether that is searched over."""
+def columns(task: Task, searched: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the names of the columns for a task; `searched`: its parameters in the grid."""
     tally = tally_of(task)
     main, *others = tally.names
     return (
@@ -20,7 +20,7 @@ def columns(task: Task, *, epsilon: bool = False) -> tuple[str, ...]:
         "gamma",
         "degree",
         "coef0",
-        *(("epsilon",) if epsilon else ()),
+        *searched,
         main,
         f"{main}_std",
         *others,
@@ -43,4 +43,5 @@ def candidates(records: Records) -> Table:
     if records.status["method"] != METHOD:
         return table(columns(Classification()))
     rows = results(records.run)
-    return table(columns(records.task, epsilon="epsilon" in rows[0]), rows)
+    searched = tuple(name for name in ("epsilon", "nu") if name in rows[0])
+    return table(columns(records.task, searched), rows)

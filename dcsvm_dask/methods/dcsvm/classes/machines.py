@@ -16,12 +16,12 @@ from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
 from dcsvm_dask.random_streams import BINARY_SVM, generator
 from dcsvm_dask.solvers import Output, Solution, solve_whole
-from dcsvm_dask.solvers.nu import solve_nu_svc
+from dcsvm_dask.solvers.nu import solve_nu
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import NuClassification, crossing, output_names
+from dcsvm_dask.tasks import crossing, output_names
 
 Index = NDArray[np.int64]
 
@@ -117,20 +117,17 @@ def _solve_nu(
 ) -> tuple[tuple[Index, Solution], Record]:
     """Solve a nu-SVC; its solution is in the scale in which it decides."""
     settings, machine, task = problem.settings, problem.machines[number], problem.task
-    assert isinstance(task, NuClassification)
     index, y = machine.rows(problem.codes)
-    order = np.argsort(y, kind="stable")  # the solver takes class after class
-    index, y = index[order], y[order]
     beta, C = None, problem.bounds(index)
     if source is not None:
         beta = read_start(run, source).beta(machine, index, problem.codes[index])
         beta = beta * task.decision_scale(problem.first_epsilons[number])
-    found = solve_nu_svc(
+    found = solve_nu(
         settings.kernel,
         problem.take(index),
         y,
         C,
-        task.nu,
+        task,
         beta=beta,
         tol=tol,
         working_size=settings.set_cap,
