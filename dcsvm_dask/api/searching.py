@@ -16,6 +16,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import BEST
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.search.graph import BLOCK_ROWS
+from dcsvm_dask.pipeline.data_checks import check_novelty_labels
 from dcsvm_dask.pipeline.searching import SEARCHED, TRAINED, best_of, settle
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
@@ -27,6 +28,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
+from dcsvm_dask.tasks import ONE_CLASS
 from dcsvm_dask.versions import versions
 
 
@@ -56,7 +58,8 @@ def search(
     rows of their block (early prediction: Hsieh, Si, Dhillon, ICML 2014, equation (6)), which ranks
     the candidates; the best of them are solved as a whole, and the best of these is chosen. Up to
     `block_rows` rows are one block, and all scores exact. The accuracy of classes decides, R^2 of
-    regression, the mean pinball loss of a quantile.
+    regression, the mean pinball loss of a quantile, the AUC of one-class SVMs, whose labels +1 and
+    -1 take no part in the training.
 
     Parameters
     ----------
@@ -72,8 +75,9 @@ def search(
     epsilon : float, sequence or array of float, default 0.1
         Of regression, in units of the targets.
     nu : float, sequence or array of float, optional
-        Of `svm_type` "nu"; by default 0.1, 0.2, ... 0.5. A nu-SVC has no C. A candidate whose
-        nu the classes of a fold or of a block do not allow fails there, as one that is not solved.
+        Of `svm_type` "nu" and of one-class SVMs; by default 0.1, 0.2, ... 0.5. These SVMs have no
+        C, but for nu-SVR. A candidate whose nu the classes of a fold or of a block do not allow
+        fails there, as one that is not solved.
     validation : str or path, optional
         A data set on which candidates are scored, instead of cross-validation; dense or sparse,
         whichever the training data are.
@@ -96,8 +100,8 @@ def search(
         As `train` has them.
     task, svm_type, quantile, loss, kernel, fit_intercept, class_weight, multiclass, tol, seed, \
 n_samples_clustering
-        Of all candidates, as `train` has them; the task is not one-class. `quantile` is one number:
-        pinball losses at different quantiles do not compare.
+        Of all candidates, as `train` has them; one-class SVMs need labels, for their AUC.
+        `quantile` is one number: pinball losses at different quantiles do not compare.
 
     Returns
     -------
@@ -141,6 +145,8 @@ n_samples_clustering
             break
         rows //= 2
     settings, goals, shape = settled
+    if settings.task == ONE_CLASS:
+        check_novelty_labels(dataset if held_out is None else held_out)
     header = {
         "settings": settings.to_json(),
         "goals": goals.to_json(),

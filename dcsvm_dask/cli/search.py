@@ -28,11 +28,13 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--gamma", metavar=VALUES, help="By default 2^-15:2^3:2^2.")
 @click.option("--degree", metavar="2,3,...", help="Degree of poly, by default 3.")
 @click.option("--coef0", metavar="0,1,...", help="Constant of poly, sigmoid; by default 0.")
-@click.option("--nu", metavar=VALUES, help="Of nu-SVMs; by default 0.1,0.2,0.3,0.4,0.5.")
+@click.option(
+    "--nu", metavar=VALUES, help="Of nu-SVMs and one-class SVMs; by default 0.1,0.2,0.3,0.4,0.5."
+)
 @click.option("--epsilon", metavar=VALUES, help="Tube of regression; by default 0.1.")
 @click.option(
     "--task",
-    type=click.Choice(["auto", "classification", "regression", "quantile"]),
+    type=click.Choice(["auto", "classification", "regression", "quantile", "one-class"]),
     help="What is learned; by default what the data set was made for.",
 )
 @click.option(

@@ -19,6 +19,7 @@ from dcsvm_dask.solvers import (
     Output,
     Solution,
     brought_to_size,
+    brought_to_sums,
     coefficient_rows,
     scheme_of,
     size_multiplier,
@@ -244,7 +245,7 @@ def solve_sized(
     Parameters
     ----------
     K : ndarray, shape (n, n), float32 or float64
-    task : NuClassification or NuRegression
+    task : NuClassification, NuRegression or OneClass
     targets, C : ndarray, shape (n,), float64
         As for `Task.dual`.
     **how
@@ -256,7 +257,9 @@ def solve_sized(
         If the classes do not allow nu.
     """
     dual, size = task.dual(targets, C), task.size(C)
-    assert size is not None
+    if size is None:
+        start = brought_to_sums(np.zeros(len(dual)), dual, [task.total(C)], dual.p)
+        return solve_inner(K, dual, beta=start, equality=True, **how)
     start = brought_to_size(np.zeros(len(dual)), dual, size, dual.p)
     found = solve_inner(K, dual.with_size(start, size), beta=start, equality=True, **how)
     at_end = dual.with_size(found.beta, size)

@@ -65,6 +65,16 @@ def check_one_class(data: DataSet) -> None:
         )
 
 
+def check_novelty_labels(data: DataSet) -> None:
+    """Refuse rows whose labels cannot score one-class SVMs."""
+    labels = np.sign(data.read_y(0, data.n_rows))
+    if (labels == 0.0).any() or not (labels > 0.0).any() or not (labels < 0.0).any():
+        raise InputError(
+            f"{data.url}: one-class SVMs are compared by their AUC, which needs the label +1 or -1 "
+            "of every row, and rows of both; train one, or hold out rows that have labels"
+        )
+
+
 def check_nu(
     data: DataSet,
     seen: Data,

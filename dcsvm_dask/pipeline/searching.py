@@ -18,15 +18,13 @@ from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, Search
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.tasks import OF_TASKS, task_and_type
+from dcsvm_dask.tasks import OF_TASKS, ONE_CLASS, task_and_type
 
 LEAST_BLOCK_ROWS = 64
 # Of LIBSVM's grid.py: C, and gamma.
 COSTS = tuple(2.0**power for power in range(-5, 16, 2))
 NUS = (0.1, 0.2, 0.3, 0.4, 0.5)
 GAMMAS = tuple(2.0**power for power in range(-15, 4, 2))
-TASKS = ("classification", "regression", "quantile")
-"""Tasks whose scores compare candidates."""
 TRAINED = (
     "kernel",
     "task",
@@ -89,11 +87,13 @@ def settle(
         )
     task = trained.get("task", "auto")
     task = data.task if task == "auto" else task
-    of_nu = trained.get("svm_type") == "nu"
-    no_C = of_nu and task == "classification"
+    novelty = task == ONE_CLASS
+    of_nu = novelty or trained.get("svm_type") == "nu"
+    no_C = of_nu and task != "regression"
     searched.setdefault("C", (1.0,) if no_C else COSTS)
     if no_C and searched["C"] != (1.0,):
-        raise InputError("C: a nu-SVC has no C; leave it out, and give nu")
+        machine = "one-class SVM" if novelty else "nu-SVC"
+        raise InputError(f"C: a {machine} has no C; leave it out, and give nu")
     if of_nu:
         searched.setdefault("nu", NUS)
     if kernel.uses("gamma"):
@@ -111,12 +111,6 @@ def settle(
     if rows < LEAST_BLOCK_ROWS:
         raise InputError(f"block-rows must be at least {LEAST_BLOCK_ROWS}, got {rows}")
     training = Training(**trained, **middle, levels=0, block_cap=rows)
-    task = data.task if training.task == "auto" else training.task
-    if task not in TASKS:
-        raise InputError(
-            f"{data.url}: a search is not for task {task}, but for {', '.join(TASKS)}: score "
-            "trainings with --holdout instead"
-        )
     settings, goals, shape = training.settle(data, holdout=held_out > 0)
     if shape.n_variables < made.least_rows:
         raise InputError(

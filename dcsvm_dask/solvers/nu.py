@@ -26,7 +26,7 @@ from dcsvm_dask.solvers.optimality import bias, multipliers
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
-from dcsvm_dask.tasks import Dual, NuClassification, NuRegression, Task
+from dcsvm_dask.tasks import Dual, NuClassification, NuRegression, OneClass, Task
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -271,8 +271,10 @@ def solve_nu(
         As for `solve_one_class`.
     targets, C : ndarray, shape (n,), float64
         As for `Task.dual`.
-    task : NuClassification or NuRegression
+    task : NuClassification, NuRegression or OneClass
     """
+    if isinstance(task, OneClass):
+        return solve_one_class(kernel, X, C, task.nu, **how)
     if isinstance(task, NuRegression):
         return solve_nu_svr(kernel, X, targets - task.centre, C, task.nu, **how)
     assert isinstance(task, NuClassification)

@@ -143,13 +143,6 @@ def test_classes_that_are_words_are_no_targets(tmp_path: Path) -> None:
         ingest((X, labels), tmp_path / "d.zarr", task="regression")
 
 
-def test_dask_collections_have_classes_only(tmp_path: Path) -> None:
-    da = pytest.importorskip("dask.array")
-    source = da.from_array(X, chunks=(100, -1)), da.from_array(Z, chunks=100)
-    with pytest.raises(InputError, match="Dask collections are taken in with labels of classes"):
-        api.ingest(source, tmp_path / "d.zarr", task="regression")
-
-
 def test_the_command_shows_the_targets(files: Path) -> None:
     out = files / "d.zarr"
     found = invoke("ingest", files / "a.csv", "--out", out, "--task", "regression")

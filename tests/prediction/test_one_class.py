@@ -323,5 +323,5 @@ def test_data_that_do_not_fit(made: Made, tmp_path: Path) -> None:
     one = api.ingest((made.X[:1], None), tmp_path / "one.zarr", task="one-class")
     with pytest.raises(InputError, match="needs at least 2 rows, got 1"):
         api.train(one.place, tmp_path / "run")
-    with pytest.raises(InputError, match="a search is not for task one-class"):
+    with pytest.raises(InputError, match="a one-class SVM has no C"):
         api.search(made.data.place, tmp_path / "s", C=[1.0, 2.0])

@@ -36,7 +36,7 @@ from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.spool import Column, RowSpool
-from dcsvm_dask.tasks import Tally, Task, make_task, tally_of
+from dcsvm_dask.tasks import ONE_CLASS, Tally, Task, make_task, tally_of
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -265,7 +265,7 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
         Number of folds; 0: a data set is held out.
     """
     problem, data = read_problem(run), data_of(run)
-    codes, _ = _codes_and_targets(problem, data)
+    codes, _ = _codes_and_targets(problem, data, run.node(ARRANGE, "commit"))
     fold = np.full(problem.n, -1, dtype=np.int16)
     if folds:
         fold = stratified(codes, folds, problem.settings.seed)
@@ -326,12 +326,25 @@ def _write_sorted(
     return block
 
 
-def _codes_and_targets(problem: Problem, data: Data) -> tuple[NDArray[np.int32], Vector | None]:
-    """Return the class of each variable, or zeros and its target."""
+def _codes_and_targets(
+    problem: Problem, data: Data, arranged: Committed
+) -> tuple[NDArray[np.int32], Vector | None]:
+    """Return the class of each variable, or zeros and its target or label of novelty."""
     y = data.read_y(0, data.n_rows)[problem.rows]
     if problem.task.has_classes:
         return y, None
-    return np.zeros(problem.n, dtype=np.int32), problem.task.targets(y)
+    none, name = np.zeros(problem.n, dtype=np.int32), problem.task.name
+    if name != ONE_CLASS:
+        return none, problem.task.targets(y)
+    # Equal rows are one variable, whatever their labels: each counts with the mean of them.
+    shown = representatives(arranged)
+    labels = problem.task.targets(data.read_y(0, data.n_rows)).astype(np.float64)
+    if shown is None:
+        return none, labels[problem.rows]
+    weights = data.read_weights(0, data.n_rows)
+    sums = np.bincount(shown, labels if weights is None else labels * weights, data.n_rows)
+    often = np.bincount(shown, weights, data.n_rows)
+    return none, sums[problem.rows] / often[problem.rows]
 
 
 def stratified(codes: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int16]:
@@ -369,7 +382,7 @@ def _read_split(run_url: str, attempt: str) -> HeldOut:
     del attempt  # part of the cache's key
     run = RunFolder.open(run_url)
     problem, data, commit = read_problem(run), data_of(run), run.node(SPLIT, "commit")
-    codes, targets = _codes_and_targets(problem, data)
+    codes, targets = _codes_and_targets(problem, data, run.node(ARRANGE, "commit"))
     settings, held, block = problem.settings, None, np.empty(0, dtype=np.int32)
     sorted_rows = None
     if not commit.record["folds"]:

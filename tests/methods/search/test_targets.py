@@ -168,7 +168,7 @@ def test_a_kernel_that_is_impossible_is_worst(rows: Rows, tmp_path: Path) -> Non
         ({"task": "quantile", "quantile": (0.1, 0.9)}, "different quantiles do not compare"),
         ({"epsilon": (-0.1, 0.1)}, "epsilon must be numbers, 0 or more"),
         ({"task": "quantile", "epsilon": (0.1, 0.2)}, "epsilon: is a parameter of task regression"),
-        ({"task": "one-class"}, "a search is not for task one-class"),
+        ({"task": "one-class"}, "ingest the source with --task one-class"),
         ({"task": "classification"}, "its rows have targets"),
         ({"class_weight": "balanced"}, "class_weight: is for classes"),
     ],
