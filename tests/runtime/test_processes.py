@@ -142,7 +142,7 @@ def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
     [
         soak("arrange/cluster"),
         soak("arrange/part-*"),
-        "level-2/solve-*",
+        soak("level-2/solve-*"),
         soak("level-1/order"),
         "conquer-001/commit",
     ],

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.long
 Start = Callable[..., Any]
 
 
-@pytest.mark.parametrize("kills", [3, soak(30)])
+@pytest.mark.parametrize("kills", [6, soak(30)])
 def test_kills_at_random_moments(
     kills: int, command: Start, small: Path, tmp_path: Path, faults: Any
 ) -> None:

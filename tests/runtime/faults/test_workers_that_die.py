@@ -68,6 +68,7 @@ def test_half_of_the_workers_that_vanish_at_once(faults: Any, train_on: TrainOn)
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_all_workers_that_vanish_at_once(faults: Any, train_on: TrainOn) -> None:
     faults.add("level-2", "solve-*", "kill", times=2)
     run = train_on(2)
