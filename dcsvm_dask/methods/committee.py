@@ -89,6 +89,36 @@ def decided_rows(problem: Problem) -> Index:
     return np.sort(rng.choice(problem.n, size=min(problem.n, DECIDED_ROWS), replace=False))
 
 
+def decide_unseen(problem: Problem, seen: Index, beta: Vector) -> tuple[Vector, int]:
+    """Return the decision values of a member, without its bias, for the rows of `decided_rows`.
+
+    Parameters
+    ----------
+    problem : Problem
+    seen : ndarray of int64, shape (m,)
+        The variables of the member, ascending.
+    beta : ndarray, shape (m,)
+        Their solution.
+
+    Returns
+    -------
+    ndarray, shape (n_decided,), float64
+        NaN for rows that the member was trained on.
+    kernel_values : int
+    """
+    sample = decided_rows(problem)
+    others = ~np.isin(sample, seen)
+    support = beta != 0.0
+    found = np.full(len(sample), np.nan)
+    found[others], computed = kernel_product(
+        problem.settings.kernel,
+        problem.take(sample[others]),
+        problem.take(seen[support]),
+        beta[support],
+    )
+    return found, computed
+
+
 def calibrate_unseen(problem: Problem, seen: Index, beta: Vector) -> tuple[tuple[float, ...], int]:
     """Fit the sigmoid, or the line, of an SVM of random rows to rows that it was not trained on.
 
@@ -106,14 +136,10 @@ def calibrate_unseen(problem: Problem, seen: Index, beta: Vector) -> tuple[tuple
         As `fit_member` returns it, for decision values without a bias.
     kernel_values : int
     """
-    sample = np.setdiff1d(decided_rows(problem), seen, assume_unique=True)
-    support = seen[beta != 0.0]
-    values, computed = kernel_product(
-        problem.settings.kernel,
-        problem.take(sample),
-        problem.take(support),
-        beta[beta != 0.0],
-    )
+    sample = decided_rows(problem)
+    unseen = ~np.isin(sample, seen)
+    values, computed = decide_unseen(problem, seen, beta)
+    sample, values = sample[unseen], values[unseen]
     weights = problem.weights[sample].astype(np.float64)
     return fit_member(problem, values, problem.targets_of(sample), weights), computed
 

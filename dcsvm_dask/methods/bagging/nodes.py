@@ -7,8 +7,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.methods.bagging.threshold import decide_unseen, threshold
-from dcsvm_dask.methods.committee import calibrate_unseen, committee_of, decided_rows, parts_of
+from dcsvm_dask.methods.bagging.threshold import threshold
+from dcsvm_dask.methods.committee import (
+    calibrate_unseen,
+    committee_of,
+    decide_unseen,
+    decided_rows,
+    parts_of,
+)
 from dcsvm_dask.methods.offset import start_with_sum
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.solve_rows import solve_machine

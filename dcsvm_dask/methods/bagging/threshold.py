@@ -10,45 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import kernel_product
-from dcsvm_dask.methods.committee import decided_rows
-from dcsvm_dask.methods.problem import Problem
-
-Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 NOTHING = 1e-20
 """Share of rho below which a row resembles no support vector: kernel values end at e^-64."""
-
-
-def decide_unseen(problem: Problem, seen: Index, beta: Vector) -> tuple[Vector, int]:
-    """Return the decision values of a member, without its bias, for the rows of `decided_rows`.
-
-    Parameters
-    ----------
-    problem : Problem
-    seen : ndarray of int64, shape (m,)
-        The variables of the member, ascending.
-    beta : ndarray, shape (m,)
-        Their solution.
-
-    Returns
-    -------
-    ndarray, shape (n_decided,), float64
-        NaN for rows that the member was trained on.
-    kernel_values : int
-    """
-    sample = decided_rows(problem)
-    others = ~np.isin(sample, seen)
-    support = beta != 0.0
-    found = np.full(len(sample), np.nan)
-    found[others], computed = kernel_product(
-        problem.settings.kernel,
-        problem.take(sample[others]),
-        problem.take(seen[support]),
-        beta[support],
-    )
-    return found, computed
 
 
 def threshold(values: NDArray[np.float64], weights: Vector, nu: float) -> float | None:
