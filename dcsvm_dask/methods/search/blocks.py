@@ -43,8 +43,7 @@ def score_blocks(
     alone: bool,
     tol: float,
     budget: int,
-    epsilons: list[float] | None = None,
-    nus: list[float] | None = None,
+    of_task: list[dict[str, float]],
 ) -> Record:
     """Score some C of one kernel by the SVMs of some blocks (early prediction).
 
@@ -62,17 +61,15 @@ def score_blocks(
         Whether no other task runs beside this one.
     budget : int
         Most steps of an SVM for each row that it trains on.
-    epsilons : list of float, optional
-        Of regression, that of each candidate.
-    nus : list of float, optional
-        Of nu-SVMs, likewise.
+    of_task : list of dict
+        The epsilon or nu of each candidate, where these are searched over.
     """
     split, made = read_split(run), Kernel(**kernel)
     order = generator(split.problem.settings.seed, SEARCH_BLOCKS)
     mine = order.permutation(split.deciding)[first:last][slot::slots]
     shape, tally = (len(costs), len(split.folds)), split.tally
     sums, rows, values = np.zeros((*shape, len(tally.sums))), np.zeros(shape), 0
-    series = _series(split, costs, epsilons, nus)
+    series = _series(split, of_task)
     seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
     advanced = advance_reporter()
     standing, standing_rows = split.weighted_sample(made)
@@ -141,19 +138,12 @@ def score_blocks(
     }
 
 
-def _series(
-    split: HeldOut, costs: list[float], epsilons: list[float] | None, nus: list[float] | None
-) -> list[tuple[Index, Task]]:
+def _series(split: HeldOut, of_task: list[dict[str, float]]) -> list[tuple[Index, Task]]:
     """Return the places of the candidates that follow each other, C ascending, with their task."""
-    if nus is not None:
-        of_nu = np.array(nus)
-        return [
-            (np.flatnonzero(of_nu == nu), split.task_with(None, nu)) for nu in dict.fromkeys(nus)
-        ]
-    if epsilons is None:
-        return [(np.arange(len(costs)), split.problem.task)]
-    each = np.array(epsilons)
-    return [(np.flatnonzero(each == one), split.task_with(one)) for one in dict.fromkeys(epsilons)]
+    places: dict[tuple[tuple[str, float], ...], list[int]] = {}
+    for place, one in enumerate(of_task):
+        places.setdefault(tuple(one.items()), []).append(place)
+    return [(np.array(some), split.task_with(dict(one))) for one, some in places.items()]
 
 
 def values_of_row(block: float, costs: int, machines: int) -> int:

@@ -50,8 +50,7 @@ def solve_candidate(
     alone: bool,
     tol: float,
     budget: int,
-    epsilon: float | None = None,
-    nu: float | None = None,
+    of_task: dict[str, float],
 ) -> Record:
     """Solve the SVMs of all rows but a fold, and decide that.
 
@@ -61,17 +60,15 @@ def solve_candidate(
         The node of the same kernel and fold with the next smaller C, to start from.
     alone : bool
         Whether no other task runs beside this one.
-    epsilon : float, optional
-        Of regression.
-    nu : float, optional
-        Of nu-SVMs.
+    of_task : dict
+        The epsilon or nu of the candidate, where these are searched over.
 
     Writes ``beta`` and ``gradient`` of each SVM's rows, one after the other.
     """
     split, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
     everything = np.arange(split.problem.n)
     train, test = split.of_fold(everything, fold)
-    X, y, task = split.problem.take(train), split.y[train], split.task_with(epsilon, nu)
+    X, y, task = split.problem.take(train), split.y[train], split.task_with(of_task)
     failed = False
     try:
         with np.errstate(over="ignore", invalid="ignore"):

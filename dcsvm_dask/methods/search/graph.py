@@ -62,7 +62,13 @@ class Candidate(NamedTuple):
     epsilon: float | None = None
     """Of regression, where it is searched over."""
     nu: float | None = None
-    """Of nu-SVMs."""
+    """Of nu-SVMs and one-class SVMs, where it is searched over."""
+
+    @property
+    def of_task(self) -> dict[str, float]:
+        """The parameters of the task that are its own: epsilon or nu, where searched over."""
+        every = {"epsilon": self.epsilon, "nu": self.nu}
+        return {name: value for name, value in every.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -235,11 +241,8 @@ def early_stage(
                 "alone": slots * len(kernels) == 1,
                 "tol": goals.tol,
                 "budget": options.budget,
+                "of_task": [candidates[place].of_task for place in places],
             }
-            if options.epsilon:
-                arguments["epsilons"] = [candidates[place].epsilon for place in places]
-            if options.nu:
-                arguments["nus"] = [candidates[place].nu for place in places]
             nodes.append(
                 Node(
                     f"{search_blocks.SOLVE}-{len(nodes):04d}", search_blocks.score_blocks, arguments
@@ -281,19 +284,18 @@ def exact_stage(settings: Settings, goals: Goals, chosen: list[int]) -> Stage:
         for chain, fold in at:
             candidate = chain[depth]
             below = None if depth == 0 else _node(f"C{depth}", chain[depth - 1], fold, len(folds))
-            kernel, C, epsilon, nu = candidates[candidate]
+            one = candidates[candidate]
             arguments = {
                 "stage": EXACT,
                 "candidate": candidate,
-                "kernel": asdict(kernel),
-                "C": C,
+                "kernel": asdict(one.kernel),
+                "C": one.C,
+                "of_task": one.of_task,
                 "fold": fold,
                 "before": below,
                 "alone": len(at) == 1,
                 "tol": goals.tol,
                 "budget": options.budget,
-                **({} if epsilon is None else {"epsilon": epsilon}),
-                **({} if nu is None else {"nu": nu}),
             }
             name = _node(layer, candidate, fold, len(folds))
             made.append(Node(name, search_exact.solve_candidate, arguments))

@@ -106,11 +106,9 @@ class HeldOut:
         """How held-out rows are scored."""
         return tally_of(self.problem.task, {"mean": self.origin})
 
-    def task_with(self, epsilon: float | None, nu: float | None = None) -> Task:
+    def task_with(self, own: dict[str, float]) -> Task:
         """Return the task of a candidate: the run's, with an epsilon or a nu of its own."""
         settings = self.problem.settings
-        own = {} if epsilon is None else {"epsilon": epsilon}
-        own |= {} if nu is None else {"nu": nu}
         return make_task(settings.task, {**settings.task_options, **own})
 
     def block_tol(self, tol: float) -> float:
