@@ -98,7 +98,7 @@ class Found:
     solved : bool
         Whether it says that it is solved to the tolerance.
     multiplier : float or None
-        epsilon of a nu-SVR, where it is told.
+        epsilon of a nu-SVR, where it is known.
     """
 
     beta: list[Vector]

@@ -75,7 +75,7 @@ def check_novelty_labels(data: DataSet) -> None:
         )
 
 
-def check_nu(
+def check_nu_of_classes(
     data: DataSet,
     seen: Data,
     task: NuClassification,

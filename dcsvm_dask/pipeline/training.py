@@ -19,7 +19,7 @@ from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
 from dcsvm_dask.pipeline.data_checks import (
     check_classes,
     check_kind,
-    check_nu,
+    check_nu_of_classes,
     check_one_class,
     class_weights,
     shape_of,
@@ -241,7 +241,7 @@ class Training(TrainingParameters):
         if isinstance(task, NuClassification):
             self._refuse_c("nu-SVC")
             seen = seen_by(data, self.options.to_json(), int(self.seed))
-            check_nu(data, seen, task, self.class_weight, self.multiclass)
+            check_nu_of_classes(data, seen, task, self.class_weight, self.multiclass)
         if task.has_classes:
             return task
         learns = "numbers" if isinstance(task, RealTargets) else "no classes"
