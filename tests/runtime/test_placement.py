@@ -52,9 +52,9 @@ def submitted(client: Any, name: str = "run") -> list[Any]:
 
 
 def known(client: Any, *keys: Any) -> list[Any]:
-    """Return some tasks as the scheduler has them, once it has them."""
+    """Return some tasks as the scheduler has them, once it has ranked and annotated them."""
     tasks = client.cluster.scheduler.tasks
-    while not all(key in tasks for key in keys):
+    while not all(key in tasks and tasks[key].state != "released" for key in keys):
         time.sleep(0.01)
     return [tasks[key] for key in keys]
 
