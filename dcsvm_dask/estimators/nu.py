@@ -24,9 +24,15 @@ from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.solvers import Machine, Solution, coefficient_rows, machines_of
-from dcsvm_dask.solvers.nu import NuSolution, solve_nu_svc, solve_nu_svr, solve_one_class
-from dcsvm_dask.tasks import check_nu
+from dcsvm_dask.solvers import (
+    Machine,
+    NuSolution,
+    Solution,
+    coefficient_rows,
+    machines_of,
+    solve_nu,
+)
+from dcsvm_dask.tasks import NuClassification, NuRegression, OneClass, check_nu
 
 Vector = NDArray[np.float64]
 
@@ -145,6 +151,7 @@ fit_status_, shape_fit_, n_features_in_
         self._check()
         chain = Chain() if chain is None else chain
         nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
+        task = NuClassification(nu=nu)
         last, rho = LastFit.of(self), getattr(self, "rho_", None)
         given = X
         X, codes = checking.training_rows(self, X, y)
@@ -159,9 +166,7 @@ fit_status_, shape_fit_, n_features_in_
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks, found = FitTasks(self, given, y, len(machines), about), []
         for number, machine in enumerate(machines):
-            rows, y = machine.rows(codes[variables.rows])
-            order = np.argsort(y, kind="stable")
-            mine, y = rows[order], y[order]
+            mine, y = machine.rows(codes[variables.rows])
             Z, before = X[variables.rows[mine]], chain.before.get(number)
             with one_thread_each(), tasks.machine(number):
                 how["K"] = chain.matrix(kernel, Z, how["threads"], number)
@@ -169,7 +174,7 @@ fit_status_, shape_fit_, n_features_in_
                 if before is None and alpha is not None and rho is not None:
                     place = machine.place(codes[variables.rows[mine]])
                     beta = y * alpha[place, mine] * rho[number]
-                one = solve_nu_svc(kernel, Z, y, variables.C[mine], nu, beta=beta, tol=tol, **how)
+                one = solve_nu(kernel, Z, y, variables.C[mine], task, beta=beta, tol=tol, **how)
             # In the scale of the sums, not of the margin.
             chain.before[number] = replace(one.solution, beta=one.solution.beta * one.multiplier)
             found.append((one, mine))
@@ -294,7 +299,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
         **how: Any,
     ) -> Solution:
         beta = start if before is None else before.beta
-        found = solve_nu_svr(kernel, X, z, C / unit, float(self.nu), beta=beta, **how)
+        task = NuRegression(nu=float(self.nu))
+        found = solve_nu(kernel, X, z, C / unit, task, beta=beta, **how)
         self.epsilon_ = max(0.0, found.multiplier) * unit
         return found.solution
 
@@ -394,7 +400,11 @@ violation_, fit_status_, shape_fit_, n_features_in_
         del y
         self._check()
         chain = Chain() if chain is None else chain
-        nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
+        task, how, tol = (
+            OneClass(nu=float(self.nu)),
+            solver_words(self),
+            checking.tolerance(self.tol),
+        )
         last, given = LastExpansion.of(self), X
         X = checking.rows_alone(self, X)
         kernel, n = checking.kernel_of(self, X), X.shape[0]
@@ -407,7 +417,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
             how["K"] = chain.matrix(kernel, Z, how["threads"])
             start = None if last is None else last.start(X, variables)
             beta = start if before is None else before.beta
-            found = solve_one_class(kernel, Z, variables.C, nu, beta=beta, tol=tol, **how)
+            nothing = np.zeros(len(variables.C))
+            found = solve_nu(kernel, Z, nothing, variables.C, task, beta=beta, tol=tol, **how)
         chain.before[0] = found.solution
         self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))
         self.offset_ = float(found.multiplier)

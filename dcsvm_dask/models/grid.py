@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.models.schemes import SCHEMES
@@ -18,18 +17,16 @@ from dcsvm_dask.solvers import (
     Machine,
     Output,
     Solution,
-    brought_to_size,
-    brought_to_sums,
     coefficient_rows,
     scheme_of,
-    size_multiplier,
     solve_inner,
     solve_next,
+    solve_nu,
+    solve_nu_matrix,
     solve_whole,
     stretched,
 )
 from dcsvm_dask.solvers.machines import CLASSES, only_class, unsolved
-from dcsvm_dask.solvers.nu import solve_nu
 from dcsvm_dask.tasks import Task
 
 Machines = Sequence[Machine | Output]
@@ -191,14 +188,10 @@ def train_fold(
         if task.has_sum:
             for place, C in enumerate(costs.tolist()):
                 begin = time.perf_counter()
-                sized = solve_sized(
-                    inner,
-                    task,
-                    targets,
-                    C * weight[rows],
-                    tol=tol,
-                    max_iter=most_steps(len(rows)),
-                )
+                most = most_steps(len(rows))
+                sized = solve_nu_matrix(
+                    inner, targets, C * weight[rows], task, tol=tol, max_iter=most
+                ).solution
                 coef[place], bias[place, number] = sized.beta, sized.bias + task.centre
                 solved[place] &= sized.converged
                 seconds[place] += time.perf_counter() - begin
@@ -235,38 +228,6 @@ def _known(targets: Vector, task: Task) -> float | None:
     if task.has_classes:
         return only_class(targets)
     return None if len(targets) else 0.0
-
-
-def solve_sized(
-    K: NDArray[np.floating], task: Task, targets: Vector, C: Vector, **how: Any
-) -> Solution:
-    """Solve a nu-SVM from its kernel matrix, in the scale in which it decides.
-
-    Parameters
-    ----------
-    K : ndarray, shape (n, n), float32 or float64
-    task : NuClassification, NuRegression or OneClass
-    targets, C : ndarray, shape (n,), float64
-        As for `Task.dual`.
-    **how
-        ``tol`` and ``max_iter`` as for `solve_inner`.
-
-    Raises
-    ------
-    InputError
-        If the classes do not allow nu.
-    """
-    dual, size = task.dual(targets, C), task.size(C)
-    if size is None:
-        start = brought_to_sums(np.zeros(len(dual)), dual, [task.total(C)], dual.p)
-        return solve_inner(K, dual, beta=start, equality=True, **how)
-    start = brought_to_size(np.zeros(len(dual)), dual, size, dual.p)
-    found = solve_inner(K, dual.with_size(start, size), beta=start, equality=True, **how)
-    at_end = dual.with_size(found.beta, size)
-    scale = task.decision_scale(size_multiplier(found.gradient, found.beta, at_end))
-    if scale <= 0.0:
-        raise InputError("nu is too large: no margin separates the classes.")
-    return replace(found, beta=found.beta / scale, bias=found.bias / scale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from dcsvm_dask.solvers.machines import (
     scheme_of,
     solve_machines,
 )
-from dcsvm_dask.solvers.nu import brought_to_size, brought_to_sums
+from dcsvm_dask.solvers.nu import NuSolution, solve_nu, solve_nu_matrix
 from dcsvm_dask.solvers.online.solve import Learned, solve_online
 from dcsvm_dask.solvers.optimality import (
     balanced,
@@ -44,6 +44,7 @@ from dcsvm_dask.solvers.path import solve_next, stretched
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
+from dcsvm_dask.solvers.sums import brought_to_size, brought_to_sums, brought_to_task
 from dcsvm_dask.solvers.warm import (
     warm_up,
     warm_up_kinks,
@@ -70,6 +71,7 @@ __all__ = [
     "LinearSolution",
     "Machine",
     "Newton",
+    "NuSolution",
     "Output",
     "RowSums",
     "Solution",
@@ -79,6 +81,7 @@ __all__ = [
     "bias",
     "brought_to_size",
     "brought_to_sums",
+    "brought_to_task",
     "coefficient_rows",
     "duality_gap",
     "eased",
@@ -105,6 +108,8 @@ __all__ = [
     "solve_linear_dual",
     "solve_machines",
     "solve_next",
+    "solve_nu",
+    "solve_nu_matrix",
     "solve_online",
     "solve_smo",
     "solve_whole",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.solvers.inner.signs import in_sign_order
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
@@ -19,6 +21,8 @@ Vector = NDArray[np.float64]
 _FALL = 0.1
 # A working set is solved until its violation has fallen by this factor.
 _INNER = 0.1
+# As many steps for each of its rows cost less than its kernel matrix did: they are taken anyway.
+_CHEAP = 4
 # Share of the tolerance that the error of products may take by its estimate, which is several
 # times as large as errors are; more where the caller verifies the end.
 _SHARE, _SHARE_UNVERIFIED = 0.1, 5.0
@@ -125,6 +129,9 @@ class _Decomposition:
         self.inner, self.budget, self.error, self.threads = inner, budget, error, threads
         self.values = 0
         self.beta = problem.start.copy()
+        self.total_size: float | None = None
+        if problem.equality and problem.dual.spare is not None:
+            self.total_size = problem.dual.spare + float(np.abs(self.beta).sum())
         self.F = self.linear = problem.dual.p
         # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
         self.memory = np.empty(min(size, len(self.beta)) ** 2, np.float32)
@@ -151,7 +158,8 @@ class _Decomposition:
         everyone = np.arange(len(beta))
         exact = going = True
         while True:
-            violation, shift = problem.violation(beta, self.F)
+            self._resize()
+            violation, F, dual = problem.look(beta, self.F)
             stalls = stalls + 1 if violation >= best else 0
             best = min(best, violation)
             if violation <= self.tol or n_iter >= limit or not going or stalls >= _STALLS:
@@ -163,14 +171,16 @@ class _Decomposition:
                 continue
             before = beta.copy()
             target = max(self.tol, _FALL * violation)
-            up, down = self._reach(self.F + shift, everyone)
+            up, down = reaches(F, beta, dual)
             active = np.flatnonzero(np.maximum(up, down) >= -violation)
             if len(active) <= self.size:
                 target = self.tol  # one set is all that there is to do
+            F, dual = F[active], dual[active]
             while violation > target and n_iter < limit and going:
-                steps = self._round(active, shift, violation, target, limit - n_iter)
+                steps = self._round(active, F, dual, violation, target, limit - n_iter)
                 n_iter += steps
-                violation, shift = problem.violation(beta, self.F, active)
+                self._resize()
+                violation, F, dual = problem.look(beta, self.F, active)
                 if callback is not None:
                     going = not callback(n_iter, violation)
                 if steps == 0:
@@ -179,17 +189,29 @@ class _Decomposition:
             self.F[resting] += self._product(beta - before, resting)
             exact = False
 
+    def _resize(self) -> None:
+        """Bring up to date how much the size of the variables may still grow."""
+        if self.total_size is not None:
+            self.problem.dual = self.problem.dual.with_size(self.beta, self.total_size)
+
     def _round(
         self,
         active: NDArray[np.int64],
-        shift: float | Vector,
+        F: Vector,
+        dual: Dual,
         violation: float,
         target: float,
         limit: int,
     ) -> int:
-        """Solve one working set and bring the gradient of the active rows up to date."""
+        """Solve one working set and bring the gradient of the active rows up to date.
+
+        F and dual are the centred gradient of the active rows and their problem.
+        """
         problem, beta = self.problem, self.beta
-        rows = self._choose(active, self.F[active] + shift_of(shift, active), target)
+        chosen = self._choose(active, F, dual, target)
+        rows = active[chosen]
+        order, dual = in_sign_order(problem.dual[rows], beta[rows], self.F[rows], F[chosen])
+        rows = rows[order]
         K, values = counted_kernel_matrix(
             self.kernel,
             self.X[rows],
@@ -198,21 +220,36 @@ class _Decomposition:
             memory=self.memory,
         )
         self.values += values
-        found = solve_inner(
-            K,
-            problem.dual[rows],
-            inner=self.inner,
-            beta=beta[rows],
-            gradient=self.F[rows],
-            equality=problem.equality,
-            tol=max(0.5 * target, _INNER * violation if len(rows) < len(active) else 0.0),
-            max_iter=limit,
-        )
+        part = len(rows) < len(active)
+        enough = max(0.5 * target, _INNER * violation if part else 0.0)
+        found = self._solve_set(K, dual, rows, enough, target, limit)
         step = np.zeros_like(beta)
         step[rows] = found.beta - beta[rows]
         beta[rows] = found.beta
         self.F[active] += self._product(step, active) + self._ridge(step, active)
         return found.n_iter
+
+    def _solve_set(
+        self,
+        K: NDArray[np.floating],
+        dual: Dual,
+        rows: NDArray[np.int64],
+        enough: float,
+        target: float,
+        limit: int,
+    ) -> Solution:
+        """Solve a working set to a violation that is enough, or further while steps are cheap."""
+        how: dict[str, Any] = {"inner": self.inner, "equality": self.problem.equality}
+        few = min(limit, _CHEAP * len(rows))
+        start: dict[str, Any] = {"beta": self.beta[rows], "gradient": self.F[rows]}
+        found = solve_inner(K, dual, tol=0.5 * target, max_iter=few, **start, **how)
+        if found.violation <= enough or found.n_iter >= limit:
+            return found
+        done, left = found.n_iter, limit - found.n_iter
+        start = {"beta": found.beta, "gradient": found.gradient}
+        found = solve_inner(K, dual, tol=enough, max_iter=left, **start, **how)
+        found.n_iter += done
+        return found
 
     def _ridge(self, weights: Vector, rows: NDArray[np.int64] | None = None) -> Vector | float:
         """Return D times some variables, at some rows."""
@@ -221,16 +258,19 @@ class _Decomposition:
             return 0.0
         return ridge * weights if rows is None else ridge[rows] * weights[rows]
 
-    def _choose(self, active: NDArray[np.int64], F: Vector, target: float) -> NDArray[np.int64]:
-        """Return the working set, ascending: violators, then free rows, then the nearest to both.
+    def _choose(
+        self, active: NDArray[np.int64], F: Vector, dual: Dual, target: float
+    ) -> NDArray[np.int64]:
+        """Return which active rows are the working set: violators, free rows, the nearest to both.
 
-        F is the gradient of the active rows, centred.
+        F and dual are the centred gradient of the active rows and their problem.
 
         A violator alone can only take a short step: the free rows that answer to it must move
         with it. Where not all of them fit, those come first that see most of the violation. Few
         violators make a small set: its matrix would cost more than their steps.
         """
-        up, down = self._reach(F, active)
+        beta = self.beta[active]
+        up, down = reaches(F, beta, dual)
         reach = np.maximum(up, down)
         if self.problem.equality:
             # Pairs need rows of both sides: the worst of I_up and of I_low in turn.
@@ -243,9 +283,8 @@ class _Decomposition:
         worst = worst[reach[worst] > 0.5 * target]
         size = min(self.size, max(_LEAST, GROW * len(worst)))
         if len(active) <= size:
-            return active
-        beta = self.beta[active]
-        free = self.problem.dual[active].is_free(beta)
+            return np.arange(len(active))
+        free = dual.is_free(beta)
         free[worst] = False
         others = np.flatnonzero(free)
         if len(worst) + len(others) > size:
@@ -255,19 +294,7 @@ class _Decomposition:
         chosen[worst] = chosen[others] = True
         rest = ranks[~chosen[ranks]][: size - len(worst) - len(others)]
         chosen[rest] = True
-        return active[chosen]
-
-    def _reach(self, F: Vector, rows: NDArray[np.int64]) -> tuple[Vector, Vector]:
-        """Return how far rows violate by rising and by falling; negative: how far they do not.
-
-        F is their gradient, centred.
-        """
-        beta, dual = self.beta[rows], self.problem.dual[rows]
-        rising, falling = dual.slopes(F, beta)
-        return (
-            np.where(beta < dual.upper, -rising, -np.inf),
-            np.where(beta > dual.lower, falling, -np.inf),
-        )
+        return np.flatnonzero(chosen)
 
     def _product(self, weights: Vector, rows: NDArray[np.int64]) -> Vector:
         """Return K[rows] @ weights."""
@@ -290,6 +317,18 @@ class _Decomposition:
         return np.asarray(sums)
 
 
-def shift_of(shift: float | Vector, rows: NDArray[np.int64]) -> float | Vector:
-    """Return the shift that centres the gradient of some rows."""
-    return shift[rows] if isinstance(shift, np.ndarray) else shift
+def reaches(F: Vector, beta: Vector, dual: Dual) -> tuple[Vector, Vector]:
+    """Return how far rows violate by rising and by falling; negative: how far they do not.
+
+    Parameters
+    ----------
+    F : ndarray, shape (n,), float64
+        Their gradient, centred.
+    beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    rising, falling = dual.slopes(F, beta)
+    return (
+        np.where(beta < dual.upper, -rising, -np.inf),
+        np.where(beta > dual.lower, falling, -np.inf),
+    )

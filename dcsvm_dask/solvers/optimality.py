@@ -127,6 +127,20 @@ def size_multiplier(gradient: Vector, beta: Vector, dual: Dual) -> float:
     return 0.5 * (above - below)
 
 
+def middle_of_size(gradient: Vector, beta: Vector, dual: Dual) -> float:
+    """Return the `size_multiplier` at which both signs violate alike.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    if dual.spare is None or dual.spare > 0.0:
+        return 0.0
+    below, above = (_middle(*interval) for interval in sign_intervals(gradient, beta, dual))
+    return 0.5 * (above - below)
+
+
 def eased(gradient: Vector, dual: Dual, epsilon: float) -> tuple[Vector, Dual]:
     """Return gradient and problem for a given multiplier of the sizes; see `Dual.eased`.
 

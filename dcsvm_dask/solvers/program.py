@@ -137,6 +137,28 @@ class QuadraticProgram:
             worst = max(worst, violation)
         return worst, shift
 
+    def look(
+        self, beta: Vector, F: Vector, rows: NDArray[np.int64] | slice = _ALL
+    ) -> tuple[float, Vector, Dual]:
+        """Return the violation of some variables, their centred gradient, and their problem.
+
+        Where the sums of both signs are kept, gradient and problem are those with a weight of
+        abs(beta) in their place (`Dual.eased`), in which all variables have one multiplier.
+
+        Parameters
+        ----------
+        beta, F, rows
+            As for `violation`.
+        """
+        if not self.equality or self.dual.spare is None:
+            violation, shift = self.violation(beta, F, rows)
+            shift = shift[rows] if isinstance(shift, np.ndarray) else shift
+            return violation, F[rows] + shift, self.dual[rows]
+        beta, F, dual = beta[rows], F[rows], self.dual[rows]
+        F, near = optimality.eased(F, dual, optimality.middle_of_size(F, beta, dual))
+        violation, centre = QuadraticProgram(near, beta, None, True).violation(beta, F)
+        return violation, F + centre, near
+
     def solution(
         self, beta: Vector, F: Vector, linear: Vector, n_iter: int, tol: float
     ) -> Solution:
@@ -151,7 +173,7 @@ class QuadraticProgram:
         n_iter : int
         tol : float
         """
-        violation = self.violation(beta, F)[0]
+        violation = self.look(beta, F)[0]
         return Solution(
             beta=beta,
             gradient=F,

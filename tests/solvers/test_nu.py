@@ -14,10 +14,12 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kernel_matrix
 from dcsvm_dask.solvers import nu as nu_solvers
-from dcsvm_dask.solvers import solve_decomposition, solve_smo
-from dcsvm_dask.solvers.nu import brought_to_sums, solve_nu_svc, solve_nu_svr, solve_one_class
+from dcsvm_dask.solvers import solve_decomposition, solve_inner, solve_smo
+from dcsvm_dask.solvers.nu import solve_nu
 from dcsvm_dask.solvers.optimality import multipliers, violation
-from dcsvm_dask.tasks import Dual
+from dcsvm_dask.solvers.sums import brought_to_size, brought_to_sums
+from dcsvm_dask.tasks import Dual, NuClassification, NuRegression, OneClass
+from tests.marks import long
 from tests.rounding import at_most
 
 
@@ -99,15 +101,15 @@ def test_the_way_of_many_rows_leads_to_the_solution_of_few(
 ) -> None:
     X, z = kin40k
     kernel, weights = Kernel("rbf", 0.1), np.random.default_rng(1).uniform(0.5, 2.0, len(z))
-    y = np.where(z > 0.5, 1.0, -1.0)
-    order = np.argsort(y, kind="stable")
+    task, targets = {
+        "one_class": (OneClass(nu=0.2), np.zeros(len(z))),
+        "svr": (NuRegression(nu=0.3), z),
+        "svc": (NuClassification(nu=0.2), np.where(z > 0.5, 1.0, -1.0)),
+    }[kind]
+    C = 5.0 * weights if kind == "svr" else weights
 
     def solve() -> Any:
-        if kind == "one_class":
-            return solve_one_class(kernel, storage(X), weights, 0.2, tol=1e-5)
-        if kind == "svr":
-            return solve_nu_svr(kernel, storage(X), z, 5.0 * weights, 0.3, tol=1e-5)
-        return solve_nu_svc(kernel, storage(X[order]), y[order], weights, 0.2, tol=1e-5)
+        return solve_nu(kernel, storage(X), targets, C, task, tol=1e-5)
 
     many = solve()
     monkeypatch.setattr(nu_solvers, "SMALL", 1 << 20)
@@ -136,3 +138,21 @@ def test_decomposition_keeps_both_sums(kin40k: Any) -> None:
     assert found.objective == pytest.approx(exact.objective, rel=1e-7)
     assert found.beta[:900].sum() == pytest.approx(100.0, abs=1e-8)
     assert found.beta[900:].sum() == pytest.approx(-50.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("nu", [0.3, long(0.95)])
+def test_decomposition_keeps_the_sums_of_both_signs(kin40k: Any, nu: float) -> None:
+    X, z = kin40k[0][:1200], kin40k[1][:1200]
+    kernel, C = Kernel("rbf", 0.1), np.full(1200, 0.2 if nu > 0.5 else 1.0)
+    task = NuRegression(nu=nu)
+    dual, size = task.dual(z, C), task.size(C)
+    K = kernel_matrix(kernel, X, dtype=np.float64)
+    start = brought_to_size(np.zeros(len(z)), dual, size, dual.p)
+    exact = solve_inner(K, dual, beta=start, equality=True, tol=1e-7)
+    found, _ = solve_decomposition(
+        kernel, X, dual, beta=start, equality=True, tol=1e-5, working_size=200
+    )
+    assert found.converged
+    assert found.objective == pytest.approx(exact.objective, rel=1e-7)
+    assert found.beta.sum() == pytest.approx(0.0, abs=1e-8)
+    assert at_most(np.abs(found.beta).sum(), size)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.solvers.optimality import bias
+from dcsvm_dask.solvers.optimality import bias, middle_of_size, sign_intervals
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
 
@@ -54,13 +54,57 @@ def solve_of_signs(
     spare = _spread(dual, beta)[index]
     positive = grouped.group == 1
     start = grouped.clip(beta[index]) + np.where(positive, spare, -spare)
-    found = solve(K[np.ix_(index, index)], grouped, beta=start, gradient=gradient[index], **how)
+    if not np.array_equal(index, np.arange(len(K))):
+        K = K[np.ix_(index, index)]
+    found = solve(K, grouped, beta=start, gradient=gradient[index], **how)
     joined, F = np.zeros(len(dual)), gradient.copy()
     np.add.at(joined, index, found.beta)
     F[index] = found.gradient
     solution = replace(found, beta=joined, gradient=F)
     solution.bias = bias(F, joined, dual)
     return solution
+
+
+def in_sign_order(
+    dual: Dual, beta: Vector, gradient: Vector, centred: Vector
+) -> tuple[Index | slice, Dual]:
+    """Return the order of the variables of a working set, the negative ones first, and its problem.
+
+    Where the sums of both signs are kept, a working set in which each variable has one sign is half
+    as large. One at zero has the sign in which it would grow: in another set that is another. But
+    where the size has no weight, both signs of a row must shrink together.
+
+    Parameters
+    ----------
+    dual : Dual
+        Of the working set.
+    beta, gradient : ndarray, shape (n,), float64
+    centred : ndarray, shape (n,), float64
+        The gradient, centred; see `QuadraticProgram.look`.
+
+    Returns
+    -------
+    order : ndarray of int64, shape (n,), or slice
+    ordered : Dual
+        Of the variables in that order.
+    """
+    if dual.spare is None or _shrinks(dual, beta, gradient):
+        return slice(None), dual
+    positive = np.where(beta == 0.0, centred < 0.0, beta > 0.0)
+    positive = (positive | (dual.lower == 0.0)) & (dual.upper > 0.0)
+    lower, upper = np.where(positive, 0.0, dual.lower), np.where(positive, dual.upper, 0.0)
+    order = np.argsort(positive, kind="stable")
+    return order, replace(dual, lower=lower, upper=upper)[order]
+
+
+def _shrinks(dual: Dual, beta: Vector, gradient: Vector) -> bool:
+    """Return whether it is the size of the variables, more than anything, that is too large."""
+    if dual.has_fixed_signs:
+        return False
+    if dual.spare:
+        return True
+    worst = max(m - M for m, M in sign_intervals(gradient, beta, dual))
+    return worst < -middle_of_size(gradient, beta, dual)
 
 
 def by_signs(dual: Dual) -> tuple[Index, Dual]:

@@ -15,8 +15,7 @@ from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
 from dcsvm_dask.random_streams import BINARY_SVM, generator
-from dcsvm_dask.solvers import Output, Solution, solve_whole
-from dcsvm_dask.solvers.nu import solve_nu
+from dcsvm_dask.solvers import Output, Solution, solve_nu, solve_whole
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
@@ -131,6 +130,7 @@ def _solve_nu(
         beta=beta,
         tol=tol,
         working_size=settings.set_cap,
+        inner=settings.inner,
         seed=settings.seed,
         threads=threads(alone=len(problem.machines) == 1),
     )
