@@ -167,7 +167,7 @@ def hover(browser: Reader, place: dict[str, Any]) -> str:
         found = re.search(r"block: ?(.*?) retries: ?\d+", browser.text())
         return found[0] if found else None
 
-    return str(browser.wait_for(lambda: point(0.0) or point(1.0), 20.0))
+    return str(browser.wait_for(lambda: point(0.0) or point(1.0)))
 
 
 @pytest.mark.soak
