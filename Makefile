@@ -9,6 +9,8 @@ PIP := -m pip install --quiet --disable-pip-version-check --constraint constrain
 PROCESSES ?= 4
 PYTEST := -m pytest --numprocesses $(PROCESSES) --dist loadfile
 TEST := $(BIN)/python $(PYTEST)
+# Folders of tests of numbers: what the first case shows of a version of a library, others show too.
+NUMERICS := clustering features kernels methods solvers
 # Others than that of .venv, as far as they are installed.
 PYTHONS ?= 3.12 3.13
 
@@ -18,8 +20,9 @@ help:
 	@echo "make demo          train the demo's DC-SVM, on data that ships with the package"
 	@echo "make test          the quick tests: five minutes on two cores, two more with the first compilation"
 	@echo "make test-all      those and the long ones (half an hour on two cores)"
-	@echo "make test-soak     a few of the long ones many times over (half an hour more)"
-	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows"
+	@echo "make test-soak     a few of the long ones many times over (more than half an hour more)"
+	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows,"
+	@echo "                   of numerics the first case of each"
 	@echo "make test-pythons  the quick tests on Python $(PYTHONS), where they are installed"
 	@echo "make browser       Debian's Chromium and its driver, for a few long tests; as root"
 	@echo "make lint          ruff and mypy"
@@ -58,7 +61,7 @@ test-soak: $(READY)
 	@touch $@
 
 test-lowest: .venv-lowest/.ready
-	.venv-lowest/bin/python $(PYTEST) -m "not long"
+	DCSVM_TEST_FIRST_CASES="$(NUMERICS)" .venv-lowest/bin/python $(PYTEST) -m "not long"
 
 test-pythons: $(PYTHONS:%=test-python-%)
 

@@ -22,18 +22,26 @@ from tests import failed_tasks
 # compile.
 use_own_cache()
 
-pytest_plugins = ("tests.small_data", "tests.small_run")
+pytest_plugins = ("tests.faults", "tests.small_data", "tests.small_run", "tests.two_workers")
 
 PRELOAD = "distributed.worker.preload"
+FIRST_CASES = "DCSVM_TEST_FIRST_CASES"
+"""Folders of tests, with spaces between, whose parametrized tests have their first case alone."""
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as long all cases but the first quick one of tests that are marked `one_quick`."""
+    """Mark as long all cases but the first quick one of tests that are marked `one_quick`.
+
+    And of all tests in the folders that `FIRST_CASES` names.
+    """
+    here = Path(__file__).parent
+    folders = [here / name for name in os.environ.get(FIRST_CASES, "").split()]
     seen: set[str] = set()
     for item in items:
-        if item.get_closest_marker("one_quick") and not item.get_closest_marker("long"):
+        one = item.get_closest_marker("one_quick") or not {*folders}.isdisjoint(item.path.parents)
+        if one and not item.get_closest_marker("long"):
             test = item.nodeid.partition("[")[0]
             if test in seen:
                 item.add_marker(pytest.mark.long)

@@ -19,6 +19,7 @@ from dcsvm_dask.prediction import compress as compressing
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.run import RunFolder
 from tests.command_line import invoke
+from tests.marks import long
 
 HERE = Execution(workers=0)
 KEYS = {
@@ -163,16 +164,19 @@ def test_a_sparse_run_and_one_without_its_data(home: Path, tmp_path: Path) -> No
         assert np.abs(after - run.decision_function(X, execution=HERE)).max() <= 0.1001
 
 
-@pytest.mark.parametrize(
-    "workers", [pytest.param(None, id="threads"), pytest.param(2, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("where", ["threads", long("workers")])
 def test_it_is_the_same_whatever_carries_it(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int | None
+    where: str,
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
+    other = Execution() if where == "threads" else request.getfixturevalue("two_workers")
     monkeypatch.setattr(compression, "BLOCK", 64)  # several parts
     monkeypatch.setattr(compression, "MOST", 96)
     run, values = api.open_run(home / "run"), []
-    for name, execution in (("here", HERE), ("there", Execution(workers=workers))):
+    for name, execution in (("here", HERE), ("there", other)):
         run.compress(tmp_path / name, bound=0.1, execution=execution)
         made = api.open_run(tmp_path / name)
         values.append(made.decision_function(home / "d.zarr/test", execution=HERE))

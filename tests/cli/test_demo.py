@@ -13,13 +13,16 @@ from click.testing import CliRunner
 
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
-from tests.command_line import COMMAND
+from tests.command_line import COMMAND, invoke
 
 
 @pytest.mark.long
-def test_the_demo_trains_tells_and_can_be_repeated(tmp_path: Path) -> None:
+def test_the_demo_trains_tells_and_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     how: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 600}
     done = subprocess.run([*COMMAND, "demo"], **how, check=True)
+    monkeypatch.chdir(tmp_path)
     found = re.search(
         r"^exact: accuracy (\S+) objective (\S+) gap (\S+) violation (\S+) support vectors (\d+)$",
         done.stdout,
@@ -33,12 +36,14 @@ def test_the_demo_trains_tells_and_can_be_repeated(tmp_path: Path) -> None:
     assert "Warning" not in done.stderr
     # What it says can be done next can be done.
     words = next(line.split() for line in done.stdout.splitlines() if "dcsvm evaluate" in line)
-    evaluated = subprocess.run([*COMMAND, *words[1:], "--json"], **how, check=True)
+    evaluated = invoke(*words[1:], "--json")
+    assert evaluated.exit_code == 0, evaluated.output
     assert json.loads(evaluated.stdout)["n_rows"] == 4000
     # Again, silently, in this process, to the same bits.
     alpha = api.open_run(tmp_path / ".demo/run")
     before = alpha.folder.node(alpha.status()["model"], "commit").read("alpha")
-    again = subprocess.run([*COMMAND, "demo", "--quiet", "--workers", "0"], **how, check=True)
+    again = invoke("demo", "--quiet", "--workers", "0")
+    assert again.exit_code == 0, again.output
     assert again.stdout.strip() == found[0]
     assert again.stderr == ""
     run = api.open_run(tmp_path / ".demo/run")

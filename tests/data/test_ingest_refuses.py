@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +172,7 @@ from dcsvm_dask.data.ingest import ingest
 
 def linger(*args, **kwargs):
     print("written", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 module._commit = linger  # all arrays are there, the commit is not
@@ -216,8 +215,6 @@ def test_an_interrupted_ingest_cleans_up(tmp_path: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "written\n"
     os.kill(process.pid, signal.SIGINT)
-    started = time.monotonic()
-    assert process.wait(timeout=30) != 0
+    assert process.wait(timeout=120) != 0
     process.stdout.close()
-    assert time.monotonic() - started < 30
     assert not out.exists()

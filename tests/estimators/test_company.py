@@ -26,6 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from dcsvm_dask.estimators import DCSVC, LinearDCSVC
+from dcsvm_dask.runtime.execution import Execution
 
 PAIRS = [
     pytest.param(DCSVC(tol=1e-5), SVC(tol=1e-5), id="DCSVC"),
@@ -199,9 +200,9 @@ def test_chunks_are_decided_as_all_rows_are(digits: Any) -> None:
 
 
 @pytest.mark.long
-def test_workers_decide(digits: Any) -> None:
+def test_workers_decide(digits: Any, two_workers: Execution) -> None:
     X, y, rows, _ = digits
     wrapped = wrappers.ParallelPostFit(DCSVC(C=10.0, gamma=0.001)).fit(X, y)
-    with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0"):
+    with Client(two_workers.scheduler):
         found = wrapped.predict(rows).compute()
     np.testing.assert_array_equal(found, DCSVC(C=10.0, gamma=0.001).fit(X, y).predict(X))

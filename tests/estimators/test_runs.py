@@ -19,6 +19,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.pipeline import training
+from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.marks import long
 
@@ -165,12 +166,12 @@ def test_a_fitted_one_travels(rows: Any, trees: None) -> None:
 
 
 @pytest.mark.long
-def test_a_client_s_cluster_trains(rows: Any, tmp_path: Path) -> None:
+def test_a_client_s_cluster_trains(rows: Any, tmp_path: Path, two_workers: Execution) -> None:
     X, y = rows
     here = DCSVC(**WORDS, run=tmp_path / "here").fit(X, y)
     digits, labels = load_digits(return_X_y=True)
     svc = SVC(tol=1e-4).fit(digits, labels)
-    with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
+    with Client(two_workers.scheduler) as client:
         there = DCSVC(**WORDS, client=client, run=tmp_path / "there").fit(X, y)
         many = DCSVC(tol=1e-4, client=client).fit(digits, labels)
     np.testing.assert_array_equal(there.decision_function(X), here.decision_function(X))

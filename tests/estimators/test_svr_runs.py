@@ -18,6 +18,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, DCSVR, DCQuantileSVR, DCSVMSearchCV
 from dcsvm_dask.pipeline import training
+from dcsvm_dask.runtime.execution import Execution
 from tests.marks import long
 
 WORDS: dict[str, Any] = {"C": 2.0, "gamma": 0.2, "tol": 1e-5}
@@ -177,10 +178,10 @@ def test_a_search_trains_the_best_one_alone_as_a_run(rows: Any, tmp_path: Path) 
 
 
 @pytest.mark.long
-def test_a_client_s_cluster_trains(rows: Any, tmp_path: Path) -> None:
+def test_a_client_s_cluster_trains(rows: Any, tmp_path: Path, two_workers: Execution) -> None:
     X, y = rows
     here = DCSVR(**WORDS, run=tmp_path / "here").fit(X, y)
-    with Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
+    with Client(two_workers.scheduler) as client:
         there = DCSVR(**WORDS, client=client, run=tmp_path / "there").fit(X, y)
     np.testing.assert_array_equal(there.predict(X), here.predict(X))
 

@@ -20,14 +20,15 @@ from dcsvm_dask.storage.dataset_sample import SampledDataSet
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C = 900, 8.0
+HERE = Execution(workers=0)
 
 
 @pytest.fixture
 def subsample(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
-    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+    def call(name: str = "run", execution: Execution = HERE, **how: Any) -> api.Run:
         words = {"C": C, "tol": 1e-6, "fraction": 0.4, "quiet": True, **how}
-        run, execution = tmp_path / name, Execution(workers=workers)
-        return api.train(data.place, run, method="subsample", execution=execution, **words)
+        words |= {"method": "subsample", "execution": execution}
+        return api.train(data.place, tmp_path / name, **words)
 
     return call
 
@@ -56,8 +57,10 @@ def test_it_is_the_machine_of_the_rows_that_were_drawn(
 
 
 @pytest.mark.long
-def test_workers_and_a_resume_change_nothing(subsample: Callable[..., api.Run]) -> None:
-    here, there = subsample("here", gamma=8.0), subsample("there", workers=2, gamma=8.0)
+def test_workers_and_a_resume_change_nothing(
+    subsample: Callable[..., api.Run], two_workers: Execution
+) -> None:
+    here, there = subsample("here", gamma=8.0), subsample("there", two_workers, gamma=8.0)
     again = api.resume(
         there.url, execution=Execution(workers=0), tol=1e-7, quiet=True, report=False
     )

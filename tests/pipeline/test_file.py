@@ -17,7 +17,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.file import read_pipeline
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
-from tests.marks import long
+from tests.marks import long, soak
 from tests.strategies import ODD_BYTES, check_told, damaged, fuzz, inputs, noise
 
 IN_PROCESS = Execution(workers=0)
@@ -227,8 +227,15 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("sets")
 
 
+SAME = ("mnist-compare", "census-compare", "kddcup99-compare", "covtype-compare")
+"""Which compare the same methods as `a9a-compare` and `ijcnn1-compare`, on larger rows."""
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("file", SHIPPED, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "file",
+    [(soak if path.stem in SAME else pytest.param)(path, id=path.stem) for path in SHIPPED],
+)
 def test_the_pipelines_that_come_along_run_on_few_rows(
     file: Path, shared_data: Callable[[str], Any], tmp_path: Path, sets: Path
 ) -> None:

@@ -201,12 +201,12 @@ def test_status_report_plan_and_tables(made: Made) -> None:
 
 @pytest.mark.long
 def test_a_run_goes_on_bit_for_bit_and_workers_give_the_same_model(
-    made: Made, tmp_path: Path
+    made: Made, tmp_path: Path, two_workers: Execution
 ) -> None:
     how = {**HOW, "clusters": (4, 2), "tol": 1e-5}
     api.train(made.data.place, tmp_path / "twice", **how, stop_at=1)
     twice = api.resume(tmp_path / "twice", stop_at=0, execution=HERE, quiet=True)
-    how["execution"] = Execution(workers=2)
+    how["execution"] = two_workers
     other = api.train(made.data.place, tmp_path / "other", **how)
     expected = made.run.decision_function(made.test, execution=HERE)
     for run in (twice, other):

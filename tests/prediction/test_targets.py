@@ -227,10 +227,10 @@ def test_a_run_goes_on_to_a_smaller_tolerance_bit_for_bit(made: Made, tmp_path: 
 
 
 @pytest.mark.long
-def test_workers_give_the_same_model(made: Made, tmp_path: Path) -> None:
+def test_workers_give_the_same_model(made: Made, tmp_path: Path, two_workers: Execution) -> None:
     how: dict[str, Any] = {"gamma": 0.3, "C": 200.0, "fit_intercept": True, "quiet": True}
     how |= {"epsilon": 8.0, "clusters": (4, 2), "block_cap": 128, "tol": 1e-2}
-    run = api.train(made.data.place, tmp_path / "run", execution=Execution(workers=2), **how)
+    run = api.train(made.data.place, tmp_path / "run", execution=two_workers, **how)
     ours = run.predict(made.X[:50], execution=HERE)
     np.testing.assert_array_equal(ours, made.run.predict(made.X[:50], execution=HERE))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -37,13 +38,13 @@ def main() -> str:
 
 
 class Command:
-    """A dcsvm command in a process group of its own."""
+    """A dcsvm command in a process group of its own, which may run something else first."""
 
-    def __init__(self, *arguments: object, log: Path) -> None:
+    def __init__(self, *arguments: object, log: Path, before: str = "") -> None:
         self._log = log
         with log.open("wb") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", MAIN, *map(str, arguments)],
+                [sys.executable, "-c", f"{before}\n{MAIN}", *map(str, arguments)],
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -82,11 +83,12 @@ class Command:
 
     def workers(self) -> list[psutil.Process]:
         """Return the worker processes."""
-        return [
-            child
-            for child in psutil.Process(self.process.pid).children(recursive=True)
-            if "spawn_main" in " ".join(child.cmdline())
-        ]
+        found = []
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                if "spawn_main" in " ".join(child.cmdline()):
+                    found.append(child)
+        return found
 
 
 @pytest.fixture
@@ -94,8 +96,8 @@ def command(tmp_path: Path) -> Iterator[Callable[..., Command]]:
     """Return a starter of commands; none of their processes outlives the test."""
     started: list[Command] = []
 
-    def start(*arguments: object) -> Command:
-        started.append(Command(*arguments, log=tmp_path / f"log{len(started)}"))
+    def start(*arguments: object, **how: str) -> Command:
+        started.append(Command(*arguments, log=tmp_path / f"log{len(started)}", **how))
         return started[-1]
 
     yield start
@@ -217,7 +219,7 @@ class Queue:
 
     def left(self) -> list[psutil.Process]:
         """Return the processes of jobs that are left after what they take to end."""
-        end = time.monotonic() + 20.0
+        end = time.monotonic() + 120.0
         while True:
             found = []
             for process in psutil.process_iter():

@@ -50,7 +50,7 @@ def begin(cluster: LocalCluster) -> Iterator[Callable[[], Client]]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + 120.0
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.02)

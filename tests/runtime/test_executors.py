@@ -20,7 +20,7 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from tests.run_folder import HEADER
 
-together = threading.Barrier(2, timeout=20)
+together = threading.Barrier(2, timeout=120)
 began: list[str] = []
 
 

@@ -53,7 +53,7 @@ def test_a_run_on_s3_is_the_same_and_goes_on(
 ) -> None:
     execution = Execution(workers=workers)
     data, place = copy(small, f"{bucket}/small{workers}.zarr"), f"{bucket}/run{workers}"
-    run = train(data=data, run=place, stop_at=1, execution=execution)
+    run = train(data=data, run=place, stop_at=1)
     before = look.attempts(run.folder)
     assert run.status()["model"] == "level-1"
     run = api.resume(place, stop_at=0, execution=execution, quiet=True)

@@ -78,11 +78,12 @@ def test_sigterm_while_a_cluster_starts_comes_when_it_has_started() -> None:
 
 @pytest.mark.long
 def test_sigterm_ends_local_workers_at_once(
-    command: Callable[..., Any], small: Path, tmp_path: Path
+    command: Callable[..., Any], small: Path, tmp_path: Path, faults: Any
 ) -> None:
+    faults.hold("level-1")
     place = tmp_path / "run"
     train = command("train", small, "--run", place, "--workers", 2, *WORDS)
-    train.wait_for_node(place, "level-2/*")
+    train.wait_for(lambda: faults.begun_at("level-1") > 0)
     workers = train.workers()
     train.terminate()
     assert train.wait() == 143, train.said

@@ -111,7 +111,8 @@ def test_a_worker_that_is_stopped_and_then_killed(
     look: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watching, "SILENT_SECONDS", 2.0)
+    # One that only waits for a processor is not silent for that long.
+    monkeypatch.setattr(watching, "SILENT_SECONDS", 15.0)
     monkeypatch.setattr(executors, "LOOK_SECONDS", 0.5)
     words = ("--preload-nanny", "dcsvm_dask.runtime.preload", "--memory-limit", "2GiB")
     address, _ = dask_cluster.start(2, worker=words)

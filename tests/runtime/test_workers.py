@@ -24,6 +24,7 @@ from dcsvm_dask.runtime.workers import Workers, planned_workers
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.versions import RESULT_VERSION
+from tests.marks import soak
 
 NEXT = Execution(workers=0)
 LARGEST_SET = usual_set_cap(BLOCK_CAP)
@@ -67,7 +68,7 @@ def test_a_scheduler_found_by_its_file_predicts(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [soak(1), soak(2), 3, soak(4)])
 def test_any_number_of_workers_gives_the_same_bits(
     workers: int, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
 ) -> None:
@@ -76,7 +77,7 @@ def test_any_number_of_workers_gives_the_same_bits(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("workers_a_host", [1, 3])
+@pytest.mark.parametrize("workers_a_host", [soak(1), 3])
 def test_any_number_of_workers_a_host_gives_the_same_bits(
     workers_a_host: int, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
 ) -> None:
@@ -274,7 +275,7 @@ def test_a_step_that_fails_ends_the_run_with_a_sentence_and_can_be_tried_again(
 
 def test_no_thread_of_a_run_outlives_it(train: Callable[..., api.Run]) -> None:
     train(stop_at=2)
-    assert not [thread for thread in threading.enumerate() if thread.name == "run-lock"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "folder-lock"]
 
 
 HOSTS = "kind: ssh\nhosts: [a, b, c]\nworkers_per_host: 4\nmemory: 2GiB\n"

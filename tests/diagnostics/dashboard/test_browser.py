@@ -114,8 +114,9 @@ def worker(start: Any, address: str) -> None:
 
 
 def test_the_page_follows_a_run_and_tells_of_its_blocks(
-    browser: Reader, data: Path, start: Any, tmp_path: Path
+    browser: Reader, data: Path, start: Any, tmp_path: Path, faults: Any
 ) -> None:
+    faults.hold("model-*")  # the run and its page are there for as long as they are looked at
     words = ("--run", tmp_path / "run", "--workers", 2, "--holdout", data / "test", *HOW)
     process, log = start(MAIN, "train", data, *words)
     status = found_in(log, r"running on .*dashboard (http\S+/status)", process)
@@ -143,6 +144,7 @@ def test_the_page_follows_a_run_and_tells_of_its_blocks(
     assert later["stage"] != first["stage"]
     browser.wait_for(lambda: "violation" in browser.facts())
     browser.shoot("page-rounds")
+    faults.clear()
     # Its dashboard ends with the run, which the browser takes for a lost connection.
     errors = [said for said in browser.errors() if "WebSocket" not in said]
     assert not errors
@@ -167,7 +169,7 @@ def hover(browser: Reader, place: dict[str, Any]) -> str:
         found = re.search(r"block: ?(.*?) retries: ?\d+", browser.text())
         return found[0] if found else None
 
-    return str(browser.wait_for(lambda: point(0.0) or point(1.0), 20.0))
+    return str(browser.wait_for(lambda: point(0.0) or point(1.0)))
 
 
 @pytest.mark.soak

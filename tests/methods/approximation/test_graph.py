@@ -88,9 +88,11 @@ def test_all_rows_as_landmarks_are_the_whole_kernel(train: Callable[..., api.Run
 
 
 @pytest.mark.long
-def test_chunks_workers_and_a_resume_change_no_answer(train: Callable[..., api.Run]) -> None:
+def test_chunks_workers_and_a_resume_change_no_answer(
+    train: Callable[..., api.Run], two_workers: Execution
+) -> None:
     how: dict[str, Any] = {"method": "nystrom", "rank": 20}
-    here, there = train("here", **how), train("there", Execution(workers=2), **how)
+    here, there = train("here", **how), train("there", two_workers, **how)
     pieces = train("pieces", chunks=3, **how)
     assert pieces.status()["stages"]["features"]["parts"] == 3
     data = here.folder.header["data"]["url"]

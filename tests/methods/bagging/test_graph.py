@@ -26,16 +26,17 @@ from tests.stored import problem_of
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA = 800, 8.0, 8.0
+HERE = Execution(workers=0)
 
 
 @pytest.fixture
 def bag(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     """Return a function that trains a bag."""
 
-    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+    def call(name: str = "run", execution: Execution = HERE, **how: Any) -> api.Run:
         words = {"gamma": GAMMA, "C": C, "tol": 1e-6, "members": 4, "quiet": True, **how}
-        run, execution = tmp_path / name, Execution(workers=workers)
-        return api.train(data.place, run, method="bagging", execution=execution, **words)
+        words |= {"method": "bagging", "execution": execution}
+        return api.train(data.place, tmp_path / name, **words)
 
     return call
 
@@ -112,9 +113,11 @@ def test_one_machine_is_the_exact_one(data: DataSet, bag: Callable[..., api.Run]
 
 
 @pytest.mark.long
-def test_workers_change_nothing(data: DataSet, bag: Callable[..., api.Run]) -> None:
+def test_workers_change_nothing(
+    data: DataSet, bag: Callable[..., api.Run], two_workers: Execution
+) -> None:
     rows = data.place.url
-    here, there = bag("here", members=7), bag("there", workers=2, members=7)
+    here, there = bag("here", members=7), bag("there", two_workers, members=7)
     assert np.array_equal(here.decision_function(rows), there.decision_function(rows))
     assert there.status()["stages"]["model-bag"]["members"] == 7
 

@@ -27,15 +27,16 @@ from tests.svc import solve_smo
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA, TOL = 3000, 8.0, 0.25, 1e-3
+HERE = Execution(workers=0)
 
 
 @pytest.fixture
 def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
     """Return a function that trains with sets of at most 1,500 rows."""
 
-    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+    def call(name: str = "run", execution: Execution = HERE, **how: Any) -> api.Run:
         words = {"gamma": GAMMA, "C": C, "tol": TOL, "block_cap": 1000, "quiet": True, **how}
-        return api.train(data.place, tmp_path / name, execution=Execution(workers=workers), **words)
+        return api.train(data.place, tmp_path / name, execution=execution, **words)
 
     return call
 
@@ -133,11 +134,12 @@ def test_with_a_bias_the_answer_is_scikit_learns(
 
 @pytest.mark.long
 def test_neither_workers_nor_a_resume_change_the_answer(
-    way: str, train: Callable[..., api.Run]
+    way: str, train: Callable[..., api.Run], two_workers: Execution
 ) -> None:
     alone = train()
     if way == "at once":  # what is set for the test is not set in other processes
-        np.testing.assert_array_equal(alpha_of(train("two", workers=2)), alpha_of(alone))
+        two = train("two", two_workers)
+        np.testing.assert_array_equal(alpha_of(two), alpha_of(alone))
     stages = list(alone.status()["stages"])
     for kept in ("arrange", "subset", stages[-3]):
         run = train(f"after-{kept}")

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
-from tests.marks import long
+from tests.marks import long, soak
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
@@ -188,9 +188,11 @@ def test_a_small_set_without_a_bias_is_optimal(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["ijcnn1", "covtype"])
+@pytest.mark.parametrize(
+    ("fit_intercept", "name"),
+    [(True, "covtype"), (False, "ijcnn1"), soak(True, "ijcnn1"), soak(False, "covtype")],
+)
 @pytest.mark.parametrize("kernel", list(KERNELS))
-@pytest.mark.parametrize("fit_intercept", [True, False], ids=["bias", "no bias"])
 def test_every_kernel_through_two_levels(
     name: str,
     kernel: str,

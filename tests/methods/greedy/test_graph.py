@@ -36,6 +36,7 @@ from tests.svc import solve_smo
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA, BASIS = 1500, 4.0, 8.0, 24
+HERE = Execution(workers=0)
 ROUNDS = ["grow-00", "grow-01", "grow-02"]
 
 
@@ -48,10 +49,9 @@ def three_rounds_and_two_shares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
-    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+    def call(name: str = "run", execution: Execution = HERE, **how: Any) -> api.Run:
         words = {"gamma": GAMMA, "C": C, "basis": BASIS, "least": 0.0, "quiet": True, **how}
-        run, execution = tmp_path / name, Execution(workers=workers)
-        return api.train(data.place, run, method="greedy", execution=execution, **words)
+        return api.train(data.place, tmp_path / name, method="greedy", execution=execution, **words)
 
     return call
 
@@ -141,8 +141,10 @@ def test_a_sample_chooses_about_as_well_as_all_rows(
 
 
 @pytest.mark.long
-def test_workers_change_nothing(data: DataSet, train: Callable[..., api.Run]) -> None:
-    one, two = (train(f"on-{workers}", workers=workers) for workers in (0, 2))
+def test_workers_change_nothing(
+    data: DataSet, train: Callable[..., api.Run], two_workers: Execution
+) -> None:
+    one, two = train("here"), train("there", two_workers)
     assert np.array_equal(weights_of(one), weights_of(two))
     rows = data.place.url
     assert np.array_equal(one.decision_function(rows), two.decision_function(rows))

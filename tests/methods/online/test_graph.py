@@ -22,13 +22,14 @@ from tests.stored import problem_of
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 ROWS, C, GAMMA = 700, 4.0, 8.0
+HERE = Execution(workers=0)
 
 
 @pytest.fixture
 def train(data: DataSet, tmp_path: Path) -> Callable[..., api.Run]:
-    def call(name: str = "run", workers: int = 0, **how: Any) -> api.Run:
+    def call(name: str = "run", execution: Execution = HERE, **how: Any) -> api.Run:
         words = {"gamma": GAMMA, "C": C, "quiet": True, **how}
-        return api.train(data.place, tmp_path / name, execution=Execution(workers=workers), **words)
+        return api.train(data.place, tmp_path / name, execution=execution, **words)
 
     return call
 
@@ -99,8 +100,10 @@ def test_online_is_scikit_learns_machine_in_other_programs_form(
 
 
 @pytest.mark.long
-def test_workers_change_nothing(data: DataSet, train: Callable[..., api.Run]) -> None:
-    here, there = train("here", method="online"), train("there", workers=1, method="online")
+def test_workers_change_nothing(
+    data: DataSet, train: Callable[..., api.Run], two_workers: Execution
+) -> None:
+    here, there = train("here", method="online"), train("there", two_workers, method="online")
     rows = data.place.url
     assert np.array_equal(here.decision_function(rows), there.decision_function(rows))
 

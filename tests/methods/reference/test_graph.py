@@ -206,10 +206,12 @@ def test_a_run_goes_on_where_it_was_stopped(
 
 
 @pytest.mark.long
-def test_a_worker_trains_the_same_machine(train: Callable[..., api.Run]) -> None:
+def test_a_worker_trains_the_same_machine(
+    train: Callable[..., api.Run], two_workers: Execution
+) -> None:
     for how in (BIAS, LINEAR):
         here = train(f"{how['method']}-here", **how)
-        there = train(f"{how['method']}-there", Execution(workers=1), **how)
+        there = train(f"{how['method']}-there", two_workers, **how)
         assert np.array_equal(decisions(here), decisions(there))
 
 
@@ -239,8 +241,8 @@ def test_ctrl_c_is_heard_while_compiled_code_runs(monkeypatch: pytest.MonkeyPatc
         timer.start()
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
-            step._apart(lambda: go_on.wait(20))
-        assert time.monotonic() - began < 10
+            step._apart(lambda: go_on.wait(240))
+        assert time.monotonic() - began < 120
     finally:
         go_on.set()
         timer.join()

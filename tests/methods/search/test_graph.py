@@ -28,7 +28,7 @@ from dcsvm_dask.methods.search.held_out import read_split, stratified
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import RowArray
-from tests.marks import long
+from tests.marks import long, soak
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
@@ -157,8 +157,15 @@ def test_each_class_against_the_rest(search: Search, tmp_path: Path, words: dict
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("is_sparse", [False, long(True)], ids=["dense", "csr"])
-@pytest.mark.parametrize(("weights", "close"), [(None, 0.012), long({0: 0.55, 1: 5.1}, 0.03)])
+@pytest.mark.parametrize(
+    ("is_sparse", "weights", "close"),
+    [
+        (False, {0: 0.55, 1: 5.1}, 0.03),
+        (True, None, 0.012),
+        soak(False, None, 0.012),
+        soak(True, {0: 0.55, 1: 5.1}, 0.03),
+    ],
+)
 def test_blocks_know_of_each_other_where_the_kernel_is_smooth(
     search: Search, shared_data: Any, tmp_path: Path, is_sparse: bool, weights: Any, close: float
 ) -> None:
@@ -388,10 +395,10 @@ def test_a_search_that_is_stopped_says_what_stays(search: Search) -> None:
 
 
 @pytest.mark.long
-def test_workers_change_nothing(search: Search) -> None:
+def test_workers_change_nothing(search: Search, two_workers: Execution) -> None:
     words: dict[str, Any] = {"block_rows": 256, "exact": 2}
     one = search("here", **words).results()
-    two = search("there", execution=Execution(workers=2), **words).results()
+    two = search("there", execution=two_workers, **words).results()
     for a, b in zip(one, two, strict=True):
         assert (a["splits"], a["rank"], a["support"]) == (b["splits"], b["rank"], b["support"])
 

@@ -93,11 +93,13 @@ def test_ctrl_c_and_sigterm_end_the_jobs(
     command: Callable[..., Any],
     small: Path,
     tmp_path: Path,
+    faults: Any,
 ) -> None:
+    faults.hold("level-1")
     place = tmp_path / "run"
     words = ("--run", place, "--cluster", queue.write("workers: 1", cache), *WORDS)
     train = command("train", small, *words)
-    train.wait_for_node(place, "level-2/*")
+    train.wait_for(lambda: faults.begun_at("level-1") > 0)
     assert str(2**30 // 8) in queue.variables("MALLOC_TRIM_THRESHOLD_")
     assert queue.certificates()
     getattr(train, how)()

@@ -24,6 +24,8 @@ from dcsvm_dask.storage.node import Attempt
 
 FOLDER = "DCSVM_FAULTS"
 CHUNK = 16 << 20
+HELD_SECONDS = 900.0
+"""How long a step is held at most: longer than any test waits for a process."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,9 @@ class Fault:
     ----------
     stage, node : str
         Patterns of what it happens to.
-    how : {"raise", "full", "kill", "memory", "wait", "slow"}
+    how : {"raise", "full", "kill", "memory", "wait", "hold"}
         An exception, a full disk, death by signal, memory that grows until the process is killed,
-        `seconds` in which nothing happens, or one process that takes as many times as long.
+        `seconds` in which nothing happens, or waiting until the table has this fault no more.
     when : {"before", "after", "commit", "committed"}
         Before the step, after it, between its arrays and its commit object, or after that.
     times : int
@@ -92,30 +94,37 @@ class FaultTable:
         """Return how often something went wrong."""
         return len(list((self.folder / "fired").iterdir()))
 
-    def fire(self, when: str, stage: str, node: str, spent: float = 0.0) -> None:
+    def fire(self, when: str, stage: str, node: str) -> None:
         """Let go wrong what is due."""
         for number, fault in enumerate(self.read()):
             if fault.is_due(when, stage, node) and self._claim(number, fault):
-                happen(fault, stage, node, spent)
+                if fault.how == "hold":
+                    self._hold(fault)
+                else:
+                    happen(fault, stage, node)
+
+    def _hold(self, fault: Fault) -> None:
+        """Wait until the table has a fault no more."""
+        end = time.monotonic() + HELD_SECONDS
+        while fault in self.read():
+            if time.monotonic() > end:
+                raise TimeoutError("a step was held, and never let go")
+            time.sleep(0.01)
 
     def _claim(self, number: int, fault: Fault) -> bool:
-        """Take one of a fault's times; of a slow process all are its own."""
+        """Take one of a fault's times."""
         if not fault.times:
             return True
-        for time_ in range(1 if fault.how == "slow" else fault.times):
-            mark = self.folder / "fired" / f"{number}-{time_}"
+        for time_ in range(fault.times):
             try:
-                mark.touch(exist_ok=False)
+                (self.folder / "fired" / f"{number}-{time_}").touch(exist_ok=False)
             except FileExistsError:
-                if fault.how == "slow" and mark.read_text() == str(os.getpid()):
-                    return True
                 continue
-            mark.write_text(str(os.getpid()))
             return True
         return False
 
 
-def happen(fault: Fault, stage: str, node: str, spent: float) -> None:
+def happen(fault: Fault, stage: str, node: str) -> None:
     """Go wrong."""
     if fault.how == "raise":
         raise ArithmeticError(f"injected at {stage}/{node}")
@@ -128,7 +137,7 @@ def happen(fault: Fault, stage: str, node: str, spent: float) -> None:
         while True:
             held.append(b"x" * CHUNK)
             time.sleep(0.02)
-    time.sleep(fault.seconds * spent if fault.how == "slow" else fault.seconds)
+    time.sleep(fault.seconds)
 
 
 def install(folder: Path) -> None:
@@ -141,10 +150,9 @@ def install(folder: Path) -> None:
     ) -> Any:
         def watched_step(*places: Any, **words: Any) -> Any:
             table.count(stage, name)
-            begin = time.perf_counter()
             table.fire("before", stage, name)
             record = step(*places, **words)
-            table.fire("after", stage, name, time.perf_counter() - begin)
+            table.fire("after", stage, name)
             return record
 
         return run_node(run_url, stage, name, watched_step, arguments, owner)

@@ -26,11 +26,14 @@ def test_a_cluster_that_adapts_loses_nobody(
     quick = "{interval: 200ms, wait-count: 2, target-duration: 100ms}"
     file.write_text(f"{file.read_text()}dask: {{distributed: {{adaptive: {quick}}}}}\n")
     faults.add("*", "*", "wait", seconds=0.4, times=0)
+    faults.hold("level-2", "solve-*")
     place = tmp_path / "run"
     train = command("train", small, "--run", place, "--cluster", file, *WORDS)
+    train.wait_for(lambda: len(queue.jobs) > 1)
+    faults.clear()
+    faults.add("*", "*", "wait", seconds=0.4, times=0)
     assert train.wait() == 0, train.said
     assert "lost" not in train.said
-    assert len(queue.jobs) > 1
     faults.check(api.open_run(place))
     assert not faults.redone()
     assert queue.left() == []

@@ -123,9 +123,11 @@ def read_predictions(out: Path) -> tuple[Any, Any]:
 
 
 @pytest.mark.long
-def test_workers_and_a_resume_change_no_answer(train: Train, digits: Any) -> None:
+def test_workers_and_a_resume_change_no_answer(
+    train: Train, digits: Any, two_workers: Execution
+) -> None:
     X, _ = digits
-    here, there = train("here"), train("there", Execution(workers=2))
+    here, there = train("here"), train("there", two_workers)
     wanted = here.decision_function(X)
     np.testing.assert_array_equal(there.decision_function(X), wanted)
     stage = here.folder.stage("model-pairs")

@@ -14,15 +14,19 @@ import psutil
 import pytest
 
 from dcsvm_dask import api
+from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
+from tests.command_line import invoke
 from tests.left import damaged
 from tests.marks import soak
 from tests.small_run import WORDS
 
 SECONDS = 300.0
+HERE = Execution(workers=0)
+"""Goes on with what a command left, without workers that would have to start."""
 Start = Callable[..., Any]
 LARGER = ["--gamma", "4", "-C", "32", "--clusters", "16,4", "--block-cap", "2048"]
 
@@ -67,12 +71,14 @@ def check_gone_on(place: Path, before: dict[Any, str], alpha: np.ndarray, look: 
 
 @pytest.mark.long
 def test_a_killed_training_with_two_workers_goes_on_to_the_same_model(
-    command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
+    command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any, faults: Any
 ) -> None:
+    faults.hold("level-1", COMMIT)
     place = tmp_path / "run"
     train = command("train", small, "--run", place, "--workers", 2, *WORDS)
-    train.wait_for_node(place, "level-1/solve-*")
+    train.wait_for(lambda: faults.begun_at("level-1", COMMIT) > 0)
     train.kill_group()
+    faults.clear()
     assert status(place)["state"] == "interrupted"
     before = look.attempts(RunFolder.open(Location.of(place)))
     resume = command("resume", place, "--workers", 2)
@@ -81,11 +87,13 @@ def test_a_killed_training_with_two_workers_goes_on_to_the_same_model(
 
 
 def test_ctrl_c_leaves_a_run_that_goes_on(
-    command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any
+    command: Start, small: Path, tmp_path: Path, undisturbed: api.Run, look: Any, faults: Any
 ) -> None:
+    faults.hold("level-1", "solve-*", when="after")
     place = tmp_path / "run"
-    train = command("train", small, "--run", place, "--workers", 0, *WORDS)
-    train.wait_for_node(place, "level-2/solve-*")
+    words = ("--run", place, "--workers", 0, *WORDS)
+    train = command("train", small, *words, before=faults.in_command)
+    train.wait_for(lambda: faults.begun_at("level-1", "solve-*") > 0)
     train.interrupt_group()
     assert train.wait() == 130, train.said
     assert train.said.splitlines()[-1].endswith(f"continue with `dcsvm resume {place}`")
@@ -94,7 +102,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
     assert (found["state"], found["message"]) == ("interrupted", "stopped from the keyboard")
     assert read_owner(Location.of(place)) is None
     before = look.attempts(RunFolder.open(Location.of(place)))
-    run = api.resume(place, execution=Execution(workers=0), quiet=True)
+    run = api.resume(place, execution=HERE, quiet=True)
     check_gone_on(Path(run.url), before, look.alpha(undisturbed), look)
 
 
@@ -116,53 +124,58 @@ def test_ctrl_c_while_the_workers_start_is_one_sentence(
 @pytest.mark.long
 def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
     command: Start,
-    larger: Path,
+    small: Path,
     tmp_path: Path,
-    larger_alpha: np.ndarray,
+    undisturbed: api.Run,
     look: Any,
+    faults: Any,
 ) -> None:
+    faults.hold("level-2", COMMIT)
     place = tmp_path / "run"
-    train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    train.wait_for_node(place, "level-2/solve-*")
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
+    train.wait_for(lambda: faults.begun_at("level-2", COMMIT) > 0)
     train.interrupt_group()
     assert train.wait() == 130, train.said
     assert train.said.splitlines()[-1].endswith(f"continue with `dcsvm resume {place}`")
     assert "Traceback" not in train.said
     assert status(place)["state"] == "interrupted"
     before = look.attempts(RunFolder.open(Location.of(place)))
-    resume = command("resume", place, "--workers", 2, "--quiet")
+    resume = command("resume", place, "--workers", 0, "--quiet")
     assert resume.wait() == 0, resume.said
     assert resume.said == ""
-    check_gone_on(place, before, larger_alpha, look)
+    check_gone_on(place, before, look.alpha(undisturbed), look)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "moment",
+    ("stage", "node"),
     [
-        soak("arrange/cluster"),
-        soak("arrange/part-*"),
-        soak("level-2/solve-*"),
-        soak("level-1/order"),
-        "conquer-001/commit",
+        soak("arrange", "part-*"),
+        soak("arrange", COMMIT),
+        soak("level-2", COMMIT),
+        soak("level-1", "solve-*"),
+        ("conquer-002", "*"),
     ],
 )
 def test_kill_at_a_moment(
-    moment: str,
+    stage: str,
+    node: str,
     command: Start,
-    larger: Path,
+    small: Path,
     tmp_path: Path,
-    larger_alpha: np.ndarray,
+    undisturbed: api.Run,
     look: Any,
+    faults: Any,
 ) -> None:
+    faults.hold(stage, node)
     place = tmp_path / "run"
-    train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    train.wait_for_node(place, moment)
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
+    train.wait_for(lambda: faults.begun_at(stage, node) > 0)
     train.kill_group()
     before = look.attempts(RunFolder.open(Location.of(place)))
-    resume = command("resume", place, "--workers", 2)
-    assert resume.wait() == 0, resume.said
-    check_gone_on(place, before, larger_alpha, look)
+    assert before
+    api.resume(place, execution=HERE, quiet=True)
+    check_gone_on(place, before, look.alpha(undisturbed), look)
 
 
 @pytest.mark.soak
@@ -194,49 +207,56 @@ def test_kills_at_random_moments_until_it_is_done(
 @pytest.mark.long
 def test_a_worker_that_dies_is_replaced_and_the_model_is_the_same(
     command: Start,
-    larger: Path,
+    small: Path,
     tmp_path: Path,
-    larger_alpha: np.ndarray,
+    undisturbed: api.Run,
     look: Any,
+    faults: Any,
 ) -> None:
+    faults.hold("level-1", "solve-*")
     place = tmp_path / "run"
-    train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    for moment in ("level-2/solve-*", "level-1/solve-*"):
-        train.wait_for_node(place, moment)
-        train.workers()[0].kill()
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
+    train.wait_for(lambda: faults.begun_at("level-1", "solve-*") > 0)
+    first = train.workers()
+    first[0].kill()
+    train.wait_for(lambda: set(train.workers()) - set(first))
+    faults.clear()
     assert train.wait() == 0, train.said
-    check_gone_on(place, {}, larger_alpha, look)
+    check_gone_on(place, {}, look.alpha(undisturbed), look)
     assert "Traceback" not in train.said
 
 
 @pytest.mark.long
 def test_workers_of_a_killed_client_do_not_outlive_it(
-    command: Start, larger: Path, tmp_path: Path
+    command: Start, small: Path, tmp_path: Path, faults: Any
 ) -> None:
+    faults.hold("level-2")
     place = tmp_path / "run"
-    train = command("train", larger, "--run", place, "--workers", 2, *LARGER)
-    train.wait_for_node(place, "arrange/commit")
+    train = command("train", small, "--run", place, "--workers", 2, *WORDS)
+    train.wait_for(lambda: faults.begun_at("level-2") == 2)
     workers = train.workers()
     assert len(workers) == 2
     train.process.kill()
     train.process.wait(SECONDS)
-    _, alive = psutil.wait_procs(workers, timeout=30)
+    _, alive = psutil.wait_procs(workers, timeout=SECONDS)
     assert alive == []
 
 
 @pytest.mark.long
 def test_a_scheduler_that_dies_ends_the_command_with_a_sentence(
     command: Start,
-    larger: Path,
+    small: Path,
     tmp_path: Path,
-    larger_alpha: np.ndarray,
+    undisturbed: api.Run,
     look: Any,
+    faults: Any,
     dask_cluster: Any,
 ) -> None:
     place = tmp_path / "run"
-    address, scheduler = dask_cluster.start(2)
-    train = command("train", larger, "--run", place, "--scheduler", address, *LARGER)
-    train.wait_for_node(place, "level-2/solve-*")
+    faults.hold("level-2", COMMIT)
+    address, scheduler = dask_cluster.start(1)
+    train = command("train", small, "--run", place, "--scheduler", address, *WORDS)
+    train.wait_for(lambda: faults.begun_at("level-2", COMMIT) > 0)
     scheduler.kill()
     assert train.wait() == 1, train.said
     assert "Traceback" not in train.said
@@ -244,9 +264,9 @@ def test_a_scheduler_that_dies_ends_the_command_with_a_sentence(
     assert found["state"] == "failed"
     assert "scheduler" in found["message"]
     before = look.attempts(RunFolder.open(Location.of(place)))
-    resume = command("resume", place, "--workers", 2)
-    assert resume.wait() == 0, resume.said
-    check_gone_on(place, before, larger_alpha, look)
+    dask_cluster.stop(dask_cluster.processes[1])
+    api.resume(place, execution=HERE, quiet=True)
+    check_gone_on(place, before, look.alpha(undisturbed), look)
 
 
 @pytest.mark.long
@@ -281,9 +301,9 @@ def test_a_scheduler_is_found_by_its_file(
     odd.write_text("[]")
     dask_cluster.start(1)
     for file, said in ((absent, "there is no such file"), (odd, "is not a file written by")):
-        refused = command("train", small, "--run", place, "--scheduler-file", file, *WORDS)
-        assert refused.wait() == 2
-        assert f"{file}: {said}" in refused.said
+        refused = invoke("train", small, "--run", place, "--scheduler-file", file, *WORDS)
+        assert refused.exit_code == 2
+        assert f"{file}: {said}" in refused.stderr
     train = command("train", small, "--run", place, "--scheduler-file", dask_cluster.file, *WORDS)
     assert train.wait() == 0, train.said
     np.testing.assert_array_equal(look.alpha(api.open_run(place)), look.alpha(undisturbed))

@@ -1,4 +1,7 @@
-"""Trainings whose worker processes go wrong by a table."""
+"""Trainings whose worker processes go wrong by a table.
+
+`tests/conftest.py` makes the fixtures known everywhere.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib.util
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,7 @@ from dcsvm_dask.runtime import tasks
 from dcsvm_dask.storage.node import Attempt
 from tests.left import damaged
 
-INJECTION = Path(__file__).with_name("injection.py")
+INJECTION = Path(__file__).with_name("runtime") / "faults" / "injection.py"
 PRELOAD = "distributed.worker.preload"
 
 
@@ -40,6 +44,7 @@ class Faults:
 
     def __init__(self, folder: Path, look: Any, undisturbed: api.Run) -> None:
         self._module = load()
+        self.folder = folder
         self._table = self._module.FaultTable(folder)
         self._look, self._undisturbed = look, undisturbed
         self._faults: list[Any] = []
@@ -49,8 +54,12 @@ class Faults:
         self._faults.append(self._module.Fault(stage, node, how, **more))
         self._table.write(*self._faults)
 
+    def hold(self, stage: str, node: str = "*", **more: Any) -> None:
+        """Hold steps before they do anything, until the table is cleared."""
+        self.add(stage, node, "hold", **{"times": 0, **more})
+
     def clear(self) -> None:
-        """Let nothing go wrong any more."""
+        """Let nothing go wrong any more, and what is held go on."""
         self._faults.clear()
         self._table.write()
 
@@ -58,6 +67,20 @@ class Faults:
     def begun(self) -> int:
         """How many steps have begun."""
         return int(self._table.calls().total())
+
+    def begun_at(self, stage: str, node: str = "*") -> int:
+        """Return how many steps of a pattern have begun."""
+        found = self._table.calls().items()
+        return sum(n for key, n in found if all(map(fnmatch, key, (stage, node))))
+
+    @property
+    def in_command(self) -> str:
+        """What a command runs first, so that its own process has faults, too."""
+        lines = (
+            f"import sys; sys.path.insert(0, {str(INJECTION.parent)!r})",
+            f"import injection, pathlib; injection.install(pathlib.Path({str(self.folder)!r}))",
+        )
+        return "; ".join(lines)
 
     @property
     def fired(self) -> int:
