@@ -143,7 +143,7 @@ fit_status_, shape_fit_, n_features_in_
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None
     ) -> None:
         self._check()
-        chain = Chain() if chain is None else chain
+        alone, chain = chain is not None, Chain() if chain is None else chain
         nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
         last, rho = LastFit.of(self), getattr(self, "rho_", None)
         given = X
@@ -177,6 +177,8 @@ fit_status_, shape_fit_, n_features_in_
         self._kernel, self.shape_fit_ = kernel, X.shape
         self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
         self.rho_ = np.array([one.multiplier for one, _ in found])
+        if not alone:
+            checking.warn_isolated(self, kernel, X)
         tasks.done()
 
     def _check_classes(self, nu: float, weights: Vector) -> None:
@@ -393,7 +395,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
     ) -> None:
         del y
         self._check()
-        chain = Chain() if chain is None else chain
+        alone, chain = chain is not None, Chain() if chain is None else chain
         nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
         last, given = LastExpansion.of(self), X
         X = checking.rows_alone(self, X)
@@ -411,6 +413,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
         chain.before[0] = found.solution
         self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))
         self.offset_ = float(found.multiplier)
+        if not alone:
+            checking.warn_isolated(self, kernel, X)
         tasks.done()
 
     def decision_function(self, X: Any) -> Vector:
