@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from dcsvm_dask.api.isolated import warn_isolated
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.api.training import reported
 from dcsvm_dask.diagnostics.followers import followers
@@ -115,7 +116,9 @@ def continue_run(
             return folder.changed(goals=goals.to_json(), data_url=dataset.url)
 
         carry_run(folder, lock, execution, following, checked=checked)
-    return Run(RunFolder.open(folder.place))
+    found = RunFolder.open(folder.place)
+    warn_isolated(found)
+    return Run(found)
 
 
 def check_levels(folder: RunFolder, goals: Goals, shape: Shape) -> None:

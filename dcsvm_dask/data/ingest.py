@@ -50,7 +50,7 @@ from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rounding import RoundingLoss
-from dcsvm_dask.tasks import DATA_TASKS, TASKS, OneClass
+from dcsvm_dask.tasks import DATA_TASKS, TASKS, OneClass, Quantile
 
 SHOWN = 20
 """Number of features whose ranges are stored."""
@@ -223,6 +223,8 @@ def ingest(
                 **getattr(train_source, "about", {}),
                 "made_with": made,
                 **({} if of_run is None else {"of_run": of_run}),
+                # The usual one of targets is regression.
+                **({"task": task} if task == Quantile.name else {}),
             }
             if positive is not None:
                 about["positive"] = [canonical(p) for p in positive]

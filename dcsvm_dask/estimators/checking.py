@@ -21,6 +21,7 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.isolated import is_isolated, told_of_isolated
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.targets import MOST_TARGET
@@ -62,9 +63,8 @@ def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int3
     check_classification_targets(y)
     estimator.classes_, codes = np.unique(y, return_inverse=True)
     if len(estimator.classes_) < 2:
-        raise InputError(
-            f"y has one class only ({estimator.classes_[0]!r}): a classifier needs at least two."
-        )
+        only = estimator.classes_.tolist()[0]
+        raise InputError(f"y has one class only ({only!r}): a classifier needs at least two.")
     _warn_rounded(given, X, names_of(estimator))
     return as_rows(X), codes.astype(np.int32)
 
@@ -95,6 +95,8 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
         estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", y_numeric=True
     )
     targets = column_or_1d(y, warn=True).astype(np.float64) + 0.0
+    if not np.isfinite(targets).all():  # objects, which scikit-learn lets pass
+        raise InputError("y holds a target that is missing or not finite: give finite numbers.")
     largest = float(np.abs(targets).max(initial=0.0))
     if largest > MOST_TARGET:
         raise InputError(
@@ -435,3 +437,19 @@ def warn_unsolved(solved: list[bool], tol: float) -> None:
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
+    """Warn the caller of `fit` of an SVM that says the same of every new row.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its support vectors are known.
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+        Rows that it was fitted to.
+    """
+    support = int(estimator.support_vectors_.shape[0])
+    if is_isolated(kernel, int(X.shape[0]), support, X.__getitem__):
+        warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=5)

@@ -149,7 +149,7 @@ fit_status_, shape_fit_, n_features_in_
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None
     ) -> None:
         self._check()
-        chain = Chain() if chain is None else chain
+        alone, chain = chain is not None, Chain() if chain is None else chain
         nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
         task = NuClassification(nu=nu)
         last, rho = LastFit.of(self), getattr(self, "rho_", None)
@@ -182,6 +182,8 @@ fit_status_, shape_fit_, n_features_in_
         self._kernel, self.shape_fit_ = kernel, X.shape
         self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
         self.rho_ = np.array([one.multiplier for one, _ in found])
+        if not alone:
+            checking.warn_isolated(self, kernel, X)
         tasks.done()
 
     def _check_classes(self, nu: float, weights: Vector) -> None:
@@ -399,12 +401,9 @@ violation_, fit_status_, shape_fit_, n_features_in_
     ) -> None:
         del y
         self._check()
-        chain = Chain() if chain is None else chain
-        task, how, tol = (
-            OneClass(nu=float(self.nu)),
-            solver_words(self),
-            checking.tolerance(self.tol),
-        )
+        alone, chain = chain is not None, Chain() if chain is None else chain
+        task, how = OneClass(nu=float(self.nu)), solver_words(self)
+        tol = checking.tolerance(self.tol)
         last, given = LastExpansion.of(self), X
         X = checking.rows_alone(self, X)
         kernel, n = checking.kernel_of(self, X), X.shape[0]
@@ -422,6 +421,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
         chain.before[0] = found.solution
         self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))
         self.offset_ = float(found.multiplier)
+        if not alone:
+            checking.warn_isolated(self, kernel, X)
         tasks.done()
 
     def decision_function(self, X: Any) -> Vector:

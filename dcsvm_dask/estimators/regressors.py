@@ -183,6 +183,8 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         solutions = [chain.before[number] for number in range(len(members))]
         self._learn_solutions(X, variables, solutions, units)
         self._kernel, self.shape_fit_ = kernel, X.shape
+        if not alone:
+            checking.warn_isolated(self, kernel, X)
         tasks.done()
 
     def _members(self) -> Sequence[KernelRegressor]:

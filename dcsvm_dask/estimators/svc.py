@@ -248,6 +248,7 @@ class DCSVC(TellsCallbacks, Voting):
             bounded = not self._task().squared
             found = of_machines(machines, variables, codes, n_classes, bounded=bounded)
             self._learn(found, codes, lambda rows: X[rows])
+            checking.warn_isolated(self, kernel, X)
         self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 

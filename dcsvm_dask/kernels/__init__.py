@@ -5,6 +5,7 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
 from dcsvm_dask.kernels.distances import distances_apart
+from dcsvm_dask.kernels.identity import is_identity, spread_rows
 from dcsvm_dask.kernels.kept import KeptRows
 from dcsvm_dask.kernels.kernel import Kernel, kernel_diagonal
 from dcsvm_dask.kernels.kinds import (
@@ -31,6 +32,7 @@ __all__ = [
     "block_diagonal_product",
     "counted_kernel_matrix",
     "distances_apart",
+    "is_identity",
     "is_linear",
     "is_sparse",
     "kd_order",
@@ -42,6 +44,7 @@ __all__ = [
     "kernels_with_map",
     "parameters_of",
     "product_error_bound",
+    "spread_rows",
     "stacked",
     "stored_like",
     "warm_up",

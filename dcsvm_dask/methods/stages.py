@@ -92,6 +92,8 @@ def _describe_model(record: Record) -> str:
     known = "" if objective is None else f", objective {objective:.6f}"
     if "crossing" in record:
         known += f", quantiles cross on {record['crossing']:.2%} of the rows"
+    if record.get("isolated"):
+        known += "; the kernel is 0 between different rows: scale the features, or lower gamma"
     return f"support vectors {record['support']}{known}"
 
 

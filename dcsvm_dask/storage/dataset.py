@@ -38,6 +38,7 @@ from dcsvm_dask.storage.arrays import Form, read_array
 from dcsvm_dask.storage.checksums import Checksums, read_checksums
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows.read import RowArray, open_rows
+from dcsvm_dask.tasks import Quantile
 
 FORMAT = "dcsvm-dataset"
 VERSION, VERSION_OF_TARGETS, VERSION_OF_ONE_CLASS = 2, 3, 4
@@ -77,6 +78,8 @@ class DataSet:
     one_class : bool
         Whether targets are the labels of a one-class SVM, which only score: +1, -1, 0 where there
         is none.
+    quantiles : bool
+        Whether targets were ingested to learn quantiles of them.
     n_distinct : int
         Rows that differ in x or in y; for a one-class SVM in x.
     weights : dict or None
@@ -111,6 +114,7 @@ class DataSet:
     counts: list[int]
     targets: dict[str, float] | None
     one_class: bool
+    quantiles: bool
     n_distinct: int
     weights: dict[str, float] | None
     fingerprint: str
@@ -188,6 +192,7 @@ class DataSet:
                 counts=[int(c) for c in about["counts"]],
                 targets=_statistics(about.get("targets")),
                 one_class=meta["version"] == VERSION_OF_ONE_CLASS,
+                quantiles=meta.get("task") == Quantile.name,
                 n_distinct=int(about["n_distinct"]),
                 weights=about.get("weights"),
                 fingerprint=str(about["fingerprint"]),
@@ -251,6 +256,8 @@ class DataSet:
         """The usual task of its rows."""
         if self.one_class:
             return "one-class"
+        if self.quantiles:
+            return Quantile.name
         return "classification" if self.targets is None else "regression"
 
     @property

@@ -15,6 +15,7 @@ from dcsvm_dask.methods.committee import (
     decided_rows,
     parts_of,
 )
+from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.offset import start_with_sum
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.solve_rows import solve_machine
@@ -179,5 +180,6 @@ def commit_bag(
         "support": support,
         "iterations": sum(record["iterations"] for record in records),
         "members_converged": all(record["converged"] for record in records),
+        **isolation(problem, listed),
         **model,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import Problem, data_of, read_problem, shared_out
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
 from dcsvm_dask.storage.model import write_model
@@ -78,7 +79,7 @@ def write_machine(
     attempt.write("alpha", shared_out(run, problem, beta)[None, :] / scale)
     support = np.flatnonzero(beta)
     support = support[np.argsort(problem.rows[support], kind="stable")]
-    return write_model(
+    stored = write_model(
         attempt,
         problem.take_chunks(support),
         beta[None, support] / scale,
@@ -87,3 +88,4 @@ def write_machine(
         n_features=problem.X.n_features,
         sparse=problem.X.is_sparse,
     )
+    return {**isolation(problem, support), **stored}

@@ -14,6 +14,7 @@ from dcsvm_dask.methods.block_table import BlockTable, read_slots, read_table
 from dcsvm_dask.methods.dcsvm.blocks import SharedBias
 from dcsvm_dask.methods.dcsvm.classes.blocks import OwnBiases
 from dcsvm_dask.methods.dcsvm.share import Gathered, Share
+from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.partition import mass_record, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.methods.regime import regime
@@ -111,7 +112,8 @@ def commit_level(
     }
     # Without it the objective of a problem whose variables have a sum is smallest at zero.
     given = record["offset"] * record["balance"] if problem.total else 0.0
-    return {**record, **regime(record, given=given), **stored}
+    alone = isolation(problem, found.support)
+    return {**record, **regime(record, given=given), **alone, **stored}
 
 
 def level_rule(run: RunFolder, stage: str, table: BlockTable, found: Gathered) -> Rule:

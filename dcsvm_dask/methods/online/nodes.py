@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import read_problem, shared_out
 from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.methods.resources import threads
@@ -92,6 +93,7 @@ def learn_online(
         "solved": bool(found.violation <= tol),
         "iterations": found.n_iter,
         "kernel_values": found.kernel_values,
+        **isolation(problem, support),
         **model,
     }
 

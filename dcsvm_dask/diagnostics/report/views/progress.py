@@ -173,7 +173,7 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
         ("gap_error", "±", lambda value: text.number(value, 2)),
         ("violation", "violation", lambda value: text.number(value, 3)),
         ("n_support", "support vectors", text.whole),
-        _score_column(history),
+        *_score_column(history),
     ]
     if not has_levels:
         shown = [column for column in shown if not column[0].endswith("_error")]
@@ -189,12 +189,12 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
     return Section("progress", "Progress", lead, parts)
 
 
-def _score_column(history: Table) -> tuple[str, str, text.Format]:
-    """Return the column of the main score of the run's task."""
+def _score_column(history: Table) -> list[tuple[str, str, text.Format]]:
+    """Return the column of the main score of the run's task, if the history has one."""
     for key, name in SCORES.items():
         if key != "accuracy" and any(value is not None for value in history.get(key, ())):
-            return key, name, text.number
-    return "accuracy", "accuracy", text.percent
+            return [(key, name, text.number)]
+    return [("accuracy", "accuracy", text.percent)] if "accuracy" in history else []
 
 
 def _pauses(records: Records) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
+from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import ARRANGE, Problem, decided, read_problem, spread
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.several import AnyMachine, task_of_machine
@@ -210,5 +211,6 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
         },
         **{key: sum(record[key] for record in records) for key in ("iterations", "bounded")},
         **crosses,
+        **isolation(problem, support),
         **model,
     }

@@ -1,0 +1,46 @@
+"""Whether the kernel matrix of some rows is the identity matrix: features without a scale."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.matrix import kernel_matrix
+from dcsvm_dask.kernels.rows import Rows
+
+COLUMNS = 64
+"""Columns of the kernel matrix that are looked at."""
+NOTHING = 1e-6
+"""Kernel values up to this add nothing to a decision value."""
+SAME_ROW = 0.99
+"""Kernel values from this on are those of a row with itself or with a repeat of it."""
+MOST = 0.95
+"""Share of the columns that have to be those of the identity matrix."""
+
+
+def spread_rows(n: int, most: int) -> NDArray[np.int64]:
+    """Return the positions of at most `most` of n rows, evenly spread."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
+
+
+def is_identity(kernel: Kernel, X: Rows) -> bool:
+    """Return whether rows have no kernel value with other rows than their repeats.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Those that are not shift-invariant have no such matrix.
+    X : ndarray or CSR, shape (n, d), float32
+        Some ten thousand rows at most.
+
+    Returns
+    -------
+    bool
+    """
+    if not kernel.is_shift_invariant or X.shape[0] < 2:
+        return False
+    K = kernel_matrix(kernel, X, X[spread_rows(X.shape[0], COLUMNS)], dtype=np.float64)
+    between = (K > NOTHING) & (K < SAME_ROW)
+    other = (K < SAME_ROW).any(axis=0)  # where all rows are equal there is nothing to see
+    return bool((other & ~between.any(axis=0)).mean() >= MOST)
