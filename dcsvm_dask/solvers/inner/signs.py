@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.solvers.optimality import bias, middle_of_size, sign_intervals
+from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
+# So often variables at zero get another sign.
+_MOST_ROUNDS = 50
 
 
 def solve_of_signs(
@@ -28,9 +31,15 @@ def solve_of_signs(
     *,
     beta: Vector,
     gradient: Vector,
+    tol: float,
+    max_iter: int | None = None,
     **how: Any,
 ) -> Solution:
     """Solve a problem whose variables of each sign have a sum of their own.
+
+    Each variable keeps its sign while all are solved, then those at zero get another where the
+    objective falls by it, as often as it takes. Where variables have to shrink, both signs of a
+    row are there at the same time.
 
     Parameters
     ----------
@@ -41,7 +50,7 @@ def solve_of_signs(
         With `Dual.spare`, of variables of either sign in any order.
     beta, gradient : ndarray, shape (n,), float64
         The start, within its bounds, and the gradient there.
-    **how
+    tol, max_iter, **how
         Handed on to `solve`.
 
     Returns
@@ -50,19 +59,67 @@ def solve_of_signs(
         Its gradient is that of the n variables; the size of the variables has grown by
         `Dual.spare` at most.
     """
+    assert dual.spare is not None
+    size, steps = dual.spare + float(np.abs(beta).sum()), 0
+    for _ in range(_MOST_ROUNDS):
+        dual = dual.with_size(beta, size)
+        _, centred, _ = QuadraticProgram(dual, beta, None, True).look(beta, gradient)
+        order, own = in_sign_order(dual, beta, gradient, centred)
+        if isinstance(order, slice):
+            break
+        found = _solve_signed(solve, K, own, order, beta, gradient, tol, max_iter, how)
+        steps, moved = steps + found.n_iter, found.n_iter > 0
+        max_iter = None if max_iter is None else max(0, max_iter - found.n_iter)
+        beta, gradient = found.beta, found.gradient
+        dual = dual.with_size(beta, size)
+        violation, _, _ = QuadraticProgram(dual, beta, None, True).look(beta, gradient)
+        if violation <= tol or max_iter == 0 or (moved and not found.converged):
+            return replace(
+                found,
+                n_iter=steps,
+                violation=violation,
+                converged=violation <= tol,
+                bias=bias(gradient, beta, dual),
+            )
+        if not moved:
+            break
     index, grouped = by_signs(dual)
     spare = _spread(dual, beta)[index]
     positive = grouped.group == 1
     start = grouped.clip(beta[index]) + np.where(positive, spare, -spare)
-    if not np.array_equal(index, np.arange(len(K))):
-        K = K[np.ix_(index, index)]
-    found = solve(K, grouped, beta=start, gradient=gradient[index], **how)
-    joined, F = np.zeros(len(dual)), gradient.copy()
+    how = {"beta": start, "gradient": gradient[index], "tol": tol, "max_iter": max_iter, **how}
+    found = _joined(solve(K[np.ix_(index, index)], grouped, **how), index, gradient)
+    return replace(found, n_iter=steps + found.n_iter, bias=bias(found.gradient, found.beta, dual))
+
+
+def _solve_signed(
+    solve: Callable[..., Solution],
+    K: NDArray[np.floating],
+    dual: Dual,
+    order: Index,
+    beta: Vector,
+    gradient: Vector,
+    tol: float,
+    max_iter: int | None,
+    how: dict[str, Any],
+) -> Solution:
+    """Solve a problem whose variables have one sign each; dual is of them in an order."""
+    index, grouped = by_signs(dual)
+    rows = order[index]
+    if not np.array_equal(rows, np.arange(len(K))):
+        K = K[np.ix_(rows, rows)]
+    found = solve(
+        K, grouped, beta=beta[rows], gradient=gradient[rows], tol=tol, max_iter=max_iter, **how
+    )
+    return _joined(found, rows, gradient)
+
+
+def _joined(found: Solution, index: Index, gradient: Vector) -> Solution:
+    """Return a solution of variables that are parts of those of an index, as one of the latter."""
+    joined, F = np.zeros(len(gradient)), gradient.copy()
     np.add.at(joined, index, found.beta)
     F[index] = found.gradient
-    solution = replace(found, beta=joined, gradient=F)
-    solution.bias = bias(F, joined, dual)
-    return solution
+    return replace(found, beta=joined, gradient=F)
 
 
 def in_sign_order(
