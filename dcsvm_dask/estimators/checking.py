@@ -32,6 +32,7 @@ from dcsvm_dask.storage.rounding import RoundingLoss
 FEW_VALUES = 1 << 24
 """Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""
 MOST_THREADS = 4096
+LARGEST_WEIGHT = 1e100
 MOST_SEED = np.iinfo(np.int32).max
 
 
@@ -251,10 +252,21 @@ def penalties(
 
 
 def weights_of(X: Rows, sample_weight: Any) -> NDArray[np.float64] | None:
-    """Return the checked weights of rows, at least 0; None: they have none."""
+    """Return the checked weights of rows, at least 0; None: they have none.
+
+    Raises
+    ------
+    InputError
+        If one is so large that products of two are not finite.
+    """
     if sample_weight is None:
         return None
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (largest := float(weights.max(initial=0.0))) > LARGEST_WEIGHT:
+        raise InputError(
+            f"sample_weight holds {largest:g}: divide all weights so that they are at most "
+            f"{LARGEST_WEIGHT:g}."
+        )
     return np.asarray(np.maximum(weights, 0.0))
 
 

@@ -146,7 +146,8 @@ class LabelTable:
     def _refuse(self, found: int) -> None:
         raise InputError(
             f"{self.name}: the labels cannot be classes: {found} or more distinct values in "
-            f"{max(self.n_rows, found)} rows (is the label in another column? see --label)"
+            f"{max(self.n_rows, found)} rows (is the label in another column? see --label; real "
+            "targets are ingested with --task regression)"
         )
 
 

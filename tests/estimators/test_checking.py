@@ -11,6 +11,7 @@ import zarr
 from scipy import sparse
 from sklearn.base import clone
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import (
     DCSVC,
     DCSVR,
@@ -204,3 +205,10 @@ def test_dense_rows_are_decided_by_a_sparse_model_and_the_reverse(
     np.testing.assert_allclose(
         from_csr.decision_function(X), dense.decision_function(X), rtol=0, atol=5e-3
     )
+
+
+@pytest.mark.parametrize("kind", [DCSVC, DCSVR, DCNuSVR])
+def test_weights_whose_products_are_not_finite_are_refused(kind: Any) -> None:
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    with pytest.raises(InputError, match=r"sample_weight holds 1e\+300: divide all weights"):
+        kind().fit(X, y, sample_weight=[1.0, 1.0, 1.0, 1e300])
