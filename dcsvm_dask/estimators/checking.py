@@ -451,6 +451,26 @@ def warn_unsolved(solved: list[bool], tol: float) -> None:
         )
 
 
+def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
+    """Warn the caller of `fit` of nu-SVCs whose margin the tolerance does not resolve.
+
+    Parameters
+    ----------
+    rho : ndarray, shape (n_svms,), float64
+        The margins before all is divided by them.
+    tol : float
+        The violation at which the problems were solved, in the same scale.
+    """
+    if (narrow := int((rho < tol).sum())) > 0:
+        warnings.warn(
+            f"The margin rho of {narrow} of {len(rho)} SVMs is below tol={tol:g} (the smallest is "
+            f"{rho.min():.2g}), so that decision values may be off by more than the margin: give a "
+            "smaller tol, or another nu.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
 def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
     """Warn the caller of `fit` of an SVM that says the same of every new row.
 

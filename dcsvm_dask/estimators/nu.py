@@ -52,7 +52,7 @@ class DCNuSVC(TellsCallbacks, Voting):
 cache_size, warm_start, random_state, n_jobs
         As `DCSVC` has them.
     tol : float, default 1e-3
-        Violation to stop at, before the solution is divided by rho.
+        Violation to stop at, before the solution is divided by rho; a rho below it is warned of.
 
     Attributes
     ----------
@@ -133,6 +133,7 @@ fit_status_, shape_fit_, n_features_in_
         """
         self._fit(X, y, sample_weight)
         checking.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+        checking.warn_narrow(self.rho_, self.tol)
         return self
 
     def _check(self) -> None:

@@ -204,7 +204,8 @@ def merge_repeats(run: RunFolder, attempt: Attempt) -> Record:
     attempt.write("weight", weight)
     if len(rows) < data.n_rows:
         attempt.write("representative", representative)
-    return {"variables": len(rows), "rows": data.n_rows, "parts": 0}
+    largest = {"largest_weight": float(weight.max())}
+    return {"variables": len(rows), "rows": data.n_rows, "parts": 0, **largest}
 
 
 def order_rows(run: RunFolder, attempt: Attempt, *, parts: int, readers: int) -> Record:
@@ -273,7 +274,8 @@ def arrange_part(
         done += len(distinct)
     position = np.concatenate([np.empty(0, dtype=np.int64), *kept])
     attempt.write("rows", listed[position])
-    attempt.write("weight", summed(variable, taken.weights, done))
+    weight = summed(variable, taken.weights, done)
+    attempt.write("weight", weight)
     attempt.write("targets", stored_targets(run, y[position]))
     attempt.write("variable", variable)
     attempt.write("sizes", np.array(sizes, dtype=np.int64))
@@ -285,7 +287,8 @@ def arrange_part(
         sparse=data.is_sparse,
         chunk_rows=ARRANGED_CHUNK_ROWS,
     )
-    return {"rows": len(listed), "variables": done, "blocks": stop - start}
+    largest = {"largest_weight": float(weight.max(initial=0.0))}
+    return {"rows": len(listed), "variables": done, "blocks": stop - start, **largest}
 
 
 def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Record:
@@ -307,7 +310,13 @@ def commit_arrangement(run: RunFolder, attempt: Attempt, *, parts: int) -> Recor
             representative[listed] = node.read("rows")[node.read("variable")]
             done += node.record["rows"]
         attempt.write("representative", representative)
-    return {"variables": variables, "rows": n_rows, "parts": parts, **block_record(offsets)}
+    return {
+        "variables": variables,
+        "rows": n_rows,
+        "parts": parts,
+        "largest_weight": max(node.record["largest_weight"] for node in nodes),
+        **block_record(offsets),
+    }
 
 
 def summed(

@@ -112,12 +112,10 @@ COLUMNS = (
 def theorem(records: Records, *, compute: bool = False) -> Table:
     """Return a row for each level: D(pi), the bound from it, and f(level) - f*.
 
-    D(pi) and ``difference`` are estimated on samples, with standard errors. ``difference_from`` is
-    the
-    source of the difference: ``exact``, where the rounds began at the level's own alphas and
-    computed
-    its objective; ``pairs``, from the pairs of support vectors in different blocks, which costs
-    kernel
+    D(pi) and ``difference`` are estimated on samples, with standard errors; the bound has the
+    largest bound of all variables, C times the largest weight. ``difference_from`` is the source of
+    the difference: ``exact``, where the rounds began at the level's own alphas and computed its
+    objective; ``pairs``, from the pairs of support vectors in different blocks, which costs kernel
     values and so needs `compute`; else ``rows``, from the level's commit. There is no bound where
     `why_no_bound` gives a reason, and no difference before the exact model is reached or with a
     bias.
@@ -131,6 +129,7 @@ def theorem(records: Records, *, compute: bool = False) -> Table:
         }
         if without is None and row["D"] is not None:
             most = max(records.settings.get("class_weight", ()), default=1.0)
+            most *= records.commits["arrange"].get("largest_weight", 1.0)
             half = 0.5 * (records.task.product_range or 0.0) * (records.settings["C"] * most) ** 2
             row |= {"bound": half * row["D"], "bound_error": half * row["D_error"]}
         if best is not None and not records.settings["fit_intercept"]:

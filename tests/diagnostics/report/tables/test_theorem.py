@@ -57,3 +57,15 @@ def test_merged_repeats_have_no_bound(tmp_path: Path) -> None:
     found = tables(records)
     assert found["theorem"]["bound"] == [None]
     assert dict(zip(*found["data_set"].values(), strict=True))["repeats merged"] == 50
+
+
+@pytest.mark.long
+def test_weights_of_rows_widen_the_bound(tmp_path: Path) -> None:
+    X, y = blobs(300, 5)
+    weights = np.where(np.arange(300) == 7, 3.0, 1.0)
+    bounds = []
+    for name, given in (("plain", None), ("weighted", weights)):
+        api.ingest((X, y), tmp_path / f"{name}.zarr", weights=given)
+        run = train(tmp_path / f"{name}.zarr", tmp_path / name, gamma=8.0, clusters=(4,), stop_at=1)
+        bounds += tables(read_records(run.folder))["theorem"]["bound"]
+    assert bounds[1] == pytest.approx(9.0 * bounds[0])
