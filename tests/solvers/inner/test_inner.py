@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.parameters import TrainingParameters
 from dcsvm_dask.solvers import INNER_SOLVERS, solve_inner, solve_smo
 from dcsvm_dask.solvers.inner import overtake as overtaking
+from dcsvm_dask.solvers.inner import solve as inner_solve
 from dcsvm_dask.solvers.inner.bordered import BorderedFactor
 from dcsvm_dask.solvers.inner.interior_point import solve_interior_point
 from dcsvm_dask.solvers.inner.newton import solve_newton
@@ -366,13 +368,22 @@ def test_a_kernel_that_is_not_definite_leaves_all_to_smo() -> None:
     assert problem_of.tried == []
 
 
-def test_a_method_that_does_not_converge_says_so_and_smo_ends_it() -> None:
+def test_a_method_that_does_not_converge_says_so_and_smo_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(4)
     K = rbf(rng.standard_normal((300, 4)), 0.02)
     y = np.where(rng.random(300) < 0.5, -1.0, 1.0)
     dual = Dual(-y, np.where(y > 0, 0.0, -1e3), np.where(y > 0, 1e3, 0.0))
+    alone = solve_smo(K, dual, equality=True)
     for name, solver in SOLVERS.items():
-        assert not solver(K, dual, equality=True, max_iter=2).converged, name
+        few = partial(solver, max_iter=2)
+        assert not few(K, dual, equality=True).converged, name
+        monkeypatch.setitem(inner_solve._NAMED, name, few)
+        found = solve_inner(K, dual, inner=name, equality=True)
+        assert found.converged
+        assert found.inner == (name, "smo")
+        assert found.objective == pytest.approx(alone.objective, rel=1e-5)
 
 
 def test_a_name_that_no_solver_has_is_refused() -> None:
