@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -185,42 +186,49 @@ def train_fold(
             coefs.append(np.zeros((len(costs), 0)))
             continue
         inner, coef = _part(K, rows, rows), np.empty((len(costs), len(rows)))
-        if task.has_sum:
-            for place, C in enumerate(costs.tolist()):
-                begin = time.perf_counter()
-                most = most_steps(len(rows))
-                sized = solve_nu_matrix(
-                    inner, targets, C * weight[rows], task, tol=tol, max_iter=most
-                ).solution
-                coef[place], bias[place, number] = sized.beta, sized.bias + task.centre
-                solved[place] &= sized.converged
-                seconds[place] += time.perf_counter() - begin
-            used.append(rows)
-            coefs.append(coef)
-            continue
-        beta, gradient = np.zeros(len(rows)), task.dual(targets, weight[rows]).p
-        most = most_steps(len(rows))
-        for place, C in enumerate(costs.tolist()):
-            begin, dual = time.perf_counter(), task.dual(targets, C * weight[rows])
-            if dual.ridge is not None:  # the gradient so far is without it
-                gradient = dual.gradient(gradient - dual.p, beta)
-            found = solve_inner(
-                inner,
-                dual,
-                beta=stretched(beta, gradient, dual),
-                equality=equality,
-                tol=tol,
-                max_iter=most,
-            )
-            beta, gradient = found.beta, found.gradient
-            if dual.ridge is not None:
-                gradient = dual.decision(gradient, beta) + dual.p
-            coef[place], bias[place, number] = beta, found.bias + task.centre
+        how: dict[str, Any] = {"tol": tol, "max_iter": most_steps(len(rows))}
+        path = _each_cost if task.has_sum else partial(_ascending, equality=equality)
+        begin = time.perf_counter()
+        for place, found in enumerate(path(inner, targets, weight[rows], costs, task, **how)):
+            coef[place], bias[place, number] = found.beta, found.bias + task.centre
             solved[place] &= found.converged
-            seconds[place] += time.perf_counter() - begin
+            begin, before = time.perf_counter(), begin
+            seconds[place] += begin - before
         used.append(rows)
         coefs.append(coef)
     return FoldMachines(used, coefs, bias, solved, seconds)
+
+
+def _each_cost(
+    K: NDArray[np.floating], targets: Vector, weight: Vector, costs: Vector, task: Task, **how: Any
+) -> Iterator[Solution]:
+    """Solve nu-SVMs for each C by itself: a solution for one C has not the sums of another."""
+    for C in costs.tolist():
+        yield solve_nu_matrix(K, targets, C * weight, task, **how).solution
+
+
+def _ascending(
+    K: NDArray[np.floating],
+    targets: Vector,
+    weight: Vector,
+    costs: Vector,
+    task: Task,
+    *,
+    equality: bool,
+    **how: Any,
+) -> Iterator[Solution]:
+    """Solve SVMs for each C, each from the one before."""
+    beta, gradient = np.zeros(len(targets)), task.dual(targets, weight).p
+    for C in costs.tolist():
+        dual = task.dual(targets, C * weight)
+        if dual.ridge is not None:  # the gradient so far is without it
+            gradient = dual.gradient(gradient - dual.p, beta)
+        start = stretched(beta, gradient, dual)
+        found = solve_inner(K, dual, beta=start, equality=equality, **how)
+        beta, gradient = found.beta, found.gradient
+        if dual.ridge is not None:
+            gradient = dual.decision(gradient, beta) + dual.p
+        yield found
 
 
 def _known(targets: Vector, task: Task) -> float | None:
