@@ -21,6 +21,6 @@ def two_workers(failed_tasks_file: Path) -> Iterator[Execution]:
     What a test sets in its own process is not set in them.
     """
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
     ) as cluster:
         yield Execution(scheduler=cluster.scheduler_address)

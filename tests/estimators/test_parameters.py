@@ -162,6 +162,7 @@ def test_the_limit_is_one_of_steps_above_two_thousand_rows_too() -> None:
     assert few.n_iter_[0] <= 20
 
 
+@pytest.mark.filterwarnings("ignore:the rbf kernel is 0 between different rows")  # so it is
 @pytest.mark.parametrize("gamma", ["scale", "auto"])
 def test_gamma_by_rule_is_that_of_svc(gamma: str, noise: Any) -> None:
     X, y = noise
