@@ -59,7 +59,7 @@ class Faults:
         self.add(stage, node, "hold", **{"times": 0, **more})
 
     def clear(self) -> None:
-        """Let nothing go wrong any more, and what is held go on."""
+        """Let nothing go wrong any more, and waiting steps go on."""
         self._faults.clear()
         self._table.write()
 

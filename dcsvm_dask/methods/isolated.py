@@ -50,7 +50,7 @@ def isolation(problem: Problem, support: NDArray[np.int64]) -> Record:
 
 
 def told_of_isolated(kernel: Kernel, support: int) -> str:
-    """Return what users are told of such a model."""
+    """Return the text of the warning of such a model."""
     return (
         f"the {kernel.name} kernel is 0 between different rows ({support:,} are support vectors), "
         "so that the model says the same of every new row: scale the features, or lower gamma"

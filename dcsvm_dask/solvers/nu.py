@@ -242,12 +242,16 @@ class _Large:
             gradient[mine] -= own[mine] * kernel_diagonal(self.kernel, self.X[rows[mine]])
         return gradient
 
+    def _take(self, rows: Index) -> Rows:
+        """Return rows, all of them without a copy."""
+        return self.X if len(rows) == len(self.C) else self.X[rows]
+
     def _product(self, rows: Index, of: Index, beta: Vector) -> Vector:
         some = np.flatnonzero(beta)
         if len(some) == 0:
             return np.zeros(len(rows))
         f, values = kernel_product(
-            self.kernel, self.X[rows], self.X[of[some]], beta[some], threads=self.threads
+            self.kernel, self._take(rows), self.X[of[some]], beta[some], threads=self.threads
         )
         self.values += values
         return np.asarray(f)
@@ -258,7 +262,7 @@ class _Large:
         """Solve from a start; without its gradient, products are of full precision."""
         found, values = solve_decomposition(
             self.kernel,
-            self.X if len(rows) == len(self.C) else self.X[rows],
+            self._take(rows),
             self.dual[rows],
             beta=beta,
             gradient=gradient,
