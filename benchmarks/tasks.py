@@ -4,11 +4,13 @@
                                [--peers onedal,sklearn] [--times 3]
 
 Features and targets are standardised; C 10, epsilon .1, gamma 1 / d, the tolerance 1e-3, all cores.
-nu is .3 for nu-SVC, whose classes are the rows below the median target and the others, .1 for the
-one-class SVM, and for nu-SVR that of the epsilon-SVR, sum|beta| / (C n): its solution is the same.
+nu is .5 for nu-SVC (scikit-learn's default), whose classes are the rows below the median target and
+the others, .1 for the one-class SVM, and for nu-SVR that of the epsilon-SVR, sum|beta| / (C n): its
+solution is the same.
 Peers are scikit-learn-intelex (oneDAL) and scikit-learn; all get the same rows. Importing
 is not counted; compiling, or loading what was compiled, stands apart. Ratios
-are of medians; the objectives must agree within 1e-4, the duality gap of the tolerance. Writes
+are of medians. Ends with 1 where our objective is worse than another's by more than 1e-4 of it, the
+duality gap of the tolerance, and tells whose is. Writes
 ``tasks.json``.
 """
 
@@ -34,7 +36,7 @@ Figures = dict[str, Any]
 TASKS: dict[str, tuple[Any, str, dict[str, float]]] = {
     "svr": (DCSVR, "SVR", {"C": 10.0, "epsilon": 0.1}),
     "nu_svr": (DCNuSVR, "NuSVR", {"C": 10.0}),
-    "nu_svc": (DCNuSVC, "NuSVC", {"nu": 0.3}),
+    "nu_svc": (DCNuSVC, "NuSVC", {"nu": 0.5}),
     "one_class": (DCOneClassSVM, "OneClassSVM", {"nu": 0.1}),
 }
 """Our estimator, the name of the peers', and their parameters."""
@@ -67,10 +69,13 @@ def main() -> int:
         for name in sets
     }
     write(chosen.out, found)
-    wrong = [name for name, figures in found.items() if not figures["agrees"]]
-    for name in wrong:
-        print(f"{name}: the objectives do NOT agree")
-    return int(bool(wrong))
+    for name, figures in found.items():
+        for one, excess in figures["above_best"].items():
+            if excess > AGREE:
+                print(
+                    f"{name}: the objective of {one} is worse than the best by {excess:.1e} of it"
+                )
+    return int(any(figures["above_best"].get("ours", 0.0) > AGREE for figures in found.values()))
 
 
 def compare(task: str, name: str, peers: list[str], times: int) -> Figures:
@@ -94,9 +99,10 @@ def compare(task: str, name: str, peers: list[str], times: int) -> Figures:
             f"  compiling or loading {first['compiling']:.1f} s",
             flush=True,
         )
-    values = [runs[one][0]["objective"] for one in who if "objective" in runs[one][0]]
-    agrees = all(abs(value - values[0]) <= AGREE * abs(values[0]) for value in values)
-    return {"nu": nu, "runs": runs, "agrees": agrees}
+    values = {one: runs[one][0]["objective"] for one in who if "objective" in runs[one][0]}
+    best = min(values.values(), default=0.0)
+    above = {one: (value - best) / abs(best) for one, value in values.items()}
+    return {"nu": nu, "runs": runs, "above_best": above}
 
 
 def nu_of_svr(name: str) -> float:

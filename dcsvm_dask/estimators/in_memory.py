@@ -94,6 +94,21 @@ def _blocks(
     return block_labels(bisect(X, cap, np.random.default_rng(seed)))
 
 
+def start_blocks(X: Rows, most: int, seed: int) -> NDArray[np.int32] | None:
+    """Return the block of each row, for the start of one SVM; None where rows are too few.
+
+    Parameters
+    ----------
+    X : Rows, shape (n, n_features)
+    most : int
+        Most rows of a working set, and so of a block.
+    seed : int
+    """
+    if X.shape[0] < DIVIDED_FROM:
+        return None
+    return block_labels(bisect(X, min(most, BLOCK_ROWS), np.random.default_rng(seed)))
+
+
 def working_size(memory: float, machines: int) -> int:
     """Return how many rows a working set may have where SVMs share so many bytes."""
     return max(LEAST_SET, math.isqrt(int(memory / min(SETS, machines) / matrix_bytes(1))))

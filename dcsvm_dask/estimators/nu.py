@@ -17,6 +17,7 @@ from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
+from dcsvm_dask.estimators.in_memory import start_blocks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.estimators.regressors import LastFit as LastExpansion
@@ -303,7 +304,9 @@ violation_, fit_status_, shape_fit_, n_features_in_
     ) -> Solution:
         beta = start if before is None else before.beta
         task = NuRegression(nu=float(self.nu))
-        found = solve_nu(kernel, X, z, C / unit, task, beta=beta, **how)
+        size, seed = how["working_size"], how["seed"]
+        blocks = start_blocks(X, size, seed) if beta is None else None
+        found = solve_nu(kernel, X, z, C / unit, task, beta=beta, blocks=blocks, **how)
         self.epsilon_ = max(0.0, found.multiplier) * unit
         return found.solution
 

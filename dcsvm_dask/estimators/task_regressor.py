@@ -10,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dcsvm_dask.clustering import bisect
-from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.estimators import checking, svr_runs
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.fit_tasks import FitTasks
+from dcsvm_dask.estimators.in_memory import start_blocks
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import Solution, solve_whole, stretched
-from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.tasks import Quantile, Regression
 
 Index = NDArray[np.int64]
@@ -113,7 +111,6 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
     ) -> Solution:
         task = self._task()
         dual = task.scaled(unit).dual(z, task.scaled_C(C, unit))
-        most = min(how["working_size"], BLOCK_ROWS)
         if before is not None:
             start = stretched(before.beta, before.gradient, dual)
         return solve_whole(
@@ -121,14 +118,7 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
             X,
             dual,
             beta=None if start is None else dual.clip(start),
-            blocks=_blocks(X, most, how["seed"]) if start is None else None,
+            blocks=start_blocks(X, how["working_size"], how["seed"]) if start is None else None,
             equality=self._has_bias,
             **how,
         )[0]
-
-
-def _blocks(X: Rows, most: int, seed: int) -> NDArray[np.int32] | None:
-    """Return the block of each row; None where there are too few rows."""
-    if X.shape[0] < DIVIDED_FROM:
-        return None
-    return block_labels(bisect(X, most, np.random.default_rng(seed)))

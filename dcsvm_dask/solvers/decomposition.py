@@ -34,6 +34,10 @@ GROW = 4
 """A working set holds at most so many times its violators, ..."""
 # ... or so many rows.
 _LEAST = 1024
+# Most rows of the first sets, which take few steps; ...
+_MOST = 4096
+# ... where a round leaves more than this share of the violation, sets have more from then on.
+_STAGNANT = 0.5
 # Rounds in a row that may end no nearer to the answer.
 _STALLS = 20
 
@@ -128,6 +132,7 @@ class _Decomposition:
         self.kernel, self.X, self.problem, self.tol, self.size = kernel, X, problem, tol, size
         self.inner, self.budget, self.error, self.threads = inner, budget, error, threads
         self.values = 0
+        self.least, self.most = _LEAST, min(size, _MOST)
         self.beta = problem.start.copy()
         self.total_size: float | None = None
         if problem.equality and problem.dual.spare is not None:
@@ -180,7 +185,9 @@ class _Decomposition:
                 steps = self._round(active, F, dual, violation, target, limit - n_iter)
                 n_iter += steps
                 self._resize()
+                last = violation
                 violation, F, dual = problem.look(beta, self.F, active)
+                self._widen(violation / last)
                 if callback is not None:
                     going = not callback(n_iter, violation)
                 if steps == 0:
@@ -193,6 +200,14 @@ class _Decomposition:
         """Bring up to date how much the size of the variables may still grow."""
         if self.total_size is not None:
             self.problem.dual = self.problem.dual.with_size(self.beta, self.total_size)
+
+    def _widen(self, fallen: float) -> None:
+        """Let sets have more rows where a round has left much of the violation."""
+        if fallen > _STAGNANT:
+            self.most = min(2 * self.most, self.size)
+            self.least = min(2 * self.least, self.most)
+        elif fallen < _FALL:
+            self.least = max(self.least // 2, _LEAST)
 
     def _round(
         self,
@@ -279,9 +294,9 @@ class _Decomposition:
             ranks = ranks[np.sort(np.unique(ranks, return_index=True)[1])]
         else:
             ranks = np.argsort(-reach, kind="stable")
-        worst = ranks[: max(2, self.size // 2)]
+        worst = ranks[: max(2, self.most // 2)]
         worst = worst[reach[worst] > 0.5 * target]
-        size = min(self.size, max(_LEAST, GROW * len(worst)))
+        size = min(self.most, max(self.least, GROW * len(worst)))
         if len(active) <= size:
             return np.arange(len(active))
         free = dual.is_free(beta)

@@ -21,7 +21,7 @@ LEAST_KEPT = 0.5
 """Where less than this share of the blocks' own objective is left for the whole problem, their
 SVMs contradict each other: they are a worse start than none."""
 SEEN = 1024
-"""Support vectors by which that is told."""
+"""Support vectors by which an objective is estimated."""
 
 
 def solve_blocks(
@@ -76,13 +76,36 @@ def solve_blocks(
 
     for_each(solve, range(len(blocks)), threads)
     steps, values = (int(one) for one in work.sum(axis=1))
+    if not beta.any():
+        return None, steps, values
+    reached, computed = estimated_objective(kernel, X, dual, beta, seed=seed, threads=threads)
+    kept = reached / float(own.sum())
+    return (beta if kept >= LEAST_KEPT else None), steps, values + computed
+
+
+def estimated_objective(
+    kernel: Kernel, X: Rows, dual: Dual, beta: Vector, *, seed: int = 0, threads: int = 1
+) -> tuple[float, int]:
+    """Estimate the objective by a random sample of the support vectors.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    dual : Dual
+    beta : ndarray, shape (n,), float64
+    seed : int, default 0
+    threads : int, default 1
+
+    Returns
+    -------
+    objective : float
+    kernel_values : int
+    """
     support = np.flatnonzero(beta)
     if not len(support):
-        return None, steps, values
-    rng = np.random.default_rng(seed)
-    some = np.sort(rng.permutation(support)[:SEEN])
-    f, computed = kernel_product(kernel, X[some], X[support], beta[support], threads=threads)
-    # beta'K beta by some of its rows.
+        return 0.0, 0
+    some = np.sort(np.random.default_rng(seed).permutation(support)[:SEEN])
+    f, values = kernel_product(kernel, X[some], X[support], beta[support], threads=threads)
     curvature = len(support) / len(some) * float(beta[some] @ f)
-    kept = (0.5 * curvature + dual.linear(beta)) / float(own.sum())
-    return (beta if kept >= LEAST_KEPT else None), steps, values + computed
+    return 0.5 * curvature + dual.linear(beta), values

@@ -3,8 +3,10 @@
 Up to `SMALL` rows they are solved with the kernel matrix in memory. Of more rows a random subset
 is solved first, and from its solution a larger one: by the decision values that the last leads to
 expect, rows get variables with the sums that are asked for, those first at which the objective
-falls most. Most rows are then at the bound at which the solution has them, and decomposition does
-the rest.
+falls most. Given blocks of neighbours, the SVMs of these, each with its share of the sums, are
+another start with the sums of the whole (divide and conquer), and that with the smaller objective
+is taken. It suits regression: blocks of classes may have too few rows of one for their share. By
+the start most rows are at the bound at which the solution has them. Decomposition does the rest.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_diagonal, kernel_product
+from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.decomposition import solve_decomposition
+from dcsvm_dask.solvers.divide import NEGLIGIBLE, estimated_objective
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import bias, size_multiplier, violation
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.sums import brought_to_task
 from dcsvm_dask.solvers.whole import SMALL
+from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.tasks import Dual, Task
 
 Vector = NDArray[np.float64]
@@ -31,9 +36,7 @@ Index = NDArray[np.int64]
 SUBSETS = (2048, 8192)
 """Rows of the subsets, each of those before and more; at most half of all rows."""
 FALL = 1e-3
-"""Subsets are solved until their violation has fallen to this share of that of the start."""
-WORKING_SIZE = 4096
-"""Most rows of a working set: the first ones take few steps, a larger matrix would cost more."""
+"""Subsets and blocks are solved until their violation has fallen to this share of the start's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,10 @@ def solve_nu(
     task: Task,
     *,
     beta: Vector | None = None,
+    blocks: NDArray[np.integer] | None = None,
     K: NDArray[np.floating] | None = None,
     tol: float = 1e-3,
-    working_size: int = WORKING_SIZE,
+    working_size: int = 8192,
     inner: str = "auto",
     max_iter: int | None = None,
     seed: int = 0,
@@ -88,6 +92,8 @@ def solve_nu(
     task : NuClassification, NuRegression or OneClass
     beta : ndarray, shape (n,), float64, optional
         A start, which may have other sums.
+    blocks : ndarray, shape (n,), integers, optional
+        A block for each row, of neighbours: without `beta` they may give the start.
     K : ndarray, shape (n, n), float32 or float64, optional
         The kernel matrix, where it is known.
     tol, working_size, inner, max_iter, seed, threads
@@ -105,9 +111,10 @@ def solve_nu(
         how: dict[str, Any] = {"tol": tol, "inner": inner, "max_iter": max_iter}
         found = solve_nu_matrix(K, targets, C, task, beta=beta, **how)
         return replace(found, kernel_values=values)
-    dual, size = task.dual(targets, C), min(working_size, WORKING_SIZE)
-    work = _Large(kernel, X, dual, C, task, tol, size, inner, max_iter, seed, threads)
-    return _decided(work.solve(beta), dual, task, C, work.values)
+    dual = task.dual(targets, C)
+    work = _Large(kernel, X, dual, C, task, tol, working_size, inner, max_iter, seed, threads)
+    start = work.start(blocks) if beta is None else work.brought(beta)
+    return _decided(work.solve(start), dual, task, C, work.values)
 
 
 def solve_nu_matrix(
@@ -193,19 +200,69 @@ class _Large:
     steps: int = 0
     values: int = 0
 
-    def solve(self, beta: Vector | None) -> Solution:
+    @property
+    def left(self) -> int | None:
+        """Steps that may still be taken; None: there is no limit."""
+        return None if self.limit is None else max(0, self.limit - self.steps)
+
+    def solve(self, start: Vector) -> Solution:
+        """Solve from a start with the sums that are asked for."""
         everyone = np.arange(len(self.C))
-        if beta is None:
-            beta, gradient = np.zeros(len(self.C)), self._expected(everyone, *self._subset())
-        else:
-            beta = self.dual.clip(beta)
-            gradient = self._product(everyone, everyone, beta) + self.dual.p
-        start = brought_to_task(beta, self.dual, self.task, self.C, gradient)
         gradient = self._product(everyone, everyone, start) + self.dual.p
-        near = self._decompose(everyone, start, gradient, self.tol)
+        near = self._decompose(everyone, start, gradient, INNER_FLOOR * self.tol)
         found = self._decompose(everyone, near.beta, None, self.tol)
         found.n_iter = self.steps
         return found
+
+    def brought(self, beta: Vector) -> Vector:
+        """Return a start with the sums that are asked for, from one that may have others."""
+        everyone, beta = np.arange(len(self.C)), self.dual.clip(beta)
+        gradient = self._product(everyone, everyone, beta) + self.dual.p
+        return brought_to_task(beta, self.dual, self.task, self.C, gradient)
+
+    def start(self, labels: NDArray[np.integer] | None) -> Vector:
+        """Return the start of random subsets, or that of blocks if its objective is smaller."""
+        everyone = np.arange(len(self.C))
+        starts = [(np.zeros(len(self.C)), self._expected(everyone, *self._subset()))]
+        if labels is not None:
+            starts.append(self._of_blocks(labels))
+        brought = [brought_to_task(b, self.dual, self.task, self.C, g) for b, g in starts]
+        return min(brought, key=self._estimated) if labels is not None else brought[0]
+
+    def _estimated(self, beta: Vector) -> float:
+        found, values = estimated_objective(
+            self.kernel, self.X, self.dual, beta, seed=self.seed, threads=self.threads
+        )
+        self.values += values
+        return found
+
+    def _of_blocks(self, labels: NDArray[np.integer]) -> tuple[Vector, Vector]:
+        """Return the variables of the SVMs of blocks, and their gradients, each by its block."""
+        order = np.argsort(labels, kind="stable")
+        blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+        beta, gradient = np.zeros(len(labels)), self.dual.p.copy()
+        work = np.zeros((2, len(blocks)), dtype=np.int64)
+
+        def solve(number: int) -> None:
+            rows = blocks[number]
+            dual, C = self.dual[rows], self.C[rows]
+            share = _room(self.task, dual, C)
+            if share <= 0.0:
+                return
+            K, computed = counted_kernel_matrix(self.kernel, self.X[rows], least=NEGLIGIBLE)
+            start = brought_to_task(np.zeros(len(rows)), dual, self.task, C, dual.p, share=share)
+            F = K @ start + dual.p
+            tol = max(self.tol, FALL * violation(F, start, dual, equality=True))
+            most = None if self.left is None else self.left * len(rows) // len(labels)
+            how: dict[str, Any] = {"inner": "smo", "equality": True, "tol": tol, "max_iter": most}
+            found = solve_inner(K, dual, beta=start, gradient=F, **how)
+            beta[rows], gradient[rows] = found.beta, found.gradient
+            work[:, number] = found.n_iter, computed
+
+        for_each(solve, range(len(blocks)), self.threads)
+        self.steps += int(work[0].sum())
+        self.values += int(work[1].sum())
+        return beta, gradient
 
     def _subset(self) -> tuple[Index, Vector]:
         """Return the rows of the largest subset, and their variables in its solution."""
@@ -270,7 +327,7 @@ class _Large:
             tol=tol,
             working_size=self.working_size,
             inner=self.inner,
-            max_iter=None if self.limit is None else max(0, self.limit - self.steps),
+            max_iter=self.left,
             verify=gradient is None,
             threads=self.threads,
         )

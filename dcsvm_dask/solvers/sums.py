@@ -11,6 +11,9 @@ from dcsvm_dask.tasks import Dual, Task
 
 Vector = NDArray[np.float64]
 
+EXACT = 1e-12
+"""Share of the size by which it may be missed: rounding."""
+
 
 def brought_to_task(
     beta: Vector, dual: Dual, task: Task, C: Vector, gradient: Vector, *, share: float = 1.0
@@ -89,7 +92,12 @@ def brought_to_size(beta: Vector, dual: Dual, size: float, gradient: Vector) -> 
         Sum of abs(beta).
     """
     index, grouped = by_signs(dual)
-    half, found = 0.5 * size, np.zeros(len(beta))
-    of_signs = brought_to_sums(grouped.clip(beta[index]), grouped, [-half, half], gradient[index])
-    np.add.at(found, index, of_signs)
-    return found
+    half = 0.5 * size
+    while True:
+        start = grouped.clip(beta[index])
+        of_signs = brought_to_sums(start, grouped, [-half, half], gradient[index])
+        beta = np.zeros(len(dual))
+        np.add.at(beta, index, of_signs)
+        # What a row has of both signs is nothing: the rest is brought from there.
+        if float(np.abs(beta).sum()) >= (1.0 - EXACT) * size:
+            return beta

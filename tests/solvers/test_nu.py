@@ -96,10 +96,18 @@ def kin40k(shared_data: Callable[[str], Any]) -> Any:
 @pytest.mark.one_quick
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("kind", ["one_class", "svc", "svr"])
+@pytest.mark.parametrize("divided", [False, True])
 def test_the_way_of_many_rows_leads_to_the_solution_of_few(
-    kin40k: Any, kind: str, storage: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+    kin40k: Any,
+    kind: str,
+    divided: bool,
+    storage: Callable[[Any], Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, z = kin40k
+    blocks = np.arange(len(z)) // 500 if divided else None
+    objectives = iter([(1.0, 0), (0.0, 0)])  # the start of the blocks is taken
+    monkeypatch.setattr(nu_solvers, "estimated_objective", lambda *_, **__: next(objectives))
     kernel, weights = Kernel("rbf", 0.1), np.random.default_rng(1).uniform(0.5, 2.0, len(z))
     task, targets = {
         "one_class": (OneClass(nu=0.2), np.zeros(len(z))),
@@ -109,7 +117,7 @@ def test_the_way_of_many_rows_leads_to_the_solution_of_few(
     C = 5.0 * weights if kind == "svr" else weights
 
     def solve() -> Any:
-        return solve_nu(kernel, storage(X), targets, C, task, tol=1e-5)
+        return solve_nu(kernel, storage(X), targets, C, task, blocks=blocks, tol=1e-5)
 
     many = solve()
     monkeypatch.setattr(nu_solvers, "SMALL", 1 << 20)
@@ -122,6 +130,17 @@ def test_the_way_of_many_rows_leads_to_the_solution_of_few(
     assert many.solution.objective * before[0] == pytest.approx(value, rel=1e-6)
     assert many.multiplier == pytest.approx(few.multiplier, rel=1e-3)
     assert many.solution.bias == pytest.approx(few.solution.bias, rel=1e-3, abs=1e-3)
+    assert (next(objectives, None) is None) == divided
+
+
+def test_a_size_is_met_where_rows_change_their_sign() -> None:
+    n, start = 8, np.array([1.0, 1.0, 1.0, 0.0, 0.0, -1.0, -1.0, -1.0])
+    dual = NuRegression(nu=0.5).dual(np.zeros(n), np.ones(n))
+    # The rows that are to rise are negative, those that are to fall are positive.
+    found = brought_to_size(0.5 * start, dual, 6.0, start)
+    assert found.sum() == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(found).sum() == pytest.approx(6.0, rel=1e-12)
+    assert (np.abs(found) <= 1.0).all()
 
 
 def test_decomposition_keeps_both_sums(kin40k: Any) -> None:
