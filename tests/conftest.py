@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dcsvm_dask.runtime.compilation import use_own_cache
+
+# Before anything imports Numba: this process and the commands that it starts share what they
+# compile.
+use_own_cache()
+
 import gc
 import os
 from collections.abc import Callable, Iterator
@@ -14,13 +20,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.diagnostics.report.reporting import Reporting
-from dcsvm_dask.runtime.compilation import use_own_cache
 from dcsvm_dask.storage import lock
 from tests import failed_tasks
+from tests.compiling import compile_in_turn
 
-# Before anything imports Numba: this process and the commands that it starts share what they
-# compile.
-use_own_cache()
+compile_in_turn()
 
 pytest_plugins = ("tests.faults", "tests.small_data", "tests.small_run", "tests.two_workers")
 
@@ -64,6 +68,14 @@ def shared_data() -> Callable[[str], Any]:
         return np.load(path)
 
     return load
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """No test's machine loses power; `runtime/test_power_loss.py` has processes of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -96,7 +96,8 @@ def test_other_labels_have_signs_by_positive(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read(data)[1], Y)
     np.testing.assert_array_equal(read(data.open_part("test"))[1], Y[:50])
     assert data.positive == ["normal"]
-    run = api.train(data.place, tmp_path / "run", gamma=1.0, nu=0.5, quiet=True)
+    here = api.Execution(workers=0)
+    run = api.train(data.place, tmp_path / "run", gamma=1.0, nu=0.5, execution=here, quiet=True)
     assert run.evaluate(part) == pytest.approx(run.evaluate(data.place / "test"), abs=1.0)
     assert run.evaluate(part)["auc"] == run.evaluate(data.place / "test")["auc"]
 

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
 from dcsvm_dask.estimators.search_results import ranks
-from tests.marks import long, soak
+from tests.marks import half, soak
 
 GRID = [
     {"C": [1, 30, 0.1], "gamma": [0.02, 0.2]},
@@ -121,17 +121,15 @@ def test_rows_of_no_weight_do_not_train(cancer: Any) -> None:
     assert 0 not in weight[search.best_estimator_.support_]
 
 
+SHAPES: dict[str, dict[str, Any]] = {
+    "ties": {"break_ties": True},
+    "ovo": {"decision_function_shape": "ovo"},
+    "ovr": {"decision_function_shape": "ovr"},
+}
+
+
 @pytest.mark.one_quick
-@pytest.mark.parametrize("block_rows", [4096, 200], ids=["whole", "blocks"])
-@pytest.mark.parametrize(
-    "words",
-    [
-        long({"decision_function_shape": "ovo"}),
-        long({"decision_function_shape": "ovr"}),
-        {"break_ties": True},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("words", "block_rows"), half(SHAPES, {"whole": 4096, "blocks": 200}))
 def test_scores_are_those_of_the_fitted_estimator(
     words: dict[str, Any], block_rows: int, digits: Any
 ) -> None:

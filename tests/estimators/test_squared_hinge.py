@@ -125,7 +125,8 @@ def test_methods_have_it(model: Any, rows: Any) -> None:
     X, y = rows("magic", 200)
     gamma, C = 4.0, 10.0
     bag = isinstance(model, BaggingSVC)
-    model.set_params(C=C, gamma=gamma, loss="squared_hinge", tol=1e-7)
+    # Violations of kernel values in float32 end at 2e-5: below it a cascade has all its passes.
+    model.set_params(C=C, gamma=gamma, loss="squared_hinge", tol=5e-5)
     if bag:  # every SVM has all rows, once
         model.set_params(members=1)
     model.fit(X, y)

@@ -34,7 +34,7 @@ from dcsvm_dask.estimators import (
 )
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.storage.dataset import DataSet
-from tests.marks import long
+from tests.marks import half, long
 
 WORDS: dict[str, Any] = {"C": 2.0, "gamma": 0.05, "tol": 1e-5}
 
@@ -245,8 +245,9 @@ CLASSES: dict[str, Any] = {"C": 5.0, "gamma": 0.1}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("multiclass", [long("ovo"), "ovr"])
-@pytest.mark.parametrize("is_sparse", [False, long(True)], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    ("is_sparse", "multiclass"), half({"dense": False, "csr": True}, ["ovr", "ovo"])
+)
 def test_an_early_model_goes_on_to_the_exact_one(
     is_sparse: bool,
     multiclass: str,

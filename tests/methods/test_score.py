@@ -24,7 +24,7 @@ METHODS: list[Any] = [
     long("nystrom", {"rank": 40}),
     long("fourier", {"outputs": 64}),
     long("ltpu", {"centres": 40}),
-    long("greedy", {}),
+    long("greedy", {"basis": 20}),
 ]
 
 

@@ -31,6 +31,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import Quantile, Regression
 from tests.begun import begun
+from tests.marks import half
 
 C = 2.0
 TASKS = {
@@ -73,19 +74,16 @@ def data(tmp_path: Path) -> DataSet:
     return ingest((X[:700], z[:700]), tmp_path / "d.zarr", test=part, task="regression")
 
 
+WAYS: dict[str, dict[str, Any]] = {
+    "levels": {"clusters": (4, 2)},
+    "conquer": {"levels": 0},
+    "cascade": {"method": "cascade", "leaves": 4, "passes": 30},
+    "subsample": {"method": "subsample", "fraction": 1.0},
+}
+
+
 @pytest.mark.one_quick
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize(
-    "words",
-    [
-        {"clusters": (4, 2)},
-        {"levels": 0},
-        {"method": "cascade", "leaves": 4, "passes": 30},
-        {"method": "subsample", "fraction": 1.0},
-    ],
-    ids=["levels", "conquer", "cascade", "subsample"],
-)
+@pytest.mark.parametrize(("words", "fit_intercept", "task"), half(WAYS, [False, True], [*TASKS]))
 def test_a_run_comes_to_the_solution_of_the_whole_problem(
     data: DataSet, tmp_path: Path, words: dict[str, Any], fit_intercept: bool, task: str
 ) -> None:
@@ -126,8 +124,7 @@ def test_a_run_comes_to_the_solution_of_the_whole_problem(
 
 
 @pytest.mark.one_quick
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(("fit_intercept", "task"), half([False, True], [*TASKS]))
 def test_joint_steps_across_the_kink_never_raise_the_objective(
     tmp_path: Path, task: str, fit_intercept: bool
 ) -> None:
@@ -167,19 +164,18 @@ def test_early_models_and_members_of_a_bag_predict_too(
             assert score["pinball"] < 0.2
 
 
+SETS = {"cadata": (0.5, 2e4), "kin40k": (0.3, 5.0), "mv": (0.1, 50.0)}
+"""gamma and C."""
+
+
 @pytest.mark.one_quick
-@pytest.mark.parametrize("words", [{"clusters": (8, 2)}, {"levels": 0}], ids=["levels", "sets"])
 @pytest.mark.parametrize(
-    ("name", "gamma", "weight"), [("cadata", 0.5, 2e4), ("kin40k", 0.3, 5.0), ("mv", 0.1, 50.0)]
+    ("words", "name"), half({"levels": {"clusters": (8, 2)}, "sets": {"levels": 0}}, [*SETS])
 )
 def test_a_run_agrees_with_svr_on_real_data(
-    shared_data: Callable[[str], Any],
-    tmp_path: Path,
-    name: str,
-    gamma: float,
-    weight: float,
-    words: dict[str, Any],
+    shared_data: Callable[[str], Any], tmp_path: Path, name: str, words: dict[str, Any]
 ) -> None:
+    gamma, weight = SETS[name]
     svm = pytest.importorskip("sklearn.svm")
     X, z = rows_of(name, shared_data, 1500)
     unit = float(z.std())

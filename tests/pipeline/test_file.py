@@ -221,6 +221,15 @@ SMALL = {
 """What is smaller than the paper's, for few rows."""
 
 
+FEWER = {
+    "grid": ["every.C=[2.0]"],
+    "support-vectors": ["dcsvm.clusters=[16, 4]"],
+    "bagging-compare": ["bagging.members=[4, 16]"],
+    "prediction-modes": ["bagging.members=8", "cascade.leaves=8"],
+}
+"""What of a pipeline is less than in its file."""
+
+
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder for the data sets that several pipelines share."""
@@ -254,11 +263,9 @@ def test_the_pipelines_that_come_along_run_on_few_rows(
         f"output.data={sets / content['output']['data']}",
         *(f"{called}.{SMALL[name]}" for called, name in names.items() if name in SMALL),
     ]
-    changes += {"grid": ["every.C=[2.0]"], "support-vectors": ["dcsvm.clusters=[16, 4]"]}.get(
-        file.stem, []
-    )
-    if "test_fraction" not in content["data"]:
-        changes.append("data.shuffle=true")
+    changes += FEWER.get(file.stem, [])
+    whole = "test_fraction" not in content["data"]
+    changes.append("data.shuffle=true" if whole else "data.test_fraction=0.01")
     runs = api.run_pipeline(file, changes=changes, execution=IN_PROCESS, quiet=True, report=False)
     for run in runs:
         status = run.status()

@@ -1,7 +1,7 @@
 """Readers under a limit of memory: a process that reads many damaged and made-up files.
 
-``python -m tests.readers.fuzzing KIND FIRST STOP FOLDER`` reads the inputs of these numbers and
-prints what came of them as one JSON object. An input follows from its kind and number alone.
+``python -m tests.readers.fuzzing KIND:FIRST:STOP ... FOLDER`` reads the inputs of these numbers and
+prints what came of each kind as one JSON object. An input follows from its kind and number alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import gzip
 import io
 import json
 import lzma
-import os
 import re
 import resource
 import shutil
@@ -474,18 +473,27 @@ def peak() -> int:
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
-def main(kind: str, first: int, stop: int, folder: Path) -> None:
-    """Read the inputs first..stop - 1 of a kind; print what came of them."""
+def main(ranges: dict[str, range], folder: Path) -> None:
+    """Read inputs of kinds by their numbers; print what came of them."""
     faulthandler.enable()
     warnings.simplefilter("ignore")  # Zarr's and NumPy's, on what they do not know
-    fuzz = KINDS[kind][0](folder)
-    for number in (10**9, 10**9 + 1, 10**9 + 2):  # compiles, and imports what is used
-        fuzz.check(fuzz.make(Draws(kind, number)))
+    kinds = {}
+    for kind in ranges:
+        (folder / kind).mkdir()
+        kinds[kind] = fuzz = KINDS[kind][0](folder / kind)
+        for number in (10**9, 10**9 + 1, 10**9 + 2):  # compiles, and imports what is used
+            fuzz.check(fuzz.make(Draws(kind, number)))
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    found = {kind: read_all(kind, kinds[kind], ranges[kind], folder) for kind in ranges}
+    print(json.dumps(found))
+
+
+def read_all(kind: str, fuzz: Fuzz, numbers: range, folder: Path) -> dict[str, int]:
+    """Read inputs of a kind; return how many were read, how many failed, and the memory taken."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before, failed = peak(), 0
-    for number in range(first, stop):
-        (folder / "number").write_text(str(number))
+    before, failed, number = peak(), 0, numbers.start - 1
+    for number in numbers:
+        (folder / "number").write_text(f"{kind} {number}")
         path = fuzz.make(Draws(kind, number))
         signal.alarm(SECONDS)
         try:
@@ -493,7 +501,7 @@ def main(kind: str, first: int, stop: int, folder: Path) -> None:
         except BaseException as error:  # noqa: BLE001 - that is what is looked for
             failed += 1
             kept = folder.parent / f"failed-{kind}-{number}"
-            shutil.copytree(folder, kept, dirs_exist_ok=True)
+            shutil.copytree(folder / kind, kept, dirs_exist_ok=True)
             print(
                 f"{kind} {number} in {path}: {type(error).__name__}; kept: {kept}", file=sys.stderr
             )
@@ -502,9 +510,11 @@ def main(kind: str, first: int, stop: int, folder: Path) -> None:
                 break
         finally:
             signal.alarm(0)
-    print(json.dumps({"read": number + 1 - first, "failed": failed, "grown": peak() - before}))
+    return {"read": number + 1 - numbers.start, "failed": failed, "grown": peak() - before}
 
 
 if __name__ == "__main__":
     use_own_cache()
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(os.fspath(sys.argv[4])))
+    *words, home = sys.argv[1:]
+    parts = (word.split(":") for word in words)
+    main({kind: range(int(first), int(stop)) for kind, first, stop in parts}, Path(home))

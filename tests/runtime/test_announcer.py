@@ -14,6 +14,7 @@ from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import BlockSolved, StageBegins, StageDone, TaskDone
 from dcsvm_dask.runtime.execution import Execution
 from tests.callbacks import StopAt
+from tests.marks import long
 
 LEVEL: dict[str, Any] = {
     "stage": "level-1",
@@ -157,14 +158,12 @@ def test_other_runs_of_the_same_scheduler_are_left_out(announcer: Announcer, tol
     assert told.words == []
 
 
-@pytest.mark.parametrize(
-    "workers", [0, pytest.param(2, marks=pytest.mark.long)], ids=["in process", "local cluster"]
-)
+@pytest.mark.parametrize("shared", [False, long(True)], ids=["in process", "cluster"])
 def test_a_callback_ends_a_run_and_the_best_level_is_the_model(
-    workers: int, train: Callable[..., api.Run], tmp_path: Path
+    shared: bool, train: Callable[..., api.Run], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     told = Told()
-    execution = Execution(workers=workers)
+    execution = request.getfixturevalue("two_workers") if shared else Execution(workers=0)
     run = train(callbacks=[told, StopAt("level-2", StopRun("that is enough"))], execution=execution)
     status = run.status()
     assert status["state"] == "interrupted"

@@ -20,6 +20,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import rewrite_state
+from tests.marks import long
 
 HERE = Execution(workers=0)
 
@@ -44,18 +45,25 @@ def left(undisturbed: api.Run, tmp_path: Path) -> Path:
 
 @pytest.mark.long
 def test_workers_compare_the_checksums_not_the_client(
-    left: Path, undisturbed: api.Run, look: Any, monkeypatch: pytest.MonkeyPatch
+    left: Path,
+    undisturbed: api.Run,
+    look: Any,
+    two_workers: Execution,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(_: Committed) -> bool:
         raise AssertionError("the client has read what was committed")
 
     monkeypatch.setattr(Committed, "verify", refuse)
-    run = api.resume(left, execution=Execution(workers=1), quiet=True)
+    run = api.resume(left, execution=two_workers, quiet=True)
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
 
 
-@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.long)])
-def test_the_first_damage_is_named_and_goals_stay(workers: int, left: Path) -> None:
+@pytest.mark.parametrize("shared", [False, long(True)])
+def test_the_first_damage_is_named_and_goals_stay(
+    shared: bool, left: Path, request: pytest.FixtureRequest
+) -> None:
+    execution = request.getfixturevalue("two_workers") if shared else HERE
     goals = RunFolder.open(Location.of(left)).header["goals"]
     places = []
     for stage in ("level-1", "level-2", "arrange"):
@@ -66,7 +74,7 @@ def test_the_first_damage_is_named_and_goals_stay(workers: int, left: Path) -> N
         chunk.write_bytes(content)
         places.append(f"{stage}/commit")
     with pytest.raises(InputError, match=rf"{min(places)}\.\w+: is damaged: .*delete {left}/stage"):
-        api.resume(left, tol=1e-5, execution=Execution(workers=workers), quiet=True)
+        api.resume(left, tol=1e-5, execution=execution, quiet=True)
     assert RunFolder.open(Location.of(left)).header["goals"] == goals
     assert api.Run(RunFolder.open(Location.of(left))).status()["state"] == "failed"
 

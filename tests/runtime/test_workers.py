@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,25 +30,11 @@ NEXT = Execution(workers=0)
 LARGEST_SET = usual_set_cap(BLOCK_CAP)
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
-    """Give a cluster of two processes that the tests of this file share."""
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as found:
-        yield found
-
-
-@pytest.fixture
-def on_cluster(cluster: LocalCluster) -> Execution:
-    return Execution(scheduler=cluster.scheduler_address)
-
-
 @pytest.mark.long
 def test_two_workers_of_a_scheduler_give_the_same_bits(
-    on_cluster: Execution, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
+    two_workers: Execution, train: Callable[..., api.Run], undisturbed: api.Run, look: Any
 ) -> None:
-    run = train(execution=on_cluster)
+    run = train(execution=two_workers)
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
     found, alone = run.status(), undisturbed.status()
     assert len(found["peak_bytes"]) == 2  # both took part
@@ -59,10 +45,10 @@ def test_two_workers_of_a_scheduler_give_the_same_bits(
 
 
 def test_a_scheduler_found_by_its_file_predicts(
-    cluster: LocalCluster, undisturbed: api.Run, small: Path, tmp_path: Path
+    two_workers: Execution, undisturbed: api.Run, small: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "scheduler.json"
-    file.write_text(json.dumps({"address": cluster.scheduler_address}))
+    file.write_text(json.dumps({"address": two_workers.scheduler}))
     found = undisturbed.evaluate(small, execution=Execution(scheduler_file=str(file)))
     assert found == {**undisturbed.evaluate(small), "ms_per_row": found["ms_per_row"]}
 
@@ -208,15 +194,15 @@ def test_a_scheduler_whose_workers_have_too_little_memory_is_refused(
 
 
 def test_workers_that_do_not_see_the_run_are_named(
-    on_cluster: Execution, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+    two_workers: Execution, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executors, "complaint", lambda run, data: f"{run}: there is no run")
     with pytest.raises(InputError, match=r"worker tcp://.*: there is no run.* every worker sees"):
-        train(execution=on_cluster)
+        train(execution=two_workers)
 
 
 def test_workers_of_another_version_are_named(
-    on_cluster: Execution,
+    two_workers: Execution,
     train: Callable[..., api.Run],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -228,14 +214,14 @@ def test_workers_of_another_version_are_named(
     ):
         monkeypatch.setattr(clusters, "installed", lambda package=package: package)
         with pytest.raises(InputError, match=rf"worker tcp://.* has {said}; install"):
-            train(execution=on_cluster)
+            train(execution=two_workers)
 
     def absent() -> tuple[str, int]:
         raise ModuleNotFoundError("No module named 'dcsvm_dask'")
 
     monkeypatch.setattr(clusters, "installed", absent)
     with pytest.raises(InputError, match=r"worker tcp://.* has no dcsvm_dask; install"):
-        train(run=tmp_path / "other", execution=on_cluster)
+        train(run=tmp_path / "other", execution=two_workers)
 
 
 def test_memory_of_slots_is_the_least_share_of_a_thread() -> None:

@@ -28,7 +28,7 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
 from tests.callbacks import StopAt
 from tests.left import forget_state
-from tests.marks import long
+from tests.marks import soak
 from tests.rounding import never_rises
 from tests.stored import problem_of
 from tests.svc import solve_smo
@@ -154,9 +154,9 @@ def test_workers_change_nothing(
 @pytest.mark.parametrize(
     "stage",
     [
-        "grow-00",
-        long("grow-01"),
-        long("fit-02-00"),
+        soak("grow-00"),
+        "grow-01",
+        "fit-02-00",
     ],
 )
 def test_a_resume_ends_with_the_same_bits(

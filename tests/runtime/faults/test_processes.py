@@ -154,7 +154,7 @@ def test_ctrl_c_with_workers_leaves_a_run_that_goes_on(
         soak("arrange", COMMIT),
         soak("level-2", COMMIT),
         soak("level-1", "solve-*"),
-        ("conquer-002", "*"),
+        soak("conquer-002", "*"),
     ],
 )
 def test_kill_at_a_moment(

@@ -23,12 +23,17 @@ from dcsvm_dask.methods.dcsvm.classes import blocks as class_start
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.runtime.execution import Execution
 from tests.left import forget_state
-from tests.marks import long
+from tests.marks import half, long
 from tests.rounding import at_most
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 HERE = Execution(workers=0)
+KERNELS: dict[str, Any] = {
+    "laplacian": {"kernel": "laplacian"},
+    "poly": {"kernel": "poly", "gamma": 0.1, "coef0": 1.0},
+    "linear": {"kernel": "linear"},
+}
 GAMMA, C, ROWS = 0.1, 5.0, 1200
 Train = Callable[..., api.Run]
 
@@ -169,15 +174,7 @@ def test_an_early_run_goes_on_to_the_exact_model(train: Train, digits: Any) -> N
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("multiclass", [long("ovo"), "ovr"])
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        {"kernel": "laplacian"},
-        *map(long, ({"kernel": "poly", "gamma": 0.1, "coef0": 1.0}, {"kernel": "linear"})),
-    ],
-    ids=lambda words: words["kernel"],
-)
+@pytest.mark.parametrize(("multiclass", "kernel"), half(["ovr", "ovo"], KERNELS))
 def test_sparse_rows_have_the_levels_of_dense_ones(
     kernel: dict[str, Any], multiclass: str, digits: Any, tmp_path: Path
 ) -> None:
@@ -197,10 +194,12 @@ def test_sparse_rows_have_the_levels_of_dense_ones(
 
 
 @pytest.mark.long
-def test_workers_and_a_resume_change_no_bit(train: Train, digits: Any) -> None:
+def test_workers_and_a_resume_change_no_bit(
+    train: Train, digits: Any, two_workers: Execution
+) -> None:
     X, _ = digits
     how: dict[str, Any] = {"clusters": (12, 3), "fit_intercept": True}
-    here, there = train("here", **how), train("there", Execution(workers=2), **how)
+    here, there = train("here", **how), train("there", two_workers, **how)
     wanted, level = here.decision_function(X), here.decision_function(X, mode="early")
     np.testing.assert_array_equal(there.decision_function(X), wanted)
     np.testing.assert_array_equal(there.decision_function(X, mode="early"), level)
