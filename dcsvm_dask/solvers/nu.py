@@ -192,6 +192,7 @@ class _Large:
     threads: int
     steps: int = 0
     values: int = 0
+    fallbacks: int = 0
 
     def solve(self, beta: Vector | None) -> Solution:
         everyone = np.arange(len(self.C))
@@ -204,7 +205,7 @@ class _Large:
         gradient = self._product(everyone, everyone, start) + self.dual.p
         near = self._decompose(everyone, start, gradient, self.tol)
         found = self._decompose(everyone, near.beta, None, self.tol)
-        found.n_iter = self.steps
+        found.n_iter, found.fallbacks = self.steps, self.fallbacks
         return found
 
     def _subset(self) -> tuple[Index, Vector]:
@@ -275,6 +276,7 @@ class _Large:
             threads=self.threads,
         )
         self.steps, self.values = self.steps + found.n_iter, self.values + values
+        self.fallbacks += found.fallbacks
         return found
 
 
