@@ -222,6 +222,19 @@ def test_any_bounds_and_any_start(
     assert abs(found.objective - exact.objective) <= slack
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("C", "most"), [(1.0, 12), (1e4, 24)])
+def test_an_interior_point_method_begins_near_enough(
+    C: float, most: int, shared_data: Callable[[str], Any]
+) -> None:
+    """From the middle of the bounds it takes 17 and 29 steps."""
+    X, y = standard(shared_data, "ijcnn1", 500)
+    dual = Classification().dual(y, np.full(len(y), C))
+    found = solve_interior_point(rbf(X, 1.0 / X.shape[1]), dual, equality=True)
+    assert found.converged
+    assert found.n_iter <= most
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_gradient_may_be_that_of_a_larger_problem(name: str) -> None:
     rng = np.random.default_rng(3)
