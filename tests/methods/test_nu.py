@@ -183,7 +183,7 @@ def test_the_largest_nu_is_one_that_random_rows_need_not_allow(
     assert found == pytest.approx(peer.decision_function(X.astype(np.float64)), abs=1e-4)
 
 
-@pytest.mark.one_quick
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["nu-SVC", "nu-SVR", "one-class"])
 def test_the_certificate_of_a_level_holds_for_scikit_learn_s_solution(
     kind: str, shared_data: Callable[[str], Any], tmp_path: Path
