@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from dcsvm_dask.api.fallbacks import warn_fallbacks
 from dcsvm_dask.api.isolated import warn_isolated
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.api.training import reported
@@ -118,6 +119,7 @@ def continue_run(
         carry_run(folder, lock, execution, following, checked=checked)
     found = RunFolder.open(folder.place)
     warn_isolated(found)
+    warn_fallbacks(found)
     return Run(found)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from dcsvm_dask.api.fallbacks import warn_fallbacks
 from dcsvm_dask.api.ingesting import data_for_run, data_place, refuse_words
 from dcsvm_dask.api.isolated import warn_isolated
 from dcsvm_dask.api.run import Run
@@ -265,6 +266,7 @@ def _trained(
             Announcer(place.url, follow).say(none)
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     warn_isolated(folder)
+    warn_fallbacks(folder)
     return Run(folder)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -49,11 +49,13 @@ def status(
         ``n_support``, ``variables``, ``start_seconds`` (compiling and starting workers) and
         ``run_seconds`` (from then to the end) of the process that completed the run, None if none
         has, ``kernel_values``, ``check_kernel_values`` (of the last f from scratch),
-        ``ns_per_kernel_value`` (processor time), ``floor_ratio`` (kernel values without those of
-        the check, over variables x support vectors), ``seconds`` (by phase), ``stage_seconds`` (by
-        stage), ``peak_bytes`` (by worker), ``tasks`` (by stage and worker), ``plan`` (estimated and
-        actual memory of a worker, time of the run, kernel values and, by stage, bytes written; None
-        where no plan was kept), ``stages`` (the records of the commits).
+        ``ns_per_kernel_value`` (processor time), ``inner`` (the inner solver), ``fallbacks`` (by
+        stage, the working sets that it did not finish, so that SMO went on; only those above 0),
+        ``floor_ratio`` (kernel values without those of the check, over variables x support
+        vectors), ``seconds`` (by phase), ``stage_seconds`` (by stage), ``peak_bytes`` (by worker),
+        ``tasks`` (by stage and worker), ``plan`` (estimated and actual memory of a worker, time of
+        the run, kernel values and, by stage, bytes written; None where no plan was kept),
+        ``stages`` (the records of the commits).
 
     Raises
     ------
@@ -104,6 +106,8 @@ def status(
         "start_seconds": left.get("start_seconds"),
         "run_seconds": left.get("run_seconds"),
         **work,
+        "inner": run.header["settings"].get("inner", "auto"),
+        "fallbacks": fallbacks_of(nodes),
         "floor_ratio": (
             (work["kernel_values"] - work["check_kernel_values"]) / (variables * n_support)
             if variables and n_support
@@ -210,21 +214,46 @@ def _level(order: list[str]) -> int | None:
 
 def _work(nodes: dict[str, dict[str, Record]], last: str) -> dict[str, Any]:
     values, check, busy = 0, 0, 0.0
-    for stage, found in nodes.items():
-        for name, record in found.items():
-            # These commits only add up what their slots counted.
-            sums = name == "commit" and kind_of(stage).of_blocks
-            if "kernel_values" not in record or sums:
-                continue
-            values += record["kernel_values"]
-            busy += record["cpu_seconds"]
-            if stage == last and name.startswith(FROM_SCRATCH):
-                check += record["kernel_values"]
+    for stage, name, record in _working(nodes):
+        values += record["kernel_values"]
+        busy += record["cpu_seconds"]
+        if stage == last and name.startswith(FROM_SCRATCH):
+            check += record["kernel_values"]
     return {
         "kernel_values": values,
         "check_kernel_values": check,
         "ns_per_kernel_value": 1e9 * busy / values if values else None,
     }
+
+
+def fallbacks_of(nodes: dict[str, dict[str, Record]]) -> dict[str, int]:
+    """Return the stages with working sets that the inner solver did not finish, and how many.
+
+    Parameters
+    ----------
+    nodes : dict
+        The result of `read_nodes`.
+
+    Returns
+    -------
+    dict of str to int
+        See `Solution.fallbacks`. Older records do not count them.
+    """
+    found: dict[str, int] = defaultdict(int)
+    for stage, _, record in _working(nodes):
+        if record.get("fallbacks"):
+            found[stage] += record["fallbacks"]
+    return dict(found)
+
+
+def _working(nodes: dict[str, dict[str, Record]]) -> Iterator[tuple[str, str, Record]]:
+    """Return the records of tasks that computed kernel values, with their stages and names."""
+    for stage, found in nodes.items():
+        for name, record in found.items():
+            # These commits only add up what their slots counted.
+            sums = name == "commit" and kind_of(stage).of_blocks
+            if "kernel_values" in record and not sums:
+                yield stage, name, record
 
 
 def _stage_seconds(nodes: dict[str, dict[str, Record]]) -> dict[str, float]:

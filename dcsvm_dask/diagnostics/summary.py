@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcsvm_dask.methods.fallbacks import told_of_fallbacks
 from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 from dcsvm_dask.tasks.scores import main_score
@@ -28,6 +29,10 @@ def summary(status: dict[str, Any]) -> str:
             f"{status['ns_per_kernel_value']:.2f} ns each"
             + (f", {ratio:.2f} x rows x support vectors before the final check" if ratio else "")
         )
+    if status.get("fallbacks"):
+        stages = ", ".join(f"{stage} {count}" for stage, count in status["fallbacks"].items())
+        told = told_of_fallbacks(status["inner"], sum(status["fallbacks"].values()))
+        lines.append(f"inner      {told} ({stages})")
     if status["peak_bytes"]:
         peaks = ", ".join(
             f"{host.split(':')[-1]}: {peak / 2**20:.0f} MiB"

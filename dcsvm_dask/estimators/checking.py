@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,12 +21,14 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.fallbacks import told_of_fallbacks
 from dcsvm_dask.methods.isolated import is_isolated, told_of_isolated
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.targets import MOST_TARGET
 from dcsvm_dask.runtime.clients import check_client, default_client
 from dcsvm_dask.runtime.collections import is_collection
+from dcsvm_dask.solvers import Solution
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 FEW_VALUES = 1 << 24
@@ -469,6 +471,19 @@ def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
+    """Warn the caller of `fit` where SMO went on for the inner solver that is named.
+
+    Parameters
+    ----------
+    inner : str
+    solutions : iterable of Solution
+    """
+    count = sum(one.fallbacks for one in solutions)
+    if count:
+        warnings.warn(DcsvmWarning(told_of_fallbacks(inner, count)), stacklevel=5)
 
 
 def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:

@@ -186,6 +186,7 @@ fit_status_, shape_fit_, n_features_in_
         self.rho_ = np.array([one.multiplier for one, _ in found])
         if not alone:
             checking.warn_isolated(self, kernel, X)
+            checking.warn_fallbacks(self.inner, [one.solution for one, _ in found])
         tasks.done()
 
     def _check_classes(self, nu: float, weights: Vector) -> None:
@@ -427,6 +428,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self.offset_ = float(found.multiplier)
         if not alone:
             checking.warn_isolated(self, kernel, X)
+            checking.warn_fallbacks(self.inner, [found.solution])
         tasks.done()
 
     def decision_function(self, X: Any) -> Vector:

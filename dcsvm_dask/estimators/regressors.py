@@ -185,6 +185,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         self._kernel, self.shape_fit_ = kernel, X.shape
         if not alone:
             checking.warn_isolated(self, kernel, X)
+            checking.warn_fallbacks(how["inner"], solutions)
         tasks.done()
 
     def _members(self) -> Sequence[KernelRegressor]:

@@ -249,6 +249,7 @@ class DCSVC(TellsCallbacks, Voting):
             found = of_machines(machines, variables, codes, n_classes, bounded=bounded)
             self._learn(found, codes, lambda rows: X[rows])
             checking.warn_isolated(self, kernel, X)
+            checking.warn_fallbacks(self.inner, [one.solution for one in machines])
         self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 

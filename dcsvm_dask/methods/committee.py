@@ -89,6 +89,12 @@ def decided_rows(problem: Problem) -> Index:
     return np.sort(rng.choice(problem.n, size=min(problem.n, DECIDED_ROWS), replace=False))
 
 
+def unseen_rows(problem: Problem, seen: Index) -> tuple[Index, NDArray[np.bool_]]:
+    """Return the rows of `decided_rows`, and which of them are not among some variables."""
+    sample = decided_rows(problem)
+    return sample, ~np.isin(sample, seen)
+
+
 def decide_unseen(problem: Problem, seen: Index, beta: Vector) -> tuple[Vector, int]:
     """Return the decision values of a member, without its bias, for the rows of `decided_rows`.
 
@@ -106,13 +112,11 @@ def decide_unseen(problem: Problem, seen: Index, beta: Vector) -> tuple[Vector, 
         NaN for rows that the member was trained on.
     kernel_values : int
     """
-    sample = decided_rows(problem)
-    others = ~np.isin(sample, seen)
-    support = beta != 0.0
-    found = np.full(len(sample), np.nan)
-    found[others], computed = kernel_product(
+    sample, unseen = unseen_rows(problem, seen)
+    support, found = beta != 0.0, np.full(len(sample), np.nan)
+    found[unseen], computed = kernel_product(
         problem.settings.kernel,
-        problem.take(sample[others]),
+        problem.take(sample[unseen]),
         problem.take(seen[support]),
         beta[support],
     )
@@ -136,12 +140,11 @@ def calibrate_unseen(problem: Problem, seen: Index, beta: Vector) -> tuple[tuple
         As `fit_member` returns it, for decision values without a bias.
     kernel_values : int
     """
-    sample = decided_rows(problem)
-    unseen = ~np.isin(sample, seen)
+    sample, unseen = unseen_rows(problem, seen)
     values, computed = decide_unseen(problem, seen, beta)
-    sample, values = sample[unseen], values[unseen]
-    weights = problem.weights[sample].astype(np.float64)
-    return fit_member(problem, values, problem.targets_of(sample), weights), computed
+    mine = sample[unseen]
+    weights = problem.weights[mine].astype(np.float64)
+    return fit_member(problem, values[unseen], problem.targets_of(mine), weights), computed
 
 
 def fit_member(

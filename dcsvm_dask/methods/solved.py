@@ -37,6 +37,7 @@ SUMS = (
     "own_gap",
     "iterations",
     "kernel_values",
+    "fallbacks",
 )
 """Keys of records that add up over blocks and tasks."""
 
@@ -65,6 +66,8 @@ class SolvedRecord:
         Kernel values computed for it.
     bias : float
         Bias of the decision function.
+    fallbacks : int
+        See `Solution.fallbacks`.
     blocks : int
         Number of blocks: 1.
     """
@@ -79,6 +82,7 @@ class SolvedRecord:
     iterations: int
     kernel_values: int
     bias: float
+    fallbacks: int
     blocks: int = 1
 
     @classmethod
@@ -119,6 +123,7 @@ class SolvedRecord:
             iterations=solution.n_iter,
             kernel_values=kernel_values,
             bias=bias,
+            fallbacks=solution.fallbacks,
         )
 
     def to_json(self) -> Record:
@@ -135,7 +140,7 @@ def summed(records: Iterable[Record], *others: str) -> Record:
     *others : str
         Keys to add up beside `SUMS`.
     """
-    listed = list(records)
+    listed = [{"fallbacks": 0, **record} for record in records]  # older ones have no such key
     return {
         **{key: sum(record[key] for record in listed) for key in (*SUMS, *others)},
         "violation": max((record["violation"] for record in listed), default=0.0),

@@ -131,7 +131,7 @@ class _Decomposition:
     ) -> None:
         self.kernel, self.X, self.problem, self.tol, self.size = kernel, X, problem, tol, size
         self.inner, self.budget, self.error, self.threads = inner, budget, error, threads
-        self.values = 0
+        self.values = self.fallbacks = 0
         self.least, self.most = _LEAST, min(size, _MOST)
         self.beta = problem.start.copy()
         self.total_size: float | None = None
@@ -170,6 +170,7 @@ class _Decomposition:
             if violation <= self.tol or n_iter >= limit or not going or stalls >= _STALLS:
                 if exact or not verify:
                     solution = problem.solution(beta, self.F, self.linear, n_iter, self.tol)
+                    solution.fallbacks = self.fallbacks
                     return solution, self.values
                 self.F = self.linear + (self._product(beta, everyone) + self._ridge(beta))
                 exact = True
@@ -238,6 +239,7 @@ class _Decomposition:
         part = len(rows) < len(active)
         enough = max(0.5 * target, _INNER * violation if part else 0.0)
         found = self._solve_set(K, dual, rows, enough, target, limit)
+        self.fallbacks += found.fallbacks
         step = np.zeros_like(beta)
         step[rows] = found.beta - beta[rows]
         beta[rows] = found.beta
@@ -260,10 +262,11 @@ class _Decomposition:
         found = solve_inner(K, dual, tol=0.5 * target, max_iter=few, **start, **how)
         if found.violation <= enough or found.n_iter >= limit:
             return found
-        done, left = found.n_iter, limit - found.n_iter
+        done, left, before = found.n_iter, limit - found.n_iter, found.fallbacks
         start = {"beta": found.beta, "gradient": found.gradient}
         found = solve_inner(K, dual, tol=enough, max_iter=left, **start, **how)
         found.n_iter += done
+        found.fallbacks = max(before, found.fallbacks)
         return found
 
     def _ridge(self, weights: Vector, rows: NDArray[np.int64] | None = None) -> Vector | float:

@@ -199,6 +199,7 @@ class _Large:
     threads: int
     steps: int = 0
     values: int = 0
+    fallbacks: int = 0
 
     @property
     def left(self) -> int | None:
@@ -211,7 +212,7 @@ class _Large:
         gradient = self._product(everyone, everyone, start) + self.dual.p
         near = self._decompose(everyone, start, gradient, INNER_FLOOR * self.tol)
         found = self._decompose(everyone, near.beta, None, self.tol)
-        found.n_iter = self.steps
+        found.n_iter, found.fallbacks = self.steps, self.fallbacks
         return found
 
     def brought(self, beta: Vector) -> Vector:
@@ -257,7 +258,7 @@ class _Large:
             how: dict[str, Any] = {"inner": "smo", "equality": True, "tol": tol, "max_iter": most}
             found = solve_inner(K, dual, beta=start, gradient=F, **how)
             beta[rows], gradient[rows] = found.beta, found.gradient
-            work[:, number] = found.n_iter, computed
+            work[:, number] = found.n_iter, computed  # by SMO: nothing falls back
 
         for_each(solve, range(len(blocks)), self.threads)
         self.steps += int(work[0].sum())
@@ -332,6 +333,7 @@ class _Large:
             threads=self.threads,
         )
         self.steps, self.values = self.steps + found.n_iter, self.values + values
+        self.fallbacks += found.fallbacks
         return found
 
 

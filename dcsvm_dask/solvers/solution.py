@@ -28,3 +28,5 @@ class Solution:
     """The bias b of the decision value f + b (LIBSVM's -rho); 0 for the box problem."""
     inner: tuple[str, ...] = ("smo",)
     """The inner solvers that were at work, in turn."""
+    fallbacks: int = 0
+    """Working sets that a named inner solver did not finish, so that SMO went on with them."""

@@ -148,6 +148,7 @@ class _Whole:
     callback: Callable[[int, float], object] | None
     steps: int = 0
     values: int = 0
+    fallbacks: int = 0
     going: bool = True
     how: dict[str, Any] = field(init=False)
 
@@ -228,14 +229,14 @@ class _Whole:
             solved=self._tell_set,
             **self.how,
         )
-        self._count(found.n_iter, found.kernel_values)
+        self._count(found.n_iter, found.kernel_values, found.fallbacks)
         return found.beta
 
     def end(self, beta: Vector, gradient: Vector | None, *, verify: bool) -> Solution:
         """Return the solution within the tolerance, by products of full precision to `verify`."""
         known = None if verify else gradient
         solution = self._decompose(beta, known, self.tol, verify=verify)
-        solution.n_iter = self.steps
+        solution.n_iter, solution.fallbacks = self.steps, self.fallbacks
         return solution
 
     def _decompose(
@@ -255,7 +256,7 @@ class _Whole:
             verify=verify,
             **self.how,
         )
-        self._count(solution.n_iter, values)
+        self._count(solution.n_iter, values, solution.fallbacks)
         return solution
 
     def _inner_tol(self, beta: Vector, gradient: Vector) -> float:
@@ -263,8 +264,9 @@ class _Whole:
         violation = violation_of(gradient, beta, self.dual, equality=self.equality)
         return self.tol if violation <= self.tol else INNER_FLOOR * self.tol
 
-    def _count(self, steps: int, values: int) -> None:
+    def _count(self, steps: int, values: int, fallbacks: int = 0) -> None:
         self.steps, self.values = self.steps + steps, self.values + values
+        self.fallbacks += fallbacks
 
     def _tell_set(self, _: int, about: dict[str, Any]) -> bool:
         return self._tell(0, about["violation"])

@@ -45,6 +45,8 @@ class Reached:
     sets: int
     n_iter: int
     kernel_values: int
+    fallbacks: int
+    """Sets that the inner solver did not finish; see `Solution.fallbacks`."""
 
 
 def solve_working_sets(
@@ -102,7 +104,7 @@ def solve_working_sets(
     """
     beta, f, chosen = beta.copy(), f.copy(), first
     resting = np.zeros(len(dual), dtype=np.bool_)
-    sets = steps = values = 0
+    sets = steps = values = fallbacks = 0
     start, going = 0.0, True
     # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
     memory = np.empty(min(max(cap, len(first)), len(dual)) ** 2, np.float32)
@@ -119,7 +121,7 @@ def solve_working_sets(
             going = not solved(sets, about) and going
         left = None if max_iter is None else max(0, max_iter - steps)
         if violation <= tol or sets >= MOST_SETS or left == 0 or not going:
-            return Reached(beta, f, sets, steps, values)
+            return Reached(beta, f, sets, steps, values, fallbacks)
         if sets:
             offset = bias(gradient, beta, dual) if equality else 0.0
             centred, near = gradient + offset, dual
@@ -160,7 +162,7 @@ def solve_working_sets(
         f[others] += change
         going = found.n_iter > 0
         sets, steps = sets + 1, steps + found.n_iter
-        values += values_of_set + computed
+        values, fallbacks = values + values_of_set + computed, fallbacks + found.fallbacks
 
 
 def inner_tol(violation: float, tol: float, *, whole: bool = False) -> float:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,9 @@ from sklearn.base import clone
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.diagnostics.status import status
+from dcsvm_dask.diagnostics.summary import summary
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators import (
     DCSVC,
     DCSVR,
@@ -21,8 +26,12 @@ from dcsvm_dask.estimators import (
     DCQuantileSVR,
 )
 from dcsvm_dask.solvers import INNER_SOLVERS
+from dcsvm_dask.solvers.inner import solve as inner_solve
+from dcsvm_dask.solvers.inner.newton import solve_newton
 from tests.marks import long
+from tests.small_run import IN_PROCESS
 
+pytestmark = pytest.mark.filterwarnings("ignore:inner=.* did not converge")
 WORDS: dict[str, Any] = {"gamma": 0.2, "tol": 1e-6}
 KINDS = [
     (DCSVC(C=2.0, **WORDS), SVC(C=2.0, **WORDS)),
@@ -90,6 +99,47 @@ def test_others_are_refused(estimator: Any, inner: Any, rows: Any) -> None:
     X, y = rows[0], y_of(estimator, rows[1])
     with pytest.raises(InputError, match="inner must be one of auto, smo, newton, interior-point"):
         clone(estimator).set_params(inner=inner).fit(X, y)
+
+
+def no_newton(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Newton's method end at once."""
+    monkeypatch.setitem(inner_solve._NAMED, "newton", partial(solve_newton, max_iter=0))
+
+
+@pytest.mark.parametrize("estimator", [KINDS[0][0], *(long(one) for one, _ in KINDS[1:])])
+def test_a_solver_that_does_not_converge_is_told_of_once(
+    estimator: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = rows[0], y_of(estimator, rows[1])
+    no_newton(monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for inner in ("auto", "smo", "interior-point"):
+            clone(estimator).set_params(inner=inner).fit(X, y)
+    with pytest.warns(DcsvmWarning) as told:
+        clone(estimator).set_params(inner="newton").fit(X, y)
+    (message,) = [str(one.message) for one in told]
+    assert message == (
+        "inner='newton' did not converge on 1 working set: SMO went on there, to the same "
+        "tolerance; inner='auto' chooses by itself"
+    )
+    assert told[0].filename == __file__
+
+
+@pytest.mark.long
+def test_a_run_tells_of_working_sets_that_smo_ended(
+    rows: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_newton(monkeypatch)
+    X, y = rows[0], y_of(KINDS[0][0], rows[1])
+    words: dict[str, Any] = {"inner": "newton", "clusters": (2,), "stop_at": 0}
+    with pytest.warns(DcsvmWarning, match="did not converge on [0-9]+ working sets"):
+        run = api.train(X, y, tmp_path / "run", execution=IN_PROCESS, quiet=True, **words)
+    found = status(run.folder)
+    assert found["fallbacks"]["level-1"] >= 2
+    assert "conquer" in " ".join(found["fallbacks"])
+    assert "SMO went on there, to the same tolerance; inner='auto' chooses" in summary(found)
+    assert "left to SMO" in Path(run.report()).read_text()
 
 
 @pytest.mark.long

@@ -92,6 +92,7 @@ def improve_block(run: RunFolder, attempt: Attempt, *, previous: str, block: int
         "rows": len(index),
         "moved": len(moved),
         "iterations": solution.n_iter,
+        "fallbacks": solution.fallbacks,
         "kernel_values": solver.kernel_values,
     }
 

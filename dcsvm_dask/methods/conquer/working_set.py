@@ -177,6 +177,7 @@ def solve_at_once(
         **multipliers_at(problem, dual.gradient(found.f, found.beta), found.beta),
         "sets": found.sets,
         "iterations": found.n_iter,
+        "fallbacks": found.fallbacks,
         "kernel_values": counted + found.kernel_values,
     }
 
@@ -273,6 +274,7 @@ def solve_set(run: RunFolder, attempt: Attempt, *, previous: str, number: int) -
         "bias": offset,
         **({} if problem.size is None else {"epsilon": epsilon}),
         "iterations": solution.n_iter,
+        "fallbacks": solution.fallbacks,
         "kernel_values": values_of_set + values,
     }
 

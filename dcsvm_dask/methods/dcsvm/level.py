@@ -113,7 +113,21 @@ def commit_level(
     # Without it the objective of a problem whose variables have a sum is smallest at zero.
     given = record["offset"] * record["balance"] if problem.total else 0.0
     alone = isolation(problem, found.support)
-    return {**record, **regime(record, given=given), **alone, **stored}
+    pays = regime(record, given=given)
+    record["objective_estimate"] += of_sums(problem, record)
+    return {**record, **pays, **alone, **stored}
+
+
+def of_sums(problem: Problem, record: Record) -> float:
+    """Return what the objective of a level lacks where the task asks for sums: nu-SVMs, one-class.
+
+    A level has the multipliers of the sums in the place of the sums. With each times what its sum
+    is off, the objective is that of the task, and the gap bounds how far it is from the best one.
+    """
+    if not problem.task.has_sum or problem.has_several:
+        return 0.0
+    found = record["offset"] * (record["balance"] - problem.total)
+    return float(found if problem.size is None else found - problem.first_epsilon * problem.size)
 
 
 def level_rule(run: RunFolder, stage: str, table: BlockTable, found: Gathered) -> Rule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,9 @@ _SHARE = 0.99
 _AT_ONCE = 256
 # Steps in a row that may bring the rounded point no nearer to the solution.
 _STALLS = 10
+# At the start variables are so far inside of their bounds, as a share of the distance between them,
+# and multipliers of bounds this much above zero, as a share of the size of the linear term.
+_INSIDE, _SLACK = 0.01, 0.1
 
 
 def solve_interior_point(
@@ -44,11 +48,13 @@ def solve_interior_point(
     The problem is that of `solve_smo`. After LOQO (Vanderbei, Princeton SOR-94-15, 1994; Smola's
     for SVMs): Newton's method on the perturbed conditions of optimality, with a predictor step
     for mu = 0 and a corrector with mu = (x'z + t'w) / m ((xi - 1) / (xi + 10))^2, where 1 / xi is
-    the share of the predictor step that stays within the bounds. A variable whose bounds straddle
-    a kink is split in two, x+ and x-, of one row: what is left after their elimination is one
-    Cholesky factor of K + diag(theta) a step, and some tens of steps do, whatever the conditioning
-    of K or the size of C. At the end
-    variables are put onto the bounds that they tend to and the sums are restored.
+    the share of the predictor step that stays within the bounds. It begins at the solution of the
+    system with a quadratic in the place of the bounds, moved inside of them: (46) and (47) of
+    Brugger (WSI-2006-01, Tuebingen), but multipliers are at least a tenth of the size of the linear
+    term. A variable whose bounds straddle a kink is split in two, x+ and x-, of one row: what is
+    left after their elimination is one Cholesky factor of K + diag(theta) a step, and some tens of
+    steps do, whatever the conditioning of K or the size of C. At the end variables are put onto the
+    bounds that they tend to and the sums are restored.
 
     Parameters
     ----------
@@ -142,20 +148,11 @@ class _InteriorPoint:
         self.sums = sums_of(dual, problem.equality)
         self.E = np.array(self.sums, dtype=np.float64).reshape(len(self.sums), n).T
         self.totals = self.E.T @ problem.start
-        spread = float(K.diagonal().max(initial=0.0)) or 1.0
-        self.delta = spread * float(np.finfo(K.K.dtype).eps) * float(np.sqrt(n))
+        self.spread = float(K.diagonal().max(initial=0.0)) or 1.0
+        self.delta = self.spread * float(np.finfo(K.K.dtype).eps) * float(np.sqrt(n))
 
     def solve(self, limit: int) -> Solution:
-        u = np.where(self.bounded, self.u, 0.0)
         size = max(1.0, float(np.abs(self.linear).max(initial=0.0)))
-        x = np.where(self.bounded, 0.5 * u, size)
-        t = np.where(self.bounded, u - x, 1.0)
-        b, nu = self._variables(x), np.zeros(len(self.sums))
-        b[self.unbounded] = 0.0
-        F = self.linear + self.K.times(b)
-        slope = self._slope(F, nu)
-        z = np.maximum(slope, 0.0) + 0.1 * size
-        w = np.where(self.bounded, np.maximum(-slope, 0.0) + 0.1 * size, 0.0)
         best = self.problem.solution(
             self.problem.start,
             self.linear + self.at_start,
@@ -163,9 +160,15 @@ class _InteriorPoint:
             0,
             self.tol,
         )
+        if best.converged or not limit or not (len(self.u) or self.unbounded.any()):
+            return best
+        try:
+            x, t, z, w, b, nu = self._begin(size)
+        except linalg.LinAlgError:
+            return best
+        F = self.linear + self.K.times(b)
         stalls = steps = 0
-        moves = len(x) > 0 or bool(self.unbounded.any())
-        while steps < limit and stalls < _STALLS and not best.converged and moves:
+        while steps < limit and stalls < _STALLS and not best.converged:
             try:
                 step = self._step(x, t, z, w, b, F, nu)
             except linalg.LinAlgError:
@@ -181,6 +184,29 @@ class _InteriorPoint:
                     best = found
         best.n_iter = steps
         return best
+
+    def _begin(self, size: float) -> tuple[Vector, ...]:
+        """Return where x, t, z, w, b and the multipliers begin.
+
+        x solves the problem with a quadratic in the place of the bounds, weighted by the largest
+        kernel value, and is then moved inside of them.
+        """
+        b, nu = self._variables(np.zeros(len(self.u))), np.zeros(len(self.sums))
+        b[self.unbounded] = 0.0
+        F = self.linear + self.K.times(b)
+        reduced = self._reduced(np.full(len(self.u), self.spread))
+        x, free, nu = reduced(self._slope(F, nu), F[self.unbounded], self.totals - self.E.T @ b)
+        limit = np.where(self.bounded, self.u, np.inf)
+        inside = _INSIDE * np.where(self.bounded, self.u, size)
+        x = np.clip(x, inside, limit - inside)
+        t = np.where(self.bounded, limit - x, 1.0)
+        b = self._variables(x)
+        b[self.unbounded] = free[self.unbounded]
+        slope = self._slope(self.linear + self.K.times(b), nu)
+        least, most = np.maximum(inside, _SLACK * size), np.maximum(limit, size)
+        z = np.minimum(np.maximum(slope, 0.0) + least, most)
+        w = np.where(self.bounded, np.minimum(np.maximum(-slope, 0.0) + least, most), 0.0)
+        return x, t, z, w, b, nu
 
     def _variables(self, x: Vector) -> Vector:
         added = np.bincount(self.row, self.sign * x, minlength=len(self.base))
@@ -202,17 +228,7 @@ class _InteriorPoint:
         self, x: Vector, t: Vector, z: Vector, w: Vector, b: Vector, F: Vector, nu: Vector
     ) -> tuple[Vector, ...]:
         """Return the step of x, t, z, w, b and the multipliers: predictor, then corrector."""
-        theta = z / x + w / t
-        looseness = np.bincount(self.row, 1.0 / theta, minlength=len(b))
-        Theta = np.divide(1.0, looseness, out=np.zeros(len(b)), where=looseness > 0.0)
-        Theta[self.fixed] = UNBOUNDED
-        order = np.lexsort((theta, self.row))
-        loosest = order[np.unique(self.row[order], return_index=True)[1]]
-        M = self.K.in_float64()
-        M[np.diag_indices(len(b))] += Theta + self.delta
-        L = linalg.cholesky(M, lower=True, overwrite_a=True, check_finite=False)
-        factor = (L, True)
-        Y = linalg.cho_solve(factor, self.E, check_finite=False) if self.sums else self.E
+        reduced = self._reduced(z / x + w / t)
         residual = self._slope(F, nu) - z + w
         lacking = self.totals - self.E.T @ b
         pull = (F + self.E @ nu)[self.unbounded]
@@ -220,18 +236,7 @@ class _InteriorPoint:
         def solved(of_z: Vector, of_w: Vector) -> tuple[Vector, ...]:
             """Return the step that makes the products x z and t w what is wanted."""
             rho = residual - (of_z / x - z) + (of_w / t - w)
-            q = Theta * np.bincount(self.row, self.sign * rho / theta, minlength=len(b))
-            q[self.unbounded] = pull
-            db = linalg.cho_solve(factor, -q, check_finite=False)
-            dnu = np.zeros(0)
-            if self.sums:
-                dnu = np.linalg.solve(self.E.T @ Y, self.E.T @ db - lacking)
-                db = db - Y @ dnu
-            v = -q - Theta * db
-            dx = -(rho + self.sign * v[self.row]) / theta
-            # The loosest part of a row takes what division by a theta near zero would lose.
-            made = np.bincount(self.row, self.sign * dx, minlength=len(b))
-            dx[loosest] += self.sign[loosest] * (db - made)[self.row[loosest]]
+            dx, db, dnu = reduced(rho, pull, lacking)
             dz = of_z / x - z - z / x * dx
             dw = np.where(self.bounded, of_w / t - w + w / t * dx, 0.0)
             return dx, dz, dw, db, dnu
@@ -244,6 +249,41 @@ class _InteriorPoint:
         dx, dz, dw, db, dnu = solved(mu - dx * dz, np.where(self.bounded, mu + dx * dw, 0.0))
         length = min(1.0, _SHARE * self._reach(x, t, z, w, dx, dz, dw))
         return tuple(length * change for change in (dx, -dx, dz, dw, db, dnu))
+
+    def _reduced(self, theta: Vector) -> Callable[[Vector, Vector, Vector], tuple[Vector, ...]]:
+        """Return what solves the reduced system, after one Cholesky factor of K + diag(Theta).
+
+        Given rho, the slopes of unbounded variables and what the sums lack, it returns the dx, db
+        and dnu for which theta dx + s (K db + E dnu) = -rho.
+        """
+        n = len(self.base)
+        looseness = np.bincount(self.row, 1.0 / theta, minlength=n)
+        Theta = np.divide(1.0, looseness, out=np.zeros(n), where=looseness > 0.0)
+        Theta[self.fixed] = UNBOUNDED
+        order = np.lexsort((theta, self.row))
+        loosest = order[np.unique(self.row[order], return_index=True)[1]]
+        M = self.K.in_float64()
+        M[np.diag_indices(n)] += Theta + self.delta
+        L = linalg.cholesky(M, lower=True, overwrite_a=True, check_finite=False)
+        factor = (L, True)
+        Y = linalg.cho_solve(factor, self.E, check_finite=False) if self.sums else self.E
+
+        def solved(rho: Vector, pull: Vector, lacking: Vector) -> tuple[Vector, ...]:
+            q = Theta * np.bincount(self.row, self.sign * rho / theta, minlength=n)
+            q[self.unbounded] = pull
+            db = linalg.cho_solve(factor, -q, check_finite=False)
+            dnu = np.zeros(0)
+            if self.sums:
+                dnu = np.linalg.solve(self.E.T @ Y, self.E.T @ db - lacking)
+                db = db - Y @ dnu
+            v = -q - Theta * db
+            dx = -(rho + self.sign * v[self.row]) / theta
+            # The loosest part of a row takes what division by a theta near zero would lose.
+            made = np.bincount(self.row, self.sign * dx, minlength=n)
+            dx[loosest] += self.sign[loosest] * (db - made)[self.row[loosest]]
+            return dx, db, dnu
+
+        return solved
 
     def _reach(
         self, x: Vector, t: Vector, z: Vector, w: Vector, dx: Vector, dz: Vector, dw: Vector

@@ -60,7 +60,7 @@ def solve_of_signs(
         `Dual.spare` at most.
     """
     assert dual.spare is not None
-    size, steps = dual.spare + float(np.abs(beta).sum()), 0
+    size, steps, fallbacks = dual.spare + float(np.abs(beta).sum()), 0, 0
     for _ in range(_MOST_ROUNDS):
         dual = dual.with_size(beta, size)
         _, centred, _ = QuadraticProgram(dual, beta, None, True).look(beta, gradient)
@@ -69,6 +69,7 @@ def solve_of_signs(
             break
         found = _solve_signed(solve, K, own, order, beta, gradient, tol, max_iter, how)
         steps, moved = steps + found.n_iter, found.n_iter > 0
+        fallbacks = max(fallbacks, found.fallbacks)
         max_iter = None if max_iter is None else max(0, max_iter - found.n_iter)
         beta, gradient = found.beta, found.gradient
         dual = dual.with_size(beta, size)
@@ -80,6 +81,7 @@ def solve_of_signs(
                 violation=violation,
                 converged=violation <= tol,
                 bias=bias(gradient, beta, dual),
+                fallbacks=fallbacks,
             )
         if not moved:
             break
@@ -89,7 +91,12 @@ def solve_of_signs(
     start = grouped.clip(beta[index]) + np.where(positive, spare, -spare)
     how = {"beta": start, "gradient": gradient[index], "tol": tol, "max_iter": max_iter, **how}
     found = _joined(solve(K[np.ix_(index, index)], grouped, **how), index, gradient)
-    return replace(found, n_iter=steps + found.n_iter, bias=bias(found.gradient, found.beta, dual))
+    return replace(
+        found,
+        n_iter=steps + found.n_iter,
+        bias=bias(found.gradient, found.beta, dual),
+        fallbacks=max(fallbacks, found.fallbacks),
+    )
 
 
 def _solve_signed(

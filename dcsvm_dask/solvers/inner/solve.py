@@ -47,13 +47,14 @@ def solve_inner(
     K, dual, beta, gradient, equality, tol, max_iter, callback
         As for `solve_smo`; the last two are SMO's.
     inner : {"auto", "smo", "newton", "interior-point", "projected-gradient"}, default "auto"
-        "auto" begins with SMO and lets others go on where it needs many steps (`Overtake`). What
-        does not converge is ended by SMO, from the point that it reached.
+        "auto" begins with SMO and lets others go on where it needs many steps (`Overtake`). Where
+        a solver that is named does not converge, SMO goes on from the point that it reached.
 
     Returns
     -------
     Solution
-        `Solution.inner` names the solvers that were at work, in turn.
+        `Solution.inner` names the solvers that were at work, in turn; `Solution.fallbacks` is 1
+        where SMO went on for a solver that is named.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def solve_inner(
         done = found.n_iter
         found = solve_smo(K, dual, beta=found.beta, gradient=found.gradient, **smo)
         found.n_iter += done
-        found.inner = (inner, "smo")
+        found.inner, found.fallbacks = (inner, "smo"), 1
         return found
     overtake = Overtake(tol) if inner == "auto" else None
     found = solve_smo(K, dual, beta=beta, gradient=gradient, overtake=overtake, **smo)

@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.pipeline.parameters import TrainingParameters
-from dcsvm_dask.solvers import INNER_SOLVERS, solve_inner, solve_smo
+from dcsvm_dask.solvers import (
+    INNER_SOLVERS,
+    solve_decomposition,
+    solve_inner,
+    solve_nu_matrix,
+    solve_smo,
+    solve_whole,
+    solve_working_sets,
+    whole,
+)
 from dcsvm_dask.solvers.inner import overtake as overtaking
 from dcsvm_dask.solvers.inner import solve as inner_solve
 from dcsvm_dask.solvers.inner.bordered import BorderedFactor
@@ -24,7 +34,7 @@ from dcsvm_dask.solvers.inner.overtake import Overtake
 from dcsvm_dask.solvers.inner.projected_gradient import solve_projected_gradient
 from dcsvm_dask.solvers.inner.projection import project
 from dcsvm_dask.solvers.optimality import violation
-from dcsvm_dask.tasks import Classification, Dual, Regression
+from dcsvm_dask.tasks import Classification, Dual, NuRegression, Regression
 from dcsvm_dask.tasks.dual import UNBOUNDED
 
 OTHERS = tuple(name for name in INNER_SOLVERS if name not in ("auto", "smo"))
@@ -212,6 +222,19 @@ def test_any_bounds_and_any_start(
     assert abs(found.objective - exact.objective) <= slack
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("C", "most"), [(1.0, 12), (1e4, 24)])
+def test_an_interior_point_method_begins_near_enough(
+    C: float, most: int, shared_data: Callable[[str], Any]
+) -> None:
+    """From the middle of the bounds it takes 17 and 29 steps."""
+    X, y = standard(shared_data, "ijcnn1", 500)
+    dual = Classification().dual(y, np.full(len(y), C))
+    found = solve_interior_point(rbf(X, 1.0 / X.shape[1]), dual, equality=True)
+    assert found.converged
+    assert found.n_iter <= most
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_gradient_may_be_that_of_a_larger_problem(name: str) -> None:
     rng = np.random.default_rng(3)
@@ -376,6 +399,7 @@ def test_a_method_that_does_not_converge_says_so_and_smo_ends_it(
     y = np.where(rng.random(300) < 0.5, -1.0, 1.0)
     dual = Dual(-y, np.where(y > 0, 0.0, -1e3), np.where(y > 0, 1e3, 0.0))
     alone = solve_smo(K, dual, equality=True)
+    assert alone.fallbacks == solve_inner(K, dual, equality=True).fallbacks == 0
     for name, solver in SOLVERS.items():
         few = partial(solver, max_iter=2)
         assert not few(K, dual, equality=True).converged, name
@@ -383,7 +407,32 @@ def test_a_method_that_does_not_converge_says_so_and_smo_ends_it(
         found = solve_inner(K, dual, inner=name, equality=True)
         assert found.converged
         assert found.inner == (name, "smo")
+        assert found.fallbacks == 1
         assert found.objective == pytest.approx(alone.objective, rel=1e-5)
+
+
+def test_what_smo_ends_is_counted_once_a_working_set(
+    monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Any]
+) -> None:
+    X, z = standard(shared_data, "cadata", 300)
+    X, n, kernel = X.astype(np.float32), len(z), Kernel("rbf", gamma=0.5)
+    monkeypatch.setitem(inner_solve._NAMED, "newton", partial(solve_newton, max_iter=0))
+    task, C = NuRegression(nu=0.3), np.full(n, 1.0)
+    assert solve_nu_matrix(rbf(X, 0.5), z, C, task, inner="newton").solution.fallbacks == 1
+    dual, sets = Regression(0.1).dual(z, C), []
+    how: dict[str, Any] = {"equality": True, "tol": 1e-2, "inner": "newton"}
+    told: dict[str, Any] = {"callback": lambda *_: sets.append(1)}
+    found, _ = solve_decomposition(kernel, X, dual, working_size=64, **how, **told)
+    assert found.converged
+    assert found.fallbacks == len(sets) > 1
+    told = {"beta": np.zeros(n), "f": np.zeros(n), "first": np.arange(64)}
+    reached = solve_working_sets(kernel, X, dual, cap=64, **how, **told)
+    assert reached.fallbacks == reached.sets > 1
+    monkeypatch.setattr(whole, "SMALL", 100)
+    how |= {"working_size": 64, "verify": False}
+    predicted, _ = solve_whole(kernel, X, dual, **how)
+    assert predicted.converged
+    assert predicted.fallbacks > 1
 
 
 def test_a_name_that_no_solver_has_is_refused() -> None:

@@ -35,7 +35,8 @@ def work(records: Records, done: Table | None = None) -> Table:
     memory
     is that of one task without the process, ``peak_bytes`` that of the largest process with all
     that
-    it caches. `done` is the result of `tasks`.
+    it caches. ``fallbacks``, the working sets that the inner solver did not finish, is there where
+    one has any. `done` is the result of `tasks`.
     """
     found: dict[str, dict[str, Any]] = {}
     for stage in (records.plan or {}).get("stages", {}):
@@ -44,6 +45,7 @@ def work(records: Records, done: Table | None = None) -> Table:
         mine = found.setdefault(_group(stage), defaultdict(float, stage=_group(stage)))
         mine["times"] += 1
         mine["seconds"] += records.status["stage_seconds"].get(stage, 0.0)
+        mine["fallbacks"] += records.status["fallbacks"].get(stage, 0)
     computing: dict[str, float] = defaultdict(float)
     for task in rows_of(tasks(records) if done is None else done):
         mine = found[_group(task["stage"])]
@@ -62,10 +64,11 @@ def work(records: Records, done: Table | None = None) -> Table:
     for group, mine in found.items():
         if mine["kernel_values"]:
             mine["ns_per_kernel_value"] = 1e9 * computing[group] / mine["kernel_values"]
-        for key in ("times", "tasks", "kernel_values", "written_bytes", "peak_bytes"):
+        for key in ("times", "tasks", "kernel_values", "written_bytes", "peak_bytes", "fallbacks"):
             mine[key] = int(mine[key])
     rows = (dict(mine) for mine in found.values())
-    return table(COLUMNS, (row if row["times"] else _planned(row) for row in rows))
+    columns = (*COLUMNS, *(("fallbacks",) if records.status["fallbacks"] else ()))
+    return table(columns, (row if row["times"] else _planned(row) for row in rows))
 
 
 def totals(records: Records) -> Table:

@@ -250,6 +250,12 @@ def work_section(tables: dict[str, Table]) -> Section:
         ("cpu_seconds", "processor time", text.seconds),
         ("ns_per_kernel_value", "ns each", text.number),
     ]
+    if "fallbacks" in work:
+        lead += (
+            f" The inner solver did not converge on {sum(work['fallbacks']):,} working sets, where "
+            "SMO went on to the same tolerance; inner='auto' chooses by itself."
+        )
+        shown.append(("fallbacks", "left to SMO", text.whole))
     return Section(
         "work", "Work", lead, [grid(work, shown, title="By stage", table="work", words=("stage",))]
     )
