@@ -96,7 +96,14 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", y_numeric=True
     )
-    targets = column_or_1d(y, warn=True).astype(np.float64) + 0.0
+    y = column_or_1d(y, warn=True)
+    try:
+        targets = y.astype(np.float64) + 0.0
+    except ValueError as error:
+        raise InputError(
+            f"y holds {y.tolist()[0]!r:.40}, and a regressor learns numbers: use a classifier for "
+            "labels."
+        ) from error
     if not np.isfinite(targets).all():  # objects, which scikit-learn lets pass
         raise InputError("y holds a target that is missing or not finite: give finite numbers.")
     largest = float(np.abs(targets).max(initial=0.0))
