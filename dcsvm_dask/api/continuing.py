@@ -7,10 +7,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from dcsvm_dask.api.fallbacks import warn_fallbacks
-from dcsvm_dask.api.isolated import warn_isolated
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.api.training import reported
+from dcsvm_dask.api.warned import warn_of_model
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.conquer.graph import rounds_done
@@ -118,8 +117,7 @@ def continue_run(
 
         carry_run(folder, lock, execution, following, checked=checked)
     found = RunFolder.open(folder.place)
-    warn_isolated(found)
-    warn_fallbacks(found)
+    warn_of_model(found)
     return Run(found)
 
 

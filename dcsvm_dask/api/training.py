@@ -10,10 +10,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from dcsvm_dask.api.fallbacks import warn_fallbacks
 from dcsvm_dask.api.ingesting import data_for_run, data_place, refuse_words
-from dcsvm_dask.api.isolated import warn_isolated
 from dcsvm_dask.api.run import Run
+from dcsvm_dask.api.warned import warn_of_model
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.errors import InputError
@@ -265,8 +264,7 @@ def _trained(
             none = "committee: there are no levels to calibrate; give --levels for some"
             Announcer(place.url, follow).say(none)
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
-    warn_isolated(folder)
-    warn_fallbacks(folder)
+    warn_of_model(folder)
     return Run(folder)
 
 

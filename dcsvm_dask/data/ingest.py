@@ -177,6 +177,9 @@ def ingest(
                 report=report_line,
             )
             stack.callback(test_scan.close)
+        if isinstance(train.y, SignTable):
+            assert isinstance(test_scan.y, SignTable)
+            train.y.check_positive(test_scan.y)
         order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed, train_rows)
         if order is not None and scale in LEARNED:
             train.update_statistics(statistics, order)

@@ -24,7 +24,7 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import read_state
-from dcsvm_dask.tasks import Tally, main_key, score_text, tally_of
+from dcsvm_dask.tasks import WITHOUT_C, Tally, main_key, score_text, tally_of
 from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SCORES
 
 
@@ -70,12 +70,12 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
         for kind, found in (("exact" if whole else "early", early), ("exact", exact))
         if found is not None
     ]
-    rows = []
+    rows, with_c = [], run.header["settings"].get("task") not in WITHOUT_C
     for number, (kernel, C, epsilon, nu) in enumerate(candidates):
         row: dict[str, Any] = {
             "candidate": number,
             "kernel": kernel.name,
-            "C": C,
+            "C": C if with_c else None,
             **{key: getattr(kernel, key) for key in ("gamma", "degree", "coef0")},
             **({} if epsilon is None else {"epsilon": epsilon}),
             **({} if nu is None else {"nu": nu}),
@@ -204,7 +204,8 @@ def grid(rows: list[dict[str, Any]]) -> str:
     lines: dict[tuple[Any, ...], dict[float, str]] = {}
     for row in rows:
         lines.setdefault(tuple(row[key] for key in varied), {})[row["C"]] = _cell(row)
-    head = [" ".join(varied) or "kernel", *(f"C {C:.4g}" for C in costs)]
+    main = SCORES[scored_by(rows[0])]
+    head = [" ".join(varied) or "kernel", *(main if C is None else f"C {C:.4g}" for C in costs)]
     body = [
         [" ".join(f"{value:.4g}" for value in key) or rows[0]["kernel"], *(of[C] for C in costs)]
         for key, of in lines.items()
@@ -256,7 +257,8 @@ def described(row: dict[str, Any]) -> str:
     scores = ", ".join(
         score_text(name, row[key]) for key, name in SCORES.items() if row.get(key) is not None
     )
-    return f"C {row['C']:.6g}{others}: {scores} ({how})"
+    own = others.removeprefix(", ") if row["C"] is None else f"C {row['C']:.6g}{others}"
+    return f"{own}: {scores} ({how})"
 
 
 def _cell(row: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods import resources
 from dcsvm_dask.methods.fallbacks import told_of_fallbacks
 from dcsvm_dask.methods.isolated import is_isolated, told_of_isolated
+from dcsvm_dask.methods.narrow import told_of_narrow
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.targets import MOST_TARGET
@@ -97,7 +98,14 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", y_numeric=True
     )
-    targets = column_or_1d(y, warn=True).astype(np.float64) + 0.0
+    y = column_or_1d(y, warn=True)
+    try:
+        targets = y.astype(np.float64) + 0.0
+    except ValueError as error:
+        raise InputError(
+            f"y holds {y.tolist()[0]!r:.40}, and a regressor learns numbers: use a classifier for "
+            "labels."
+        ) from error
     if not np.isfinite(targets).all():  # objects, which scikit-learn lets pass
         raise InputError("y holds a target that is missing or not finite: give finite numbers.")
     largest = float(np.abs(targets).max(initial=0.0))
@@ -454,23 +462,17 @@ def warn_unsolved(solved: list[bool], tol: float) -> None:
 
 
 def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
-    """Warn the caller of `fit` of nu-SVCs whose margin the tolerance does not resolve.
+    """Warn the caller of `fit` of margins that the tolerance does not resolve.
 
     Parameters
     ----------
     rho : ndarray, shape (n_svms,), float64
-        The margins before all is divided by them.
+        The margins of nu-SVCs before all is divided by them, or that of a one-class SVM.
     tol : float
         The violation at which the problems were solved, in the same scale.
     """
-    if (narrow := int((rho < tol).sum())) > 0:
-        warnings.warn(
-            f"The margin rho of {narrow} of {len(rho)} SVMs is below tol={tol:g} (the smallest is "
-            f"{rho.min():.2g}), so that decision values may be off by more than the margin: give a "
-            "smaller tol, or another nu.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    if narrow := told_of_narrow(rho.tolist(), tol):
+        warnings.warn(f"{narrow[0].upper()}{narrow[1:]}.", ConvergenceWarning, stacklevel=3)
 
 
 def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:

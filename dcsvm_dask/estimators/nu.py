@@ -393,6 +393,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         """
         self._fit(X, y, sample_weight)
         checking.warn_unsolved([self.fit_status_ == 0], self.tol)
+        checking.warn_narrow(np.array([self.offset_]), self.tol)
         return self
 
     def _check(self) -> None:

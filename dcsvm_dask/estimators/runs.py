@@ -18,7 +18,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.methods.choice import Choice, choose_model
+from dcsvm_dask.methods.choice import Choice, choose_model, reached_model
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.registry import approximation
 from dcsvm_dask.models.model import Model
@@ -192,7 +192,13 @@ def trained(
     if place is None:
         with tempfile.TemporaryDirectory(prefix="dcsvm-") as folder:
             data = api.ingest(source, Path(folder) / "data.zarr", **taken)
-            yield api.train(data.url, Path(folder) / "run", **how, **words)
+            run = api.train(data.url, Path(folder) / "run", **how, **words)
+            if time_budget is not None and reached_model(run.folder) is None:
+                raise InputError(
+                    f"time_budget: no level was solved within {time_budget:g} s, and a run without "
+                    "a folder is not kept: give more time, or a `run` to go on with."
+                )
+            yield run
         return
     target = Location.of(place)
     if not (target / "run.json").exists():

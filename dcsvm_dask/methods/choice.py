@@ -9,6 +9,7 @@ from dcsvm_dask.models.model import MODES
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import COMMITTEE, LEVEL, MODEL, StageId
 from dcsvm_dask.storage.state import read_state
+from dcsvm_dask.tasks import WITH_COMMITTEE
 
 PRECISIONS = ("float32", "float64")
 SEARCH = "search"
@@ -105,6 +106,11 @@ def choose_model(
     if level not in levels:
         raise InputError(f"level: level {level} of {run.place} is not committed; {_known(levels)}")
     if mode == "committee" and run.find(StageId.about(COMMITTEE, models[level]), "commit") is None:
+        if (task := run.header["settings"].get("task", "classification")) not in WITH_COMMITTEE:
+            raise InputError(
+                f"mode: {run.place} learns {task}, whose SVMs form no committee; predict with mode "
+                "exact or early"
+            )
         raise InputError(
             f"{run.place}: the SVMs of level {level} are not calibrated; "
             f"calibrate them with `dcsvm resume {run.place} --committee`"

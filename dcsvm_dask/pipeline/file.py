@@ -21,6 +21,7 @@ from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.models.model import LEVEL_MODES
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.pipeline.training import Training, parameter_names
+from dcsvm_dask.tasks import DATA_TASKS
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\"'-]+)\s*\]\]?")
 
@@ -268,7 +269,7 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     found = [
         one
         for number, table in enumerate(listed)
-        for one in read_method(file, table, every, number)
+        for one in read_method(file, table, every, number, data.get("task"))
     ]
     modes = None
     if "test" in file.content:
@@ -298,12 +299,13 @@ def read_modes(file: File, *, calibrated: bool) -> tuple[str, ...]:
 
 
 def read_method(
-    file: File, table: object, every: dict[str, Any], number: int
+    file: File, table: object, every: dict[str, Any], number: int, task: str | None
 ) -> list[tuple[str, Training]]:
     """Return the trainings of a method's table by their names: several where it has a grid.
 
     A list where one value is wanted is a grid, and so is a list of lists where a list is wanted;
-    ``[every]`` is for all methods that know its keys.
+    ``[every]`` is for all methods that know its keys. Where the file says the task of its data, a
+    method that does not learn it is refused.
     """
     name = table.get("name") if isinstance(table, dict) else None
     if isinstance(name, str) and name not in METHODS:
@@ -339,9 +341,12 @@ def read_method(
                 raise refuse(key, f"{key} = {value!r:.80} must be of type {names}")
         try:
             training = Training.of(as_python(words | point))
+            if task in DATA_TASKS:
+                training.check_task(task)
         except InputError as error:
             first = re.match(r"[\w-]*", str(error))  # they begin with the parameter
-            raise refuse(first[0].replace("-", "_") if first else "", str(error)) from error
+            key = first[0].replace("-", "_") if first else ""
+            raise refuse("name" if key == "method" else key, str(error)) from error
         label = "-".join([called, *(f"{key}={label_of(value)}" for key, value in point.items())])
         trainings.append((label, training))
     return trainings

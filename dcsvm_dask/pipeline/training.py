@@ -219,16 +219,36 @@ class Training(TrainingParameters):
             if found.get(name) != wanted.get(name)
         }
 
+    def check_task(self, task: str) -> None:
+        """Check what is known of data before they are read: what they are made for.
+
+        Parameters
+        ----------
+        task : str
+            A name of `DATA_TASKS`.
+
+        Raises
+        ------
+        InputError
+            If the method does not learn it, or a parameter is one of other tasks.
+        """
+        name = self._named(task if self.task == "auto" else self.task)
+        self._refuse_unable(name, "")
+        self._refuse_of_others(name)
+
+    def _refuse_unable(self, task: str, where: str) -> None:
+        """Refuse a method that does not learn a task."""
+        if task not in METHODS[self.method].tasks:
+            known = ", ".join(one.name for one in METHODS.values() if task in one.tasks)
+            raise InputError(
+                f"{where}method {self.method} is not for {task}; methods that are: {known}"
+            )
+
     def _task(self, data: DataSet) -> Task:
         """Return the task, for the targets of the data where they have some."""
         name = self._named(data.task if self.task == "auto" else self.task)
         check_kind(data, name)
-        known = [one for one in METHODS.values() if name in one.tasks]
-        if name not in METHODS[self.method].tasks:
-            raise InputError(
-                f"{data.url}: method {self.method} is not for {name}; methods that are: "
-                f"{', '.join(one.name for one in known)}"
-            )
+        self._refuse_unable(name, f"{data.url}: ")
         self._refuse_of_others(name)
         task = make_task(name, self._of_task(name))
         self.options.check_task(task)

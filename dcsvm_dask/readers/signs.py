@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.labels import Label, LabelTable, canonical
+from dcsvm_dask.readers.labels import Label, LabelTable, canonical, sort_labels
 
 
 class SignTable:
@@ -71,6 +71,23 @@ class SignTable:
         self._table.merge(other._table)
         if self._positive is None:
             self._check()
+
+    def check_positive(self, other: SignTable) -> None:
+        """Refuse a positive label that neither these rows nor those of another part have.
+
+        Raises
+        ------
+        InputError
+            If there is one.
+        """
+        if self._positive is None:
+            return
+        known = {*self._table.labels, *other._table.labels}
+        if absent := sorted(self._positive - known, key=str):
+            listed = ", ".join(str(label) for label in sort_labels(list(known))[:20])
+            raise InputError(
+                f"--positive {absent[0]}: {self.name} has no such label, but {listed or 'none'}"
+            )
 
     def _check(self) -> None:
         """Refuse labels that are no signs."""

@@ -42,6 +42,7 @@ def begin_message(run: RunFolder, executor: Executor, workers: int, memory: int 
             "rows": shape["n_rows"],
             "kernel": settings["kernel"],
             **{key: settings[key] for key in shown},
+            **{key: settings[key] for key in ("task", "task_options") if key in settings},
             **goals,
             **({"candidates": _candidates(run)} if settings.get("method") == METHOD else {}),
         },

@@ -58,6 +58,11 @@ class NuClassification(Classification):
         """Return what variables and bias are divided by: rho, minus the multiplier."""
         return -epsilon
 
+    def margin(self, bias: float | None, multiplier: float | None) -> float | None:
+        """Return rho, the multiplier."""
+        del bias
+        return multiplier
+
 
 @dataclass(frozen=True, kw_only=True)
 class NuRegression(RealTargets):

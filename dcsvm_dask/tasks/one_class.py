@@ -63,6 +63,11 @@ class OneClass(PlainVariables):
         """Return the sum that the variables of all rows have: nu sum(C)."""
         return self.nu * float(C.sum())
 
+    def margin(self, bias: float | None, multiplier: float | None) -> float | None:
+        """Return rho, the distance from the origin times the norm of the weights."""
+        del multiplier
+        return None if bias is None else -bias
+
     def scores(self, decision: Vector, targets: Vector) -> dict[str, float]:
         """Return AUC and accuracy, as far as labels allow, and the share of outliers.
 

@@ -26,6 +26,11 @@ class PlainVariables:
         del epsilon
         return 1.0
 
+    def margin(self, bias: float | None, multiplier: float | None) -> float | None:
+        """Return the margin that decision values are compared with: there is none."""
+        del bias, multiplier
+        return None
+
     def alpha(self, beta: Vector) -> Vector:
         """Return the dual variables, which are beta; of regression alpha - alpha* of textbooks."""
         return beta

@@ -31,6 +31,8 @@ WITH_COMMITTEE = (
     NuRegression.name,
 )
 """Tasks whose SVMs can be calibrated as probabilities, for a committee."""
+WITHOUT_C = (OneClass.name, NuClassification.name)
+"""Tasks in which nu stands for C."""
 OF_TASKS: dict[str, tuple[str, ...]] = {
     "epsilon": ("regression",),
     "loss": ("classification", "regression"),

@@ -94,6 +94,16 @@ class Task(Protocol):
             The multiplier of the sum of sizes; see `Dual.eased`.
         """
 
+    def margin(self, bias: float | None, multiplier: float | None) -> float | None:
+        """Return the margin rho, in the scale of the problem that is solved; None: it has none.
+
+        Parameters
+        ----------
+        bias, multiplier : float or None
+            Those of a solution, as far as they are known; the multiplier is the size of that of
+            the sum of sizes.
+        """
+
     def alpha(self, beta: Vector) -> Vector:
         """Return the dual variables as the field writes them: without signs for classes."""
 

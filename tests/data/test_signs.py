@@ -117,6 +117,15 @@ def test_labels_without_a_sign_are_refused(tmp_path: Path, labels: Any, why: str
     assert not (tmp_path / "d.zarr").exists()
 
 
+def test_a_positive_label_that_no_row_has_is_refused(tmp_path: Path) -> None:
+    words = np.where(Y > 0, "normal", "attack")
+    part, how = (X[:50], words[:50]), {"task": "one-class"}
+    with pytest.raises(InputError, match=r"norml: .* has no such label, but attack, n"):
+        api.ingest((X, words), tmp_path / "d.zarr", positive=["norml"], **how)
+    only = words == "attack"
+    api.ingest((X[only], words[only]), tmp_path / "e.zarr", test=part, positive=["normal"], **how)
+
+
 def test_a_column_may_be_called_none(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abcd")).assign(none=Y)

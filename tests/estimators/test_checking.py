@@ -212,3 +212,9 @@ def test_weights_whose_products_are_not_finite_are_refused(kind: Any) -> None:
     X, y = np.eye(4), np.array([0, 1, 0, 1])
     with pytest.raises(InputError, match=r"sample_weight holds 1e\+300: divide all weights"):
         kind().fit(X, y, sample_weight=[1.0, 1.0, 1.0, 1e300])
+
+
+@pytest.mark.parametrize("estimator", [DCSVR(), DCNuSVR(), DCQuantileSVR(), LinearDCSVR()])
+def test_words_are_no_targets(estimator: Any, wine: Any) -> None:
+    with pytest.raises(InputError, match="y holds 'barolo', and a regressor learns numbers"):
+        estimator.fit(wine[0], WORDS[wine[1]])

@@ -198,3 +198,9 @@ def test_a_run_has_the_squared_loss_too(tmp_path: Path) -> None:
     again = DCSVR.from_run(tmp_path / "run")
     assert again.loss == how["loss"]
     np.testing.assert_array_equal(again.predict(X), run.predict(X))
+
+
+@pytest.mark.long
+def test_a_budget_for_no_level_names_no_folder_that_is_gone(rows: Any) -> None:
+    with pytest.raises(InputError, match=r"time_budget: no level was solved within 1e-06 s, and a"):
+        DCSVR(time_budget=1e-6, **WORDS).fit(*rows)

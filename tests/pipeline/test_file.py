@@ -95,6 +95,19 @@ def test_what_every_says_and_a_method_has_not_is_refused_with_its_name(file: Pat
     assert [one.training.loss for one in found] == ["hinge", "squared_hinge"]
 
 
+def test_a_method_that_does_not_learn_the_task_is_refused_before_data_are_read(file: Path) -> None:
+    text = file.read_text().replace("[method]", 'task = "one-class"\n[method]')
+    text = text.replace("C = 4\n", "").replace("clusters = [3]", "nu = 0.1")
+    file.write_text(text)
+    assert read_pipeline(file).training.nu == 0.1
+    file.write_text(text.replace('name = "dcsvm"', 'name = "nystrom"').replace("nu = 0.1", ""))
+    with pytest.raises(InputError, match=r"p.toml:9: \[method\] method nystrom is not for one-"):
+        read_pipeline(file)
+    file.write_text(text.replace("nu = 0.1", "epsilon = 0.1"))
+    with pytest.raises(InputError, match=r"p.toml:11: \[method\] epsilon: is a parameter of task"):
+        read_pipeline(file)
+
+
 def test_weights_lie_beside_the_file_and_go_into_the_data(file: Path) -> None:
     (file.parent / "w.txt").write_text("".join(f"{i % 3}\n" for i in range(80)))
     file.write_text(file.read_text().replace("[method]", 'weights = "w.txt"\n[method]'))

@@ -16,7 +16,9 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import OneClassSVM
 
 from dcsvm_dask import api
+from dcsvm_dask.diagnostics.report.tables.comparison import comparison
 from dcsvm_dask.diagnostics.report.tables.every import tables
+from dcsvm_dask.diagnostics.report.tables.records import read_records
 from dcsvm_dask.diagnostics.report.tables.table import rows_of
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.execution import Execution
@@ -192,6 +194,10 @@ def test_status_report_plan_and_tables(made: Made) -> None:
     text = Path(made.run.report()).read_text()
     for words in ("AUC over time", "--nu 0.1", "--task one-class", "History"):
         assert words in text
+    assert "-C 1" not in text
+    assert "gamma 50, nu 0.1, with a bias" in text
+    beside = comparison([read_records(made.run.folder)])
+    assert (beside["C"], beside["nu"]) == ([None], ["0.1"])
     assert "AUC" in made.run._repr_html_()
     status = invoke("status", made.folder / "run")
     assert status.exit_code == 0, status.output
@@ -310,6 +316,8 @@ def test_parameters_that_a_one_class_svm_does_not_have(
 def test_a_run_goes_on_to_no_committee(made: Made) -> None:
     with pytest.raises(InputError, match=r"committee: is for classes and regression; .* one-class"):
         api.resume(made.run.url, committee=True, quiet=True)
+    with pytest.raises(InputError, match="learns one-class, whose SVMs form no committee"):
+        made.run.predict(made.test, mode="committee", level=1)
 
 
 def test_data_that_do_not_fit(made: Made, tmp_path: Path) -> None:

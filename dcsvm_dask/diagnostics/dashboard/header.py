@@ -8,6 +8,7 @@ from html import escape
 from dcsvm_dask.diagnostics.dashboard.runs import LEFT, FollowedRun
 from dcsvm_dask.diagnostics.dashboard.words import NOTHING, count, estimate_of
 from dcsvm_dask.diagnostics.lines import fault
+from dcsvm_dask.diagnostics.penalties import penalties
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, Progress
 from dcsvm_dask.kernels import parameters_of
 from dcsvm_dask.numbers import clock
@@ -122,10 +123,11 @@ def last_figures(progress: Progress) -> list[tuple[str, str]]:
 
 
 def _what(about: Record) -> str:
-    """Return kernel and C, or the number of candidates of a search."""
+    """Return kernel, C and the task's parameters, or the number of candidates of a search."""
     if "candidates" in about:
         return f"{about['kernel']['name']}, {count(about['candidates'])} candidates"
-    return f"{kernel_of(about['kernel'])}, C = {about['C']:g}"
+    own = (f"{name} = {value}" for name, value in penalties(about).items())
+    return ", ".join([kernel_of(about["kernel"]), *own])
 
 
 def kernel_of(kernel: Record) -> str:

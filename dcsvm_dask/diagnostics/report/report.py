@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dcsvm_dask.diagnostics.penalties import penalties
 from dcsvm_dask.diagnostics.report.page import page, require
 from dcsvm_dask.diagnostics.report.tables.about import command
 from dcsvm_dask.diagnostics.report.tables.comparison import (
@@ -127,7 +128,8 @@ def _subtitle(records: Records) -> str:
     how = f"{'' if method == DEFAULT_METHOD else method + ', '}{kernel['name']} kernel"
     if method != METHOD and "gamma" in parameters_of(kernel["name"]):
         how += f", gamma {kernel['gamma']:g}"
-    how += "" if method == METHOD else f", C {settings['C']:g}"
+    if method != METHOD:
+        how += "".join(f", {name} {value}" for name, value in penalties(settings).items())
     how += ", with a bias" if settings["fit_intercept"] else ""
     task = records.task.name
     how += "" if task == "classification" else f", {task}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dcsvm_dask.diagnostics.colours import GREY, RED
 from dcsvm_dask.diagnostics.lines import fault, other_versions
 from dcsvm_dask.diagnostics.outline import in_brief
+from dcsvm_dask.diagnostics.penalties import penalties
 from dcsvm_dask.diagnostics.progress.progress import Progress
 from dcsvm_dask.diagnostics.terminal.closing import shown
 from dcsvm_dask.diagnostics.terminal.table import table
@@ -225,7 +226,8 @@ class Terminal(Callback):
             self._doing = ""
         about = event.about
         rows = f"{about['rows']:,} rows of {shown(about['data'])}"
-        what = [kernel_text(about["kernel"]), f"C {about['C']:g}"]
+        own = [f"{name} {value}" for name, value in penalties(about).items()]
+        what = [kernel_text(about["kernel"]), *own]
         if "candidates" in about:
             kernel = about["kernel"]["name"]
             what = [f"search over {counted(about['candidates'], 'candidate')}", f"{kernel} kernel"]

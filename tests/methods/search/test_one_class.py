@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import OneClassSVM
 
 from dcsvm_dask import api
+from dcsvm_dask.diagnostics.search import described
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.execution import Execution
 from tests.marks import long
@@ -70,6 +71,8 @@ def test_the_best_is_trained_and_repeats_score_by_all_their_labels(
     api.ingest(twice, data, task="one-class", test=(X, y))
     run = search(data, tmp_path / "s", validation=f"{data}/test", refit=True)
     best = next(row for row in run.results() if row["best"])
+    assert best["C"] is None
+    assert described(best).startswith("gamma ")
     peer = OneClassSVM(nu=best["nu"], gamma=best["gamma"], tol=1e-6).fit(twice[0].astype(float))
     theirs = peer.decision_function(X.astype(float))
     pairs = 150 * 50  # of which one may be as good as equal

@@ -14,7 +14,7 @@ from dcsvm_dask.methods.search.graph import BLOCK_ROWS, Search
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.stage_id import SCORE, StageId
-from dcsvm_dask.tasks import OF_TASKS, RealTargets, task_and_type
+from dcsvm_dask.tasks import OF_TASKS, WITHOUT_C, task_and_type
 from dcsvm_dask.tasks.scores import SCORES
 
 NAME_VALUE = ("name", "value")
@@ -71,7 +71,7 @@ def parameters(records: Records) -> Table:
     }
     keys = ("C", "fit_intercept", "clusters", "n_samples_clustering", *CAPS, "level_tol")
     found |= {key: settings[key] for key in keys}
-    if records.task.has_sum and not isinstance(records.task, RealTargets):
+    if records.task.name in WITHOUT_C:
         del found["C"]
     if _has_many_classes(records):
         found["multiclass"] = _multiclass(settings)
@@ -182,7 +182,7 @@ def command(records: Records) -> str:
         words += ["--gamma", _exactly(kernel.gamma)]
     words += ["--degree", str(kernel.degree)] if kernel.uses("degree") else []
     words += ["--coef0", repr(kernel.coef0)] if kernel.coef0 else []
-    words += ["-C", _exactly(settings["C"])]
+    words += [] if records.task.name in WITHOUT_C else ["-C", _exactly(settings["C"])]
     words += _task(records)
     if settings["levels_forced"]:
         listed = ",".join(map(str, settings["clusters"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcsvm_dask.diagnostics.penalties import NUMBERS, penalties
 from dcsvm_dask.diagnostics.report.tables.about import summary
 from dcsvm_dask.diagnostics.report.tables.history import history
 from dcsvm_dask.diagnostics.report.tables.predictions import predictions
@@ -11,6 +12,7 @@ from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of, table
 from dcsvm_dask.diagnostics.report.tables.trials import columns_of, trials
 from dcsvm_dask.methods.registry import is_whole_problem
+from dcsvm_dask.tasks import WITHOUT_C
 from dcsvm_dask.tasks.scores import known_keys
 
 PROBLEM = ("kernel", "C", "fit_intercept")
@@ -47,8 +49,10 @@ def comparison(runs: list[Records]) -> Table:
     best = best_objectives(runs)
     found = [dict(zip(*summary(records).values(), strict=True)) for records in runs]
     keys = known_keys(found) or ("accuracy",)
+    parameters = [penalties(records.settings) for records in runs]
+    own = [name for name in NUMBERS if any(name in told for told in parameters)]
     rows = []
-    for name, records, about in zip(names(runs), runs, found, strict=True):
+    for name, records, about, told in zip(names(runs), runs, found, parameters, strict=True):
         settings, problem = records.settings, problem_of(records)
         lowest, mine = best.get(problem), records.objective
         gap = None
@@ -62,7 +66,8 @@ def comparison(runs: list[Records]) -> Table:
                 "rows": records.run.header["shape"].get("n_rows"),
                 "kernel": settings["kernel"]["name"],
                 "gamma": settings["kernel"]["gamma"],
-                "C": settings["C"],
+                "C": None if records.task.name in WITHOUT_C else settings["C"],
+                **{name: told.get(name) for name in own},
                 "fit_intercept": settings["fit_intercept"],
                 "clusters": ", ".join(map(str, settings["clusters"])),
                 "tol": records.run.header["goals"].get("tol"),
@@ -115,13 +120,15 @@ def errors(runs: list[Records]) -> Table:
     estimates with standard errors; ``gap`` of exact points is the duality gap over |best f|, an
     upper
     bound on the error. Runs are left out if no model's objective of their problem is known, or if
-    their method solves another problem or measures a sample of the rows.
+    their method solves another problem or measures a sample of the rows, or if the model's
+    objective is in another scale than that of its rounds, as nu-SVC's is.
     """
     best = best_objectives(runs)
     rows = []
     for name, records in zip(names(runs), runs, strict=True):
         lowest = best.get(problem_of(records))
-        if not lowest or not is_whole_problem(records.status["method"]):
+        scaled = records.task.decision_scale(-2.0) != 1.0
+        if not lowest or scaled or not is_whole_problem(records.status["method"]):
             continue
         for row in rows_of(history(records)):
             if row["objective"] is not None:

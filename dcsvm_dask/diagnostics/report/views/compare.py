@@ -174,12 +174,15 @@ SET = (
     ("kernel", "kernel", text.word),
     ("gamma", "gamma", text.word),
     ("C", "C", text.word),
+    ("epsilon", "epsilon", text.word),
+    ("nu", "nu", text.word),
+    ("quantile", "quantile", text.word),
     ("fit_intercept", "bias", text.word),
     ("clusters", "clusters", text.word),
     ("tol", "tolerance", text.word),
     ("workers", "workers", text.whole),
 )
-"""Columns of parameters."""
+"""Columns of parameters; of those of tasks the ones that some run has."""
 FOUND = (
     ("seconds", "time", text.seconds),
     *(
@@ -205,7 +208,7 @@ MOST_BESIDE = 5
 def table_section(comparison: Table) -> Section:
     """Return the section of figures."""
     rows = list(rows_of(comparison))
-    results = [column for column in FOUND if column[0] in comparison]
+    known, results = ([one for one in of if one[0] in comparison] for of in (SET, FOUND))
     problems = max(row["problem"] for row in rows)
     lead = "All runs are of one problem: the same data, kernel, C and bias."
     if problems > 1:
@@ -215,12 +218,12 @@ def table_section(comparison: Table) -> Section:
         )
     if len(rows) <= MOST_BESIDE:
         headers = ["", *(row["run"] for row in rows)]
-        shown = (*SET, *results)
+        shown = (*known, *results)
         lines = [[label, *(form(row[key]) for row in rows)] for key, label, form in shown]
     else:
         # Equal parameters are in the lead, and results come first.
-        differs = [column for column in SET if len(set(comparison[column[0]])) > 1]
-        same = [column for column in SET if column not in differs and column[0] != "problem"]
+        differs = [column for column in known if len(set(comparison[column[0]])) > 1]
+        same = [column for column in known if column not in differs and column[0] != "problem"]
         shared = (f"{label} {form(rows[0][key])}" for key, label, form in same)
         lead += f" Everywhere: {', '.join(shared)}."
         shown = (*results, *differs)

@@ -53,7 +53,7 @@ def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool
     rows = [row for row in rows_of(candidates) if row[column] is not None]
     if not rows:
         return None
-    costs = [short(value) for value in sorted(set(candidates["C"]))]
+    costs = [_cost(value) for value in sorted(set(candidates["C"]))]
     every = {tuple(row[key] for key in varied) for row in rows_of(candidates)}
     lines = [" · ".join(map(short, key)) for key in sorted(every)]
     values = [math.log(max(row[column], 1e-6)) if log else row[column] for row in rows]
@@ -63,7 +63,7 @@ def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool
     places = [(value - low) / (high - low) if high > low else 0.5 for value in values]
     source = ColumnDataSource(
         {
-            "C": [short(row["C"]) for row in rows],
+            "C": [_cost(row["C"]) for row in rows],
             "line": [" · ".join(short(row[key]) for key in varied) for row in rows],
             "colour": [Viridis256[int(255 * place)] for place in places],
             "text": [_cell_text(scored_by(row), row[column], log=log) for row in rows],
@@ -108,6 +108,11 @@ def heat_map(candidates: Table, column: str, varied: Sequence[str], *, log: bool
     named = [("C", "@C"), (", ".join(varied) or "kernel", "@line"), ("", "@text"), ("", "@state")]
     hover(made, named, [cells])
     return made
+
+
+def _cost(value: float | None) -> str:
+    """Return a value of C as an axis label; one of a task without C, too."""
+    return text.NOTHING if value is None else short(value)
 
 
 def short(value: float) -> str:
@@ -181,7 +186,8 @@ def search_headlines(records: Records, tables: dict[str, Table]) -> list[tuple[s
     known = best[main] is not None
     exact = sum(is_exact(row) for row in rows)
     scored = sum(row[main] is not None for row in rows)
-    shown = [(key, text.number(best[key])) for key in ("C", *lines_of(best))]
+    keys = lines_of(best) if best["C"] is None else ("C", *lines_of(best))
+    shown = [(key, text.number(best[key])) for key in keys]
     return [
         (
             f"best {main_name(main)}",
@@ -227,7 +233,7 @@ def search_section(records: Records, tables: dict[str, Table]) -> Section:
             parts.append(Picture(made, title, caption, "candidates"))
     columns = [
         ("rank", "rank", text.whole),
-        ("C", "C", text.number),
+        *([] if rows[0]["C"] is None else [("C", "C", text.number)]),
         *((key, key, text.number) for key in shown),
         (main, main_name(main), show),
         (f"{main}_std", "± over folds", show),

@@ -1,0 +1,39 @@
+"""The warnings of a run whose problem is solved, but not as one would expect."""
+
+from __future__ import annotations
+
+import warnings
+
+from dcsvm_dask.diagnostics.status import fallbacks_of, read_nodes
+from dcsvm_dask.errors import DcsvmWarning
+from dcsvm_dask.methods.choice import reached_model
+from dcsvm_dask.methods.fallbacks import told_of_fallbacks
+from dcsvm_dask.methods.isolated import told_of_isolated
+from dcsvm_dask.methods.method import Goals
+from dcsvm_dask.methods.narrow import margins_of, told_of_narrow
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.storage.run import RunFolder
+
+
+def warn_of_model(run: RunFolder) -> None:
+    """Warn the caller of the model that a run reached.
+
+    Its kernel matrix is the identity, its tolerance does not resolve its margin, or the inner
+    solver that is named did not finish its working sets.
+    """
+    stage = reached_model(run)
+    node = None if stage is None else run.find(stage, "commit")
+    if node is None:
+        return
+    settings, record = Settings.from_json(run.header["settings"]), node.record
+    if record.get("isolated"):
+        said = told_of_isolated(settings.kernel, record["support"])
+        warnings.warn(DcsvmWarning(said), stacklevel=4)
+    if settings.inner not in ("auto", "smo"):
+        count = sum(fallbacks_of(read_nodes(run)).values())
+        if count:
+            said = told_of_fallbacks(settings.inner, count)
+            warnings.warn(DcsvmWarning(said), stacklevel=4)
+    tol = Goals(**run.header["goals"]).tol
+    if narrow := told_of_narrow(margins_of(record, settings.make_task()), tol):
+        warnings.warn(DcsvmWarning(narrow), stacklevel=4)
