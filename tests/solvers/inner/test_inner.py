@@ -411,6 +411,7 @@ def test_a_method_that_does_not_converge_says_so_and_smo_ends_it(
         assert found.objective == pytest.approx(alone.objective, rel=1e-5)
 
 
+@pytest.mark.long
 def test_what_smo_ends_is_counted_once_a_working_set(
     monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Any]
 ) -> None:
