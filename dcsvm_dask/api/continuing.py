@@ -20,7 +20,7 @@ from dcsvm_dask.methods.problem import ARRANGE, seen_by
 from dcsvm_dask.methods.registry import MADE, options_of
 from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.pipeline.data_checks import shape_of
-from dcsvm_dask.pipeline.training import check_goals
+from dcsvm_dask.pipeline.goals import check_goals
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution

@@ -145,7 +145,7 @@ def execution_options(command: Command) -> Command:
         wait: str | None,
         **kwargs: Any,
     ) -> Any:
-        from dcsvm_dask.pipeline.training import parse_duration
+        from dcsvm_dask.pipeline.goals import parse_duration
         from dcsvm_dask.runtime.execution import Execution
 
         execution = Execution(

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.data_checks import class_weights
-from dcsvm_dask.pipeline.training import Training, parse_duration
+from dcsvm_dask.pipeline.goals import parse_duration
+from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
 
 
