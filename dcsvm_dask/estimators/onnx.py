@@ -12,7 +12,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.expansion import dense
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.linear_svr import LinearDCSVR
-from dcsvm_dask.estimators.nu import DCNuSVC
+from dcsvm_dask.estimators.nu import DCNuSVC, DCOneClassSVM
 from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.estimators.svc import DCSVC
@@ -26,24 +26,29 @@ from dcsvm_dask.models.onnx import (
 )
 from dcsvm_dask.models.schemes import OneVsRest
 
+KINDS = (DCSVC, DCNuSVC, LinearDCSVC, LinearDCSVR, KernelRegressor, DCOneClassSVM)
 
-def to_onnx(estimator: DCSVC | LinearDCSVC | LinearDCSVR | KernelRegressor) -> Any:
+
+def to_onnx(
+    estimator: DCSVC | LinearDCSVC | LinearDCSVR | KernelRegressor | DCOneClassSVM,
+) -> Any:
     """Return a fitted estimator as an ONNX graph, which `onnx.save_model` writes to a file.
 
     Parameters
     ----------
-    estimator : DCSVC, DCNuSVC, LinearDCSVC, DCSVR, DCNuSVR, DCQuantileSVR or LinearDCSVR
-        Fitted.
+    estimator : object
+        Fitted: a DCSVC, DCNuSVC, LinearDCSVC, DCSVR, DCNuSVR, DCQuantileSVR, LinearDCSVR or
+        DCOneClassSVM.
 
     Returns
     -------
     onnx.ModelProto
         Input ``rows``, float32, shape (N, n_features). Outputs ``label``, shape (N,), of what
-        ``classes_`` has (int64, float64, bool or strings), and ``decision``, float32, of the shape
-        that ``decision_function`` has; of a regressor ``prediction``, float64, shape (N,), or
-        (N, n_quantiles) of several quantiles. It computes in float64 and takes 16 bytes of memory
-        for each pair of a row and a support vector (48 with the laplacian kernel): give many rows
-        in batches.
+        ``classes_`` has (int64, float64, bool or strings; of a DCOneClassSVM 1 and -1), and
+        ``decision``, float32, of the shape that ``decision_function`` has; of a regressor
+        ``prediction``, float64, shape (N,), or (N, n_quantiles) of several quantiles. It computes
+        in float64 and takes 16 bytes of memory for each pair of a row and a support vector (48 with
+        the laplacian kernel): give many rows in batches.
 
     Raises
     ------
@@ -52,9 +57,9 @@ def to_onnx(estimator: DCSVC | LinearDCSVC | LinearDCSVR | KernelRegressor) -> A
         labels have a type that ONNX has not, or the model is above 2 GB.
     sklearn.exceptions.NotFittedError
     """
-    if not isinstance(estimator, DCSVC | DCNuSVC | LinearDCSVC | LinearDCSVR | KernelRegressor):
+    if not isinstance(estimator, KINDS):
         raise InputError(
-            "to_onnx takes a DCSVC, DCNuSVC, LinearDCSVC or a regressor, not a "
+            "to_onnx takes a classifier, a regressor or a DCOneClassSVM of dcsvm_dask, not a "
             f"{type(estimator).__name__}"
         )
     check_is_fitted(estimator)
@@ -68,6 +73,10 @@ def to_onnx(estimator: DCSVC | LinearDCSVC | LinearDCSVR | KernelRegressor) -> A
             return outputs_onnx(estimator._model(), sort=bool(estimator.sort_quantiles))
         coef, bias = dense(estimator.dual_coef_)[0], float(estimator.intercept_[0])
         return expansion_onnx(estimator._kernel, estimator.support_vectors_, coef, bias, None)
+    if isinstance(estimator, DCOneClassSVM):
+        coef, rho = dense(estimator.dual_coef_)[0], float(estimator.offset_)
+        signs = np.array([-1, 1])
+        return expansion_onnx(estimator._kernel, estimator.support_vectors_, coef, -rho, signs)
     if isinstance(estimator, LinearDCSVR):
         # The weights are the only support vector.
         linear, bias = Kernel("linear"), float(estimator.intercept_[0])

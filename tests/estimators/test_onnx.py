@@ -101,10 +101,17 @@ def test_regressors_have_a_graph_of_their_prediction(kind: Any, kernel: str) -> 
     np.testing.assert_allclose(found, made.predict(X), atol=1e-6 * np.abs(made.predict(X)).max())
 
 
-def test_a_novelty_detector_is_refused_by_name() -> None:
+def test_a_novelty_detector_says_who_is_an_outlier() -> None:
     X, _ = some_rows(2)
-    with pytest.raises(InputError, match="LinearDCSVC or a regressor, not a DCOneClassSVM"):
-        to_onnx(DCOneClassSVM().fit(X[:50]))
+    detector = DCOneClassSVM(nu=0.2, gamma=0.1).fit(X[:400])
+    assert_same(detector, to_onnx(detector), X[400:])
+    assert set(detector.predict(X[400:])) == {-1, 1}
+
+
+def test_others_are_refused_by_name() -> None:
+    X, y = some_rows(2)
+    with pytest.raises(InputError, match="of dcsvm_dask, not a SVC"):
+        to_onnx(SVC().fit(X[:50], y[:50]))
 
 
 @pytest.mark.parametrize(
