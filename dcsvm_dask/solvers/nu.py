@@ -318,10 +318,13 @@ class _Large:
         self, rows: Index, beta: Vector, gradient: Vector | None, tol: float
     ) -> Solution:
         """Solve from a start; without its gradient, products are of full precision."""
+        dual = self.dual[rows]
+        if len(rows) == len(self.C):  # a subset has the sums of its start
+            dual = _with_size(dual, self.task, self.C, beta)
         found, values = solve_decomposition(
             self.kernel,
             self._take(rows),
-            self.dual[rows],
+            dual,
             beta=beta,
             gradient=gradient,
             equality=True,

@@ -84,6 +84,8 @@ def brought_to_sums(beta: Vector, dual: Dual, totals: list[float], gradient: Vec
 def brought_to_size(beta: Vector, dual: Dual, size: float, gradient: Vector) -> Vector:
     """Return variables whose negative and positive ones have half of a size each.
 
+    Less where the bounds leave no more: a single row of regression has no other to balance it.
+
     Parameters
     ----------
     beta, dual, gradient
@@ -92,12 +94,13 @@ def brought_to_size(beta: Vector, dual: Dual, size: float, gradient: Vector) -> 
         Sum of abs(beta).
     """
     index, grouped = by_signs(dual)
-    half = 0.5 * size
+    half, reached = 0.5 * size, -1.0
     while True:
         start = grouped.clip(beta[index])
         of_signs = brought_to_sums(start, grouped, [-half, half], gradient[index])
         beta = np.zeros(len(dual))
         np.add.at(beta, index, of_signs)
-        # What a row has of both signs is nothing: the rest is brought from there.
-        if float(np.abs(beta).sum()) >= (1.0 - EXACT) * size:
+        # What a row has of both signs is nothing: the rest is brought from there, if there is room.
+        before, reached = reached, float(np.abs(beta).sum())
+        if reached >= (1.0 - EXACT) * size or reached <= before:
             return beta

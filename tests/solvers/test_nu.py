@@ -143,6 +143,11 @@ def test_a_size_is_met_where_rows_change_their_sign() -> None:
     assert (np.abs(found) <= 1.0).all()
 
 
+def test_a_single_row_has_nothing_to_balance_it() -> None:
+    dual = NuRegression(nu=0.5).dual(np.zeros(1), np.ones(1))
+    assert brought_to_size(np.zeros(1), dual, 0.5, dual.p).tolist() == [0.0]
+
+
 def test_decomposition_keeps_both_sums(kin40k: Any) -> None:
     X, z = kin40k
     kernel, n = Kernel("rbf", 0.1), len(z)
