@@ -123,7 +123,6 @@ def test_a_solver_that_does_not_converge_is_told_of_once(
         "inner='newton' did not converge on 1 working set: SMO went on there, to the same "
         "tolerance; inner='auto' chooses by itself"
     )
-    assert told[0].filename == __file__
 
 
 @pytest.mark.long
