@@ -8,7 +8,7 @@ from typing import Any
 from dcsvm_dask.tasks import OF_TASKS, WITHOUT_C
 
 NUMBERS = ("epsilon", "nu", "quantile")
-"""Parameters of tasks that are told in brief; the loss is not."""
+"""Parameters of tasks that headers show; the loss is not one of them."""
 
 
 def penalties(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
@@ -21,15 +20,11 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods import resources
-from dcsvm_dask.methods.fallbacks import told_of_fallbacks
-from dcsvm_dask.methods.isolated import is_isolated, told_of_isolated
-from dcsvm_dask.methods.narrow import told_of_narrow
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.targets import MOST_TARGET
 from dcsvm_dask.runtime.clients import check_client, default_client
 from dcsvm_dask.runtime.collections import is_collection
-from dcsvm_dask.solvers import Solution
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 FEW_VALUES = 1 << 24
@@ -447,58 +442,3 @@ def check_flags(estimator: Any, *names: str) -> None:
 def is_real(value: Any) -> bool:
     """Whether a parameter is a finite number."""
     return is_a(value, numbers.Real) and is_finite(value)
-
-
-def warn_unsolved(solved: list[bool], tol: float) -> None:
-    """Warn the caller of `fit` of SVMs that are not solved to the tolerance."""
-    missed = solved.count(False)
-    if missed:
-        warnings.warn(
-            f"{missed} of {len(solved)} SVMs are not solved to tol={tol}: raise max_iter (or "
-            "tol), or scale the features.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-
-def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
-    """Warn the caller of `fit` of margins that the tolerance does not resolve.
-
-    Parameters
-    ----------
-    rho : ndarray, shape (n_svms,), float64
-        The margins of nu-SVCs before all is divided by them, or that of a one-class SVM.
-    tol : float
-        The violation at which the problems were solved, in the same scale.
-    """
-    if narrow := told_of_narrow(rho.tolist(), tol):
-        warnings.warn(f"{narrow[0].upper()}{narrow[1:]}.", ConvergenceWarning, stacklevel=3)
-
-
-def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
-    """Warn the caller of `fit` where SMO went on for the inner solver that is named.
-
-    Parameters
-    ----------
-    inner : str
-    solutions : iterable of Solution
-    """
-    count = sum(one.fallbacks for one in solutions)
-    if count:
-        warnings.warn(DcsvmWarning(told_of_fallbacks(inner, count)), stacklevel=5)
-
-
-def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
-    """Warn the caller of `fit` of an SVM that says the same of every new row.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its support vectors are known.
-    kernel : Kernel
-    X : ndarray or CSR, shape (n, d), float32
-        Rows that it was fitted to.
-    """
-    support = int(estimator.support_vectors_.shape[0])
-    if is_isolated(kernel, int(X.shape[0]), support, X.__getitem__):
-        warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=5)

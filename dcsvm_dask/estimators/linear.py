@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, warned
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.kernels.threads import for_each
@@ -163,5 +163,5 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         self.n_iter_ = max(1, *(one.n_iter for one in solved))
         self.objective_ = np.array([one.objective for one in solved])
         self.violation_ = np.array([one.violation for one in solved])
-        checking.warn_unsolved([one.converged for one in solved], self.tol)
+        warned.warn_unsolved([one.converged for one in solved], self.tol)
         return self

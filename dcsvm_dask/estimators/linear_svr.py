@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.linear_model._base import LinearModel
 
 from dcsvm_dask.checks import check
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, warned
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svr import LOSSES
 from dcsvm_dask.estimators.variables import variables_of
@@ -151,7 +151,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         self.n_iter_ = max(1, found.n_iter)
         self.objective_, self.gap_ = unit**2 * found.objective, unit**2 * found.gap
         self.violation_ = unit * found.violation
-        checking.warn_unsolved([found.converged], self.tol)
+        warned.warn_unsolved([found.converged], self.tol)
         return self
 
     def _task(self) -> Regression:

@@ -12,7 +12,7 @@ from sklearn.base import OutlierMixin
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
@@ -133,8 +133,8 @@ fit_status_, shape_fit_, n_features_in_
             If a parameter or the data cannot be used, as a nu that the classes do not allow.
         """
         self._fit(X, y, sample_weight)
-        checking.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
-        checking.warn_narrow(self.rho_, self.tol)
+        warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+        warned.warn_narrow(self.rho_, self.tol)
         return self
 
     def _check(self) -> None:
@@ -185,8 +185,8 @@ fit_status_, shape_fit_, n_features_in_
         self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
         self.rho_ = np.array([one.multiplier for one, _ in found])
         if not alone:
-            checking.warn_isolated(self, kernel, X)
-            checking.warn_fallbacks(self.inner, [one.solution for one, _ in found])
+            warned.warn_isolated(self, kernel, X)
+            warned.warn_fallbacks(self.inner, [one.solution for one, _ in found])
         tasks.done()
 
     def _check_classes(self, nu: float, weights: Vector) -> None:
@@ -392,8 +392,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
             If a parameter or the data cannot be used.
         """
         self._fit(X, y, sample_weight)
-        checking.warn_unsolved([self.fit_status_ == 0], self.tol)
-        checking.warn_narrow(np.array([self.offset_]), self.tol)
+        warned.warn_unsolved([self.fit_status_ == 0], self.tol)
+        warned.warn_narrow(np.array([self.offset_]), self.tol)
         return self
 
     def _check(self) -> None:
@@ -428,8 +428,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))
         self.offset_ = float(found.multiplier)
         if not alone:
-            checking.warn_isolated(self, kernel, X)
-            checking.warn_fallbacks(self.inner, [found.solution])
+            warned.warn_isolated(self, kernel, X)
+            warned.warn_fallbacks(self.inner, [found.solution])
         tasks.done()
 
     def decision_function(self, X: Any) -> Vector:

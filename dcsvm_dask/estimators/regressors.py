@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
@@ -134,7 +134,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
             If it is not solved to `tol` within `max_iter` steps.
         """
         self._fit(X, y, sample_weight)
-        checking.warn_unsolved([self.fit_status_ == 0], self.tol)
+        warned.warn_unsolved([self.fit_status_ == 0], self.tol)
         return self
 
     @sets_up_callbacks
@@ -184,8 +184,8 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         self._learn_solutions(X, variables, solutions, units)
         self._kernel, self.shape_fit_ = kernel, X.shape
         if not alone:
-            checking.warn_isolated(self, kernel, X)
-            checking.warn_fallbacks(how["inner"], solutions)
+            warned.warn_isolated(self, kernel, X)
+            warned.warn_fallbacks(how["inner"], solutions)
         tasks.done()
 
     def _members(self) -> Sequence[KernelRegressor]:

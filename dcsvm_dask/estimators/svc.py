@@ -7,7 +7,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, in_memory, svc_runs
+from dcsvm_dask.estimators import checking, in_memory, svc_runs, warned
 from dcsvm_dask.estimators.exact import of_machines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
 from dcsvm_dask.estimators.variables import variables_of
@@ -220,7 +220,7 @@ class DCSVC(TellsCallbacks, Voting):
         """
         self._fit(X, y, sample_weight)
         if not self.level_:
-            checking.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+            warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
         return self
 
     @sets_up_callbacks
@@ -248,8 +248,8 @@ class DCSVC(TellsCallbacks, Voting):
             bounded = not self._task().squared
             found = of_machines(machines, variables, codes, n_classes, bounded=bounded)
             self._learn(found, codes, lambda rows: X[rows])
-            checking.warn_isolated(self, kernel, X)
-            checking.warn_fallbacks(self.inner, [one.solution for one in machines])
+            warned.warn_isolated(self, kernel, X)
+            warned.warn_fallbacks(self.inner, [one.solution for one in machines])
         self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 

@@ -220,7 +220,7 @@ class Training(TrainingParameters):
         }
 
     def check_task(self, task: str) -> None:
-        """Check what is known of data before they are read: what they are made for.
+        """Check the method and its parameters against the task of data that are not read yet.
 
         Parameters
         ----------

@@ -1,0 +1,73 @@
+"""The warnings of a fit whose problem is solved, but not as one would expect, or not solved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from dcsvm_dask.errors import DcsvmWarning
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.methods.fallbacks import told_of_fallbacks
+from dcsvm_dask.methods.isolated import is_isolated, told_of_isolated
+from dcsvm_dask.methods.narrow import told_of_narrow
+from dcsvm_dask.solvers import Solution
+
+
+def warn_unsolved(solved: list[bool], tol: float) -> None:
+    """Warn the caller of `fit` of SVMs that are not solved to the tolerance."""
+    missed = solved.count(False)
+    if missed:
+        warnings.warn(
+            f"{missed} of {len(solved)} SVMs are not solved to tol={tol}: raise max_iter (or "
+            "tol), or scale the features.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
+    """Warn the caller of `fit` of margins that the tolerance does not resolve.
+
+    Parameters
+    ----------
+    rho : ndarray, shape (n_svms,), float64
+        The margins of nu-SVCs before all is divided by them, or that of a one-class SVM.
+    tol : float
+        The violation at which the problems were solved, in the same scale.
+    """
+    if narrow := told_of_narrow(rho.tolist(), tol):
+        warnings.warn(f"{narrow[0].upper()}{narrow[1:]}.", ConvergenceWarning, stacklevel=3)
+
+
+def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
+    """Warn the caller of `fit` where SMO went on for the inner solver that is named.
+
+    Parameters
+    ----------
+    inner : str
+    solutions : iterable of Solution
+    """
+    count = sum(one.fallbacks for one in solutions)
+    if count:
+        warnings.warn(DcsvmWarning(told_of_fallbacks(inner, count)), stacklevel=5)
+
+
+def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
+    """Warn the caller of `fit` of an SVM that says the same of every new row.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its support vectors are known.
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+        Rows that it was fitted to.
+    """
+    support = int(estimator.support_vectors_.shape[0])
+    if is_isolated(kernel, int(X.shape[0]), support, X.__getitem__):
+        warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=5)
