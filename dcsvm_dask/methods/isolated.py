@@ -35,23 +35,24 @@ def is_isolated(kernel: Kernel, n: int, support: int, take: Callable[[Any], Rows
     return all(is_identity(kernel, take(spread_rows(n, most))) for most in looked_at)
 
 
-def isolation(problem: Problem, support: NDArray[np.int64]) -> Record:
+def isolation(problem: Problem, support: NDArray[np.int64] | None = None) -> Record:
     """Return ``isolated`` where a model is of that kind; else nothing.
 
     Parameters
     ----------
     problem : Problem
-    support : ndarray, shape (n_support,), int64
-        Variables, of which one may come several times.
+    support : ndarray, shape (n_support,), int64, optional
+        Variables, of which one may come several times; by default all rows, as of a model of
+        features, which has learned from each.
     """
-    count = len(np.unique(support))
+    count = problem.n if support is None else len(np.unique(support))
     found = is_isolated(problem.settings.kernel, problem.n, count, problem.take)
     return {"isolated": True} if found else {}
 
 
-def told_of_isolated(kernel: Kernel, support: int) -> str:
-    """Return the text of the warning of such a model."""
+def told_of_isolated(kernel: Kernel, support: int | None = None) -> str:
+    """Return the text of the warning of such a model, of so many support vectors if it has any."""
+    counted = "" if support is None else f" ({support:,} are support vectors)"
     return (
-        f"the {kernel.name} kernel is 0 between different rows ({support:,} are support vectors), "
-        "so that the model says the same of every new row: scale the features, or lower gamma"
+        f"the {kernel.name} kernel is 0 between different rows{counted}, so that the model says the same of every new row: scale the features, or lower gamma"
     )

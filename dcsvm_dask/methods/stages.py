@@ -86,15 +86,18 @@ def _describe_probe(record: Record) -> str:
 
 
 def _describe_model(record: Record) -> str:
+    isolated = (
+        "; the kernel is 0 between different rows: scale the features, or lower gamma"
+        if record.get("isolated")
+        else ""
+    )
     if "outputs" in record:
-        return f"weights of {record['outputs']} features, {record['passes']} passes"
+        return f"weights of {record['outputs']} features, {record['passes']} passes{isolated}"
     objective = record.get("objective")
     known = "" if objective is None else f", objective {objective:.6f}"
     if "crossing" in record:
         known += f", quantiles cross on {record['crossing']:.2%} of the rows"
-    if record.get("isolated"):
-        known += "; the kernel is 0 between different rows: scale the features, or lower gamma"
-    return f"support vectors {record['support']}{known}"
+    return f"support vectors {record['support']}{known}{isolated}"
 
 
 def _describe_score(record: Record) -> str:

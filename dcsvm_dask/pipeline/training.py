@@ -265,8 +265,14 @@ class Training(TrainingParameters):
         if task.has_classes:
             return task
         learns = "numbers" if isinstance(task, RealTargets) else "no classes"
-        for word, of in (("class_weight", ("classification",)), ("committee", WITH_COMMITTEE)):
-            if getattr(self, word) and name not in of:
+        classes = ("classification",)
+        given = {
+            "class_weight": (self.class_weight, classes),
+            "multiclass": (self.multiclass != "ovo", classes),
+            "committee": (self.committee, WITH_COMMITTEE),
+        }
+        for word, (is_given, of) in given.items():
+            if is_given and name not in of:
                 others = " and regression" if len(of) > 1 else ""
                 raise InputError(
                     f"{word}: is for classes{others}, and {name} learns {learns}; leave it out"

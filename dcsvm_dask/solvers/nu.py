@@ -222,13 +222,19 @@ class _Large:
         return brought_to_task(beta, self.dual, self.task, self.C, gradient)
 
     def start(self, labels: NDArray[np.integer] | None) -> Vector:
-        """Return the start of random subsets, or that of blocks if its objective is smaller."""
-        everyone = np.arange(len(self.C))
-        starts = [(np.zeros(len(self.C)), self._expected(everyone, *self._subset()))]
-        if labels is not None:
+        """Return the start of random subsets, or that of blocks if its objective is smaller.
+
+        Where support vectors are so few that the blocks' kernel matrices would have more values
+        than those between all rows and them, no block is solved.
+        """
+        n = len(self.C)
+        rows, values = self._subset()
+        few = n * np.count_nonzero(values) / len(rows)
+        starts = [(np.zeros(n), self._expected(np.arange(n), rows, values))]
+        if labels is not None and few > np.bincount(labels).max():
             starts.append(self._of_blocks(labels))
         brought = [brought_to_task(b, self.dual, self.task, self.C, g) for b, g in starts]
-        return min(brought, key=self._estimated) if labels is not None else brought[0]
+        return min(brought, key=self._estimated) if len(brought) > 1 else brought[0]
 
     def _estimated(self, beta: Vector) -> float:
         found, values = estimated_objective(

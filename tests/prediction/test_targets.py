@@ -178,6 +178,7 @@ def test_targets_and_classes_do_not_mix(made: Made, tmp_path: Path) -> None:
         ({"task": "quantile", "epsilon": 0.1}, "epsilon: is a parameter of task regression, not"),
         ({"task": "regression", "quantile": 0.1}, "quantile: is a parameter of task quantile"),
         ({"class_weight": "balanced"}, "class_weight: is for classes, and regression learns"),
+        ({"multiclass": "ovr"}, "multiclass: is for classes, and regression learns numbers"),
         (
             {"committee": True, "task": "quantile"},
             "committee: is for classes and regression, and quantile learns numbers",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.features import FeatureMap, Ltpu, Nystrom
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.approximation.features import FEATURES, stored_map
+from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.models.model import Model
@@ -111,6 +112,7 @@ def solve_weights(
         "linear_gap": found.gap,
         "solved": bool(found.converged),
         "bias": bias,
+        **isolation(problem),
         **write_whole(attempt, model),
     }
 

@@ -171,6 +171,7 @@ def test_a_kernel_that_is_impossible_is_worst(rows: Rows, tmp_path: Path) -> Non
         ({"task": "one-class"}, "ingest the source with --task one-class"),
         ({"task": "classification"}, "its rows have targets"),
         ({"class_weight": "balanced"}, "class_weight: is for classes"),
+        ({"multiclass": "ovr"}, "multiclass: is for classes"),
     ],
 )
 def test_what_targets_do_not_have_is_refused(
