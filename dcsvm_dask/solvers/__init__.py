@@ -11,6 +11,7 @@ from dcsvm_dask.solvers.greedy.rows import BasisRows
 from dcsvm_dask.solvers.greedy.solve import Expansion, grow_basis, solve_greedy
 from dcsvm_dask.solvers.inner.solve import INNER_SOLVERS, solve_inner
 from dcsvm_dask.solvers.linear.descent import Chunks
+from dcsvm_dask.solvers.linear.parts import descend_part, joint_factors, measure_part
 from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks, solve_linear_dual
 from dcsvm_dask.solvers.machines import (
@@ -83,14 +84,17 @@ __all__ = [
     "brought_to_sums",
     "brought_to_task",
     "coefficient_rows",
+    "descend_part",
     "duality_gap",
     "eased",
     "first_set",
     "grow_basis",
     "inner_tol",
+    "joint_factors",
     "labels_of_classes",
     "largest_machine",
     "machines_of",
+    "measure_part",
     "multiplier_interval",
     "objective",
     "reach",
