@@ -27,9 +27,7 @@ def warn_of_model(run: RunFolder) -> None:
         return
     settings, record = Settings.from_json(run.header["settings"]), node.record
     if record.get("isolated"):
-        said = told_of_isolated(
-            settings.kernel, None if "outputs" in record else record["support"]
-        )
+        said = told_of_isolated(settings.kernel, None if "outputs" in record else record["support"])
         warnings.warn(DcsvmWarning(said), stacklevel=4)
     if settings.inner not in ("auto", "smo"):
         count = sum(fallbacks_of(read_nodes(run)).values())

@@ -54,5 +54,6 @@ def told_of_isolated(kernel: Kernel, support: int | None = None) -> str:
     """Return the text of the warning of such a model, of so many support vectors if it has any."""
     counted = "" if support is None else f" ({support:,} are support vectors)"
     return (
-        f"the {kernel.name} kernel is 0 between different rows{counted}, so that the model says the same of every new row: scale the features, or lower gamma"
+        f"the {kernel.name} kernel is 0 between different rows{counted}, so that the model "
+        "says the same of every new row: scale the features, or lower gamma"
     )

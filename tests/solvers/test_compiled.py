@@ -11,18 +11,14 @@ import numpy as np
 import pytest
 
 from dcsvm_dask.solvers import box_qp, solve_smo, warm_up, warm_up_kinks
-from dcsvm_dask.solvers.smo import active
-from dcsvm_dask.solvers.smo import active as smo_box
-from dcsvm_dask.solvers.smo import active as smo_pair
-from dcsvm_dask.solvers.smo import columns as rows
-from dcsvm_dask.solvers.smo import loops as smo_loops
+from dcsvm_dask.solvers.smo import active, columns, loops, steps
 from dcsvm_dask.tasks import Regression, svc_dual
 
 
 def _signatures() -> dict[str, int]:
     return {
         f"{module.__name__}.{name}": len(function.signatures)
-        for module in (active, box_qp, rows, smo_box, smo_loops, smo_pair)
+        for module in (active, box_qp, columns, loops, steps)
         for name, function in vars(module).items()
         if hasattr(function, "signatures")
     }
@@ -64,9 +60,9 @@ def test_inner_loops_use_vectors(name: str, kinks: bool) -> None:
         "pair_update": (G, G, G, lo, lo, zone, one, one),
         "pair_partner": (G, lo, zone, G + one, G, one, one),
     }
-    function = getattr(smo_loops, name)
+    function = getattr(loops, name)
     # Compiled here and now: code loaded from the cache has no assembly to read.
-    fresh = numba.njit(**{**smo_loops._OPTIONS, "cache": False})(function.py_func)
+    fresh = numba.njit(**{**loops._OPTIONS, "cache": False})(function.py_func)
     fresh(*arguments[name])
     assembly = "".join(fresh.inspect_asm().values())
     assert assembly.count("ymm") + assembly.count("zmm") > 20 or "maxps" in assembly
@@ -78,8 +74,8 @@ def test_choices_are_the_best(n: int, kinks: bool) -> None:
     rng = np.random.default_rng(n)
     G = rng.standard_normal(n).astype(np.float32)
     K = rng.random((2, n)).astype(np.float32)
-    lo = np.where(rng.random(n) < 0.7, -smo_loops.FAR, np.float32(0.0))
-    hi = np.where(rng.random(n) < 0.7, smo_loops.FAR, np.float32(0.0))
+    lo = np.where(rng.random(n) < 0.7, -loops.FAR, np.float32(0.0))
+    hi = np.where(rng.random(n) < 0.7, loops.FAR, np.float32(0.0))
     s, t = np.float32(0.3), np.float32(-0.2)
     new = G + s * K[0] + t * K[1]
     zone = np.where(rng.random(n) < 0.5, np.float32(0.4), np.float32(0.0)) if kinks else None
@@ -91,22 +87,22 @@ def test_choices_are_the_best(n: int, kinks: bool) -> None:
 
     projected = np.abs(project(new))
     updated = G.copy()
-    i = smo_loops.box_update(updated, K[0], K[1], lo, hi, zone, s, t)
+    i = loops.box_update(updated, K[0], K[1], lo, hi, zone, s, t)
     np.testing.assert_allclose(updated, new, atol=1e-6)
     assert projected[i] >= projected.max() * (1.0 - 1e-4)
 
     updated = G.copy()
-    i, fall = smo_loops.pair_update(updated, K[0], K[1], lo, hi, zone, s, t)
-    rise = np.where(lo < 0.0, -new, -smo_loops.FAR)
+    i, fall = loops.pair_update(updated, K[0], K[1], lo, hi, zone, s, t)
+    rise = np.where(lo < 0.0, -new, -loops.FAR)
     assert rise[i] >= rise.max() - 1e-4 * abs(rise.max())
-    assert fall == pytest.approx(np.where(hi > 0.0, new - wide, -smo_loops.FAR).max(), abs=1e-6)
+    assert fall == pytest.approx(np.where(hi > 0.0, new - wide, -loops.FAR).max(), abs=1e-6)
 
     diagonal = np.ones(n, np.float32)
-    j = smo_loops.box_partner(G, lo, hi, zone, diagonal, K[0], s, np.float32(1.0))
+    j = loops.box_partner(G, lo, hi, zone, diagonal, K[0], s, np.float32(1.0))
     gain = project(G - s * K[0]) ** 2 / np.maximum(1.0 - K[0] ** 2, 1e-6)
     assert gain[j] >= gain.max() * (1.0 - 1e-4)
 
-    j = smo_loops.pair_partner(G, hi, zone, diagonal, K[0], s, np.float32(1.0))
+    j = loops.pair_partner(G, hi, zone, diagonal, K[0], s, np.float32(1.0))
     slope = np.where(hi > 0.0, np.maximum(G - wide - s, 0.0), 0.0)
     gain = slope**2 / np.maximum(2.0 - 2.0 * K[0], 2e-6)
     assert gain[j] >= gain.max() * (1.0 - 1e-4)
