@@ -26,7 +26,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from benchmarks.datasets import SETS, Task
+from benchmarks.datasets import SETS, Task, mnist_classes
 from benchmarks.liblinear import Liblinear
 from benchmarks.runs import write
 from dcsvm_dask.solvers import solve_linear
@@ -40,16 +40,17 @@ Run = tuple[float, float, int]
 """Seconds, relative gap, passes."""
 
 
-def prefix(name: str, rows: int, positive: int | None = None) -> Callable[[], Task]:
-    """Return how to make the task of some rows in random order, of one class against the rest."""
+def covtype() -> Task:
+    """Return 100,000 rows in random order, forest type 2 against the rest."""
+    found = SETS["covtype"]()
+    order = np.random.default_rng(0).permutation(len(found.y))[:100_000]
+    return Task("covtype", found.X[order], found.y[order], None, None, C, 1.0)
 
-    def task() -> Task:
-        found = SETS[name]()
-        order = np.random.default_rng(0).permutation(len(found.y))[:rows]
-        y = found.y if positive is None else np.where(found.y == positive, 1, -1)
-        return Task(name, found.X[order], y[order], None, None, C, 1.0)
 
-    return task
+def mnist() -> Task:
+    """Return the digit 8 against the rest, pixels in [0, 1]."""
+    ten = mnist_classes()
+    return Task("mnist", ten.X, np.where(ten.y == 8, 1, -1), None, None, C, 1.0)
 
 
 TASKS: dict[str, tuple[Callable[[], Task], bool]] = {
@@ -57,8 +58,8 @@ TASKS: dict[str, tuple[Callable[[], Task], bool]] = {
     "w8a": (SETS["w8a"], True),
     "reuters_money_fx": (SETS["reuters_money_fx"], True),
     "news20_tfidf": (SETS["news20_tfidf"], True),
-    "covtype": (prefix("covtype", 100_000), False),
-    "mnist": (prefix("mnist", 60_000, 8), False),
+    "covtype": (covtype, False),
+    "mnist": (mnist, False),
 }
 """How to make each, and whether rows are sparse."""
 

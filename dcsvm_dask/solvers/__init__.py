@@ -13,6 +13,7 @@ from dcsvm_dask.solvers.inner.solve import INNER_SOLVERS, solve_inner
 from dcsvm_dask.solvers.linear.crammer_singer import ClassesSolution, solve_crammer_singer
 from dcsvm_dask.solvers.linear.descent import Chunks
 from dcsvm_dask.solvers.linear.l1 import solve_linear_l1
+from dcsvm_dask.solvers.linear.parts import descend_part, joint_factors, measure_part
 from dcsvm_dask.solvers.linear.primal import solve_linear_primal
 from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks, solve_linear_dual
@@ -89,14 +90,17 @@ __all__ = [
     "brought_to_sums",
     "brought_to_task",
     "coefficient_rows",
+    "descend_part",
     "duality_gap",
     "eased",
     "first_set",
     "grow_basis",
     "inner_tol",
+    "joint_factors",
     "labels_of_classes",
     "largest_machine",
     "machines_of",
+    "measure_part",
     "multiplier_interval",
     "objective",
     "reach",

@@ -30,7 +30,9 @@ _STALLS = 200
 _MOST_STEPS = 1000
 # Cholesky factors after which the free variables are too far from the solution's.
 _MOST_FACTORS = 20
-# Projected gradient steps before a factor, if they cost no more than this share of it.
+# Projected gradient steps before a factor, if they cost no more than this share of it; and after so
+# many Newton steps that a bound ended.
+_ENDED = 10
 _GRADIENT_STEPS, _FEWEST_GRADIENT_STEPS, _SHARE = 100, 5, 0.5
 # Weight of the sums' squares, in units of the largest kernel value.
 _PENALTY = 10.0
@@ -103,6 +105,7 @@ class _Newton:
         self.factor: BorderedFactor | None = None
         self.factors = 0
         self.approached = False
+        self.ended = 0
         self.sums = sums_of(self.dual, problem.equality)
         self.totals = [float(self.beta[mine].sum()) for mine in self.sums]
         self.lambdas = multipliers(self.F, self.beta, self.dual)[: len(self.sums)]
@@ -138,12 +141,16 @@ class _Newton:
             steps += 1
 
     def _approach(self, free: Flags) -> bool:
-        """Take projected gradient steps where a block is to be factored; return whether any was."""
+        """Take projected gradient steps where they find free variables for less; tell whether.
+
+        That is before a block is factored, and where bounds end one Newton step after the other.
+        """
         n, m = len(free), int(np.count_nonzero(free))
         most = min(_GRADIENT_STEPS, int(_SHARE * m**3 / (6.0 * n**2)))
-        if self.approached or self._is_near(free) or most < _FEWEST_GRADIENT_STEPS:
+        due = self.ended >= _ENDED or not (self.approached or self._is_near(free))
+        if not due or most < _FEWEST_GRADIENT_STEPS:
             return False
-        self.approached = True
+        self.approached, self.ended = True, 0
         beta = restored(self.beta, self.dual, self.sums, self.totals)
         how: dict[str, Any] = {"equality": self.problem.equality, "tol": self.tol}
         found = solve_projected_gradient(self.K, self.dual, beta=beta, max_iter=most, **how)
@@ -211,8 +218,10 @@ class _Newton:
         if slope >= 0.0:
             return False
         if length >= 1.0:
+            self.ended = 0
             self._add(face, d, 1.0)
             return True
+        self.ended += 1
         curvature = -slope - delta * float(d @ d)
         gain = length * slope + 0.5 * length**2 * curvature
         s = np.clip(self.beta + d, face.lower, face.upper) - self.beta
