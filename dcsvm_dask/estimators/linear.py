@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -220,10 +221,13 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
                 return solve_linear(X, y, C, loss=loss, tol=tol, seed=seed, **how)  # type: ignore[arg-type]
             with np.errstate(divide="ignore"):  # of rows without weight
                 problem = Classification(squared=True).dual(y, C)
-            how |= {"tol": relative(tol) * _rarer(y, C)}
+            share = _rarer(y, C)
+            how |= {"tol": relative(tol) * share}
             if self.penalty == "l1":
-                return solve_linear_l1(X, problem, seed=seed, **how)
-            return solve_linear_primal(X, problem, **how)
+                found = solve_linear_l1(X, problem, seed=seed, **how)
+            else:
+                found = solve_linear_primal(X, problem, **how)
+            return replace(found, violation=found.violation / share)
 
         return solve
 
@@ -285,4 +289,6 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
 def _rarer(y: Vector, C: Vector) -> float:
     """Return the share of the rarer class in all costs, at least that of one row of the mean."""
     positive, total = float(C[y > 0].sum()), float(C.sum())
+    if total == 0.0:
+        return 1.0
     return max(min(positive, total - positive) / total, 1.0 / len(C))

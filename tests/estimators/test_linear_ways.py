@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC, LinearSVR
 
 from dcsvm_dask.errors import InputError
@@ -48,6 +49,20 @@ def test_the_class_name_can_be_swapped(how: dict[str, Any], name: str, problem: 
         np.testing.assert_array_equal(ours.coef_ == 0.0, svc.coef_ == 0.0)
     assert (ours.violation_ <= ours.tol).all()
     assert (np.abs(ours.gap_) <= 1e-5 * np.abs(ours.objective_)).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "how", [{}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}, {"loss": "hinge"}], ids=str
+)
+def test_limits_and_classes_without_weight(how: dict[str, Any], problem: Problem) -> None:
+    X, y = problem("wine")
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        few = LinearDCSVC(max_iter=1, tol=1e-9, **how).fit(X, y)
+    assert few.n_iter_ == 1
+    assert few.violation_.max() > few.tol
+    none = LinearDCSVC(class_weight=dict.fromkeys(range(2), 0.0), **how).fit(X[y < 2], y[y < 2])
+    assert not none.coef_.any()
 
 
 @pytest.mark.parametrize(

@@ -43,16 +43,17 @@ def test_every_way_leads_to_the_answer(
 ) -> None:
     X, y = text[0][:2000], text[1][:2000]
     # What all rows share, as a constant, and chunks take a fixed order thousands of passes.
-    words: Any = {"loss": loss, "tol": 1e-3}
+    is_fixed = how.get("order") == "fixed"
+    words: Any = {"loss": loss, "tol": 1e-2 if is_fixed else 1e-3}
     usual = solve_linear(X, y, 1.0, **words)
     found = solve_linear(X, y, 1.0, **words, **how)
     all_found = [found]
-    if how.get("order") != "fixed":
+    if not is_fixed:
         all_found.append(solve_linear_chunks((X[:700], X[700:]), y, 1.0, **words, **how))
     for one in all_found:
         assert one.converged
-        assert one.objective == pytest.approx(usual.objective, rel=1e-5)
-        assert one.gap < 1e-3 * abs(usual.objective)
+        assert one.objective == pytest.approx(usual.objective, rel=1e-4)
+        assert one.gap < 1e-2 * abs(usual.objective)
     never_bounded = loss == "squared" and "order" not in how
     assert np.array_equal(found.alpha, usual.alpha) == never_bounded
 

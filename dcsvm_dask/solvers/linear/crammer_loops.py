@@ -15,6 +15,10 @@ from dcsvm_dask.solvers.linear.loops import AHEAD, NOTHING, OPTIONS, shuffle
 from dcsvm_dask.solvers.linear.rows import adds, dots, fetch
 
 _u = np.uintp
+FEW = 40
+"""Values that are sorted sooner by putting each in its place."""
+# A row rests whose violation is less than this share of that of the pass before.
+_NEAR = 0.03
 
 
 @njit(**OPTIONS)
@@ -40,6 +44,22 @@ def _extremes(alpha: Any, code: Any, C: Any, g: Any) -> tuple[float, float]:
 
 
 @njit(**OPTIONS)
+def _sort(d: Any) -> None:
+    """Sort a few values, or many."""
+    k = d.shape[0]
+    if k > FEW:
+        d.sort()
+        return
+    for m in range(1, k):
+        x = d[_u(m)]
+        q = m
+        while q > 0 and d[_u(q - 1)] > x:
+            d[_u(q)] = d[_u(q - 1)]
+            q -= 1
+        d[_u(q)] = x
+
+
+@njit(**OPTIONS)
 def _solve(alpha: Any, code: Any, C: Any, curvature: Any, g: Any, d: Any, steps: Any) -> None:
     """Minimise over all variables of a row; write the changes to `steps`.
 
@@ -50,7 +70,7 @@ def _solve(alpha: Any, code: Any, C: Any, curvature: Any, g: Any, d: Any, steps:
     for m in range(k):
         d[m] = g[m] - curvature * alpha[m]
     d[_u(code)] += curvature * C
-    d.sort()
+    _sort(d)
     t = d[k - _u(1)] - curvature * C
     free = 1
     while free < g.shape[0] and t < free * d[_u(g.shape[0] - 1 - free)]:
@@ -76,14 +96,15 @@ def descend_classes(
     before: Any,
     tol: Any,
     most: Any,
+    budget: Any,
     random: Any,
     history: Any,
-) -> tuple[int, int, float]:
+) -> tuple[int, int, int, float]:
     """Pass over the active rows until the violation of a pass is at most `tol`.
 
     Keerthi, Sundararajan, Chang, Hsieh, Lin, KDD 2008: the variables of a row are solved for at a
-    time. A row whose variables are all zero is let go where its class is ahead of all others by
-    more than the margin and the violation of the pass before.
+    time. A row whose violation is far below that of the pass before is let go, until all are
+    visited again.
 
     Parameters
     ----------
@@ -93,14 +114,14 @@ def descend_classes(
         Costs; x_i'x_i, above 0 for rows that take part.
     alpha, W : array, shape (n, k) and (d + 1, k), float64
         Updated.
-    order, active, tol, most, random, history
+    order, active, tol, most, budget, random, history
         As for `loops.descend`.
     before : float
-        Violation of the pass before; infinity lets no row go.
+        Violation of the pass before; 0 lets those rows go that violate nothing.
 
     Returns
     -------
-    passes, active, violation
+    passes, visits, active, violation
     """
     k = alpha.shape[1]
     g = np.empty(k)
@@ -108,10 +129,12 @@ def descend_classes(
     steps = np.empty(k)
     last = _u(W.shape[0] - 1)
     passes = 0
+    visits = 0
     violation = np.inf
-    while passes < most and violation > tol:
+    while passes < most and visits < budget and violation > tol:
         violation = 0.0
         change = 0.0
+        visits += active
         shuffle(order, active, random)
         s = 0
         while s < active:
@@ -120,17 +143,11 @@ def descend_classes(
             code = codes[i]
             _gradient(rows, i, code, constant, W, g)
             high, low = _extremes(alpha[i], code, C[i], g)
-            if alpha[i, _u(code)] == 0.0:
-                # All variables are zero: only that of the row's class can grow.
-                runner_up = -np.inf
-                for m in range(_u(k)):
-                    if m != code:
-                        runner_up = max(runner_up, g[m])
-                if g[_u(code)] - runner_up > before:
-                    active -= 1
-                    order[_u(s)] = order[_u(active)]
-                    order[_u(active)] = i
-                    continue
+            if high - low <= _NEAR * before:
+                active -= 1
+                order[_u(s)] = order[_u(active)]
+                order[_u(active)] = i
+                continue
             s += 1
             violation = max(violation, high - low)
             if high - low <= NOTHING:
@@ -146,7 +163,7 @@ def descend_classes(
         history[passes, 0] = change
         history[passes, 1] = violation
         passes += 1
-    return passes, active, violation
+    return passes, visits, active, violation
 
 
 @njit(**OPTIONS)

@@ -38,11 +38,11 @@ class ClassesSolution:
     gap: float
     """Primal minus dual value: an upper bound on how far the objective is from the least one."""
     n_iter: int
-    """Passes over the active rows."""
+    """Visits of rows, divided by the number of rows; rounded up."""
     converged: bool
     """Whether `violation` is at most the tolerance asked for."""
     history: Vector
-    """The objective after each pass and the violation met in it, shape (n_iter, 2)."""
+    """The objective after each pass over the active rows and the violation met in it."""
 
 
 def solve_crammer_singer(
@@ -85,7 +85,7 @@ def solve_crammer_singer(
         The largest violation of a row to stop at, as LIBLINEAR's ``-e``; measured over all rows
         where nothing moves, with weights that are summed from scratch.
     max_iter : int, default=1000
-        Most passes.
+        Most visits of rows, divided by the number of rows.
     seed : int, default=0
         Of the random order.
     callback : callable, optional
@@ -122,11 +122,10 @@ def solve_crammer_singer(
     order = np.flatnonzero((cost > 0.0) & (curvature > 0.0)).astype(np.int32)
     random = np.random.default_rng(seed).integers(2**64, size=1, dtype=np.uint64)
     start = -float(cost[flat].sum())
-    history, active, met = [np.empty((0, 2))], len(order), np.inf
-    done, stops = 0, False
+    history, active, met = [np.empty((0, 2))], len(order), 0.0
+    left, done, passes = max_iter * max(1, len(order)), 0, np.empty((_PASSES, 2))
     while True:
-        passes = np.empty((min(_PASSES, max_iter - done), 2))
-        made, active, met = descend_classes(
+        made, visits, active, met = descend_classes(
             rows,
             codes,
             cost,
@@ -138,20 +137,22 @@ def solve_crammer_singer(
             active,
             met,
             tol,
-            len(passes),
+            _PASSES,
+            left,
             random,
             passes,
         )
-        history.append(passes[:made])
-        done += made
-        stops = done >= max_iter or (callback is not None and bool(callback(done, met)))
+        history.append(passes[:made].copy())
+        left -= visits
+        done = max_iter - left // max(1, len(order))
+        stops = left <= 0 or (callback is not None and bool(callback(done, met)))
         if met <= tol or stops:
             W[:] = 0.0
             sum_classes(rows, float(constant), alpha, W)
             violation, lost = measure_classes(rows, codes, cost, float(constant), alpha, W)
             if violation <= tol or stops:
                 break
-            active, met = len(order), np.inf
+            active, met = len(order), 0.0
     own = alpha[np.arange(n), codes]
     objective = 0.5 * float((W * W).sum()) - float(own.sum())
     changes, violations = np.concatenate(history).T

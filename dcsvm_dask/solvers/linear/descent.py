@@ -322,11 +322,7 @@ class LinearDescent:
 
     def values(self) -> tuple[float, float]:
         """Return the primal and the dual objective of the point that has been reached."""
-        lost, nothing = 0.0, np.zeros_like(self._w)
-        for i, part in enumerate(self._parts):
-            arguments = self._arguments(self._rows(i), part.rows)
-            lost += self._problem.measure(*arguments, self._w, nothing)[2]
-        primal = 0.5 * float(self._w @ self._w) + lost
+        primal = 0.5 * float(self._w @ self._w) + self.measure().losses
         return primal, self._problem.objective(self._alpha, self._w)
 
     def _arguments(self, rows: Rows, of: slice | NDArray[np.int64]) -> tuple[Any, ...]:
