@@ -25,6 +25,7 @@ from dcsvm_dask.solvers import (
     solve_working_sets,
     whole,
 )
+from dcsvm_dask.solvers.inner import newton
 from dcsvm_dask.solvers.inner import overtake as overtaking
 from dcsvm_dask.solvers.inner import solve as inner_solve
 from dcsvm_dask.solvers.inner.bordered import BorderedFactor
@@ -434,6 +435,17 @@ def test_what_smo_ends_is_counted_once_a_working_set(
     predicted, _ = solve_whole(kernel, X, dual, **how)
     assert predicted.converged
     assert predicted.fallbacks > 1
+
+
+def test_newton_finds_the_free_variables_before_it_factors_their_block(
+    monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Any]
+) -> None:
+    X, y = standard(shared_data, "a9a", 600)
+    K, dual = rbf(X, 2.0**-7), Classification().dual(y, np.ones(len(y)))
+    monkeypatch.setattr(newton, "_MOST_FACTORS", 2)
+    found = solve_newton(K, dual, equality=True)
+    assert found.converged
+    assert found.objective == pytest.approx(solve_smo(K, dual, equality=True).objective, rel=1e-5)
 
 
 def test_a_name_that_no_solver_has_is_refused() -> None:
