@@ -4,6 +4,8 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 """
 
 from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.cutting.solve import solve_cutting
+from dcsvm_dask.solvers.cutting.state import CuttingSolution
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.greedy.newton import Newton, RowSums
@@ -66,6 +68,7 @@ __all__ = [
     "SCHEMES",
     "BasisRows",
     "Chunks",
+    "CuttingSolution",
     "Expansion",
     "Learned",
     "LinearSolution",
@@ -100,6 +103,7 @@ __all__ = [
     "size_multiplier",
     "solve_blocks",
     "solve_box_qp",
+    "solve_cutting",
     "solve_decomposition",
     "solve_greedy",
     "solve_inner",
