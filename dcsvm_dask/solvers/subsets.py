@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows, kernel_product
+from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.optimality import bias
+from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.working_sets import first_set, reach, solve_working_sets
 from dcsvm_dask.tasks import Dual
 
@@ -27,6 +28,8 @@ Take = Callable[[Index], Rows]
 RATIO = 4
 # The first subset is solved whole, so it is small.
 FIRST_ROWS = 6000
+# Subsets by which the number of support vectors is extrapolated.
+FEW = (512, 1024)
 # A prediction needs no smaller tolerance, in units of `Dual.unit`.
 SUBSET_TOL = 0.1
 
@@ -141,6 +144,54 @@ def train_on_subsets(
         machine = SubsetMachine(kernel, rows[kept], found.beta[kept], offset, rows, found.f)
     assert machine is not None
     return machine, Work(sizes, steps, counted)
+
+
+def extrapolated_support(
+    kernel: Kernel,
+    take: Take,
+    dual: Dual,
+    *,
+    equality: bool,
+    seed: int | Sequence[int],
+    max_iter: int | None = None,
+) -> tuple[float, int, int]:
+    """Return how many support vectors all rows would have, as two small subsets have them.
+
+    Their number grows as a power of the number of rows, between 0 (a smooth function without noise)
+    and 1 (noise).
+
+    Parameters
+    ----------
+    kernel, take, dual, equality, seed
+        As for `train_on_subsets`; `dual` has at least as many rows as the larger subset.
+    max_iter : int, optional
+        Most steps of two variables of a subset.
+
+    Returns
+    -------
+    count : float
+    n_iter, kernel_values : int
+    """
+    n, counts, steps = len(dual), [], 0
+    order = np.random.default_rng(seed).permutation(n)[: max(FEW)].astype(np.int64)
+    K, values = counted_kernel_matrix(kernel, take(np.sort(order)))
+    place = np.argsort(np.argsort(order))
+    for size in FEW:
+        some = np.sort(place[:size])
+        mine = dual[np.sort(order[:size])].scaled(n / size)
+        if equality and not mine.can_balance():
+            return float(n), steps, values
+        found = solve_smo(
+            np.ascontiguousarray(K[np.ix_(some, some)]),
+            mine,
+            equality=equality,
+            tol=SUBSET_TOL * dual.unit,
+            max_iter=max_iter,
+        )
+        counts.append(max(1, np.count_nonzero(found.beta)))
+        steps += found.n_iter
+    power = float(np.clip(np.log(counts[1] / counts[0]) / np.log(FEW[1] / FEW[0]), 0.0, 1.0))
+    return counts[1] * (n / FEW[1]) ** power, steps, values
 
 
 def subset_sizes(n: int, cap: int) -> list[int]:

@@ -17,7 +17,7 @@ from dcsvm_dask.solvers.optimality import balanced, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
-from dcsvm_dask.solvers.subsets import train_on_subsets
+from dcsvm_dask.solvers.subsets import extrapolated_support, train_on_subsets
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR, solve_working_sets
 from dcsvm_dask.tasks import Dual
 
@@ -160,10 +160,25 @@ class _Whole:
         return max(0, self.limit - self.steps) if self.going else 0
 
     def divide(self, labels: NDArray[np.integer]) -> Vector | None:
-        """Return the SVMs of the blocks as a start; None where they contradict each other."""
+        """Return the SVMs of the blocks as a start; None where they contradict each other.
+
+        None, too, where support vectors are so few that the kernel matrices of the blocks would
+        have more values than that of all rows with them.
+        """
         order = np.argsort(labels, kind="stable")
         blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         if len(blocks) == 1:
+            return None
+        few, *work = extrapolated_support(
+            self.kernel,
+            self.X.__getitem__,
+            self.dual,
+            equality=self.equality,
+            seed=self.seed,
+            max_iter=self.limit,
+        )
+        self._count(*work)
+        if few <= max(map(len, blocks)):
             return None
         beta, *work = solve_blocks(
             self.kernel,
