@@ -264,15 +264,49 @@ def test_workers_change_nothing(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("kind", ["two", "rest", "targets"])
 def test_other_programs_take_the_model(
-    classes: Rows, train: Callable[..., api.Run], tmp_path: Path
+    kind: str,
+    classes: Rows,
+    targets: Rows,
+    wine: tuple[np.ndarray, np.ndarray],
+    train: Callable[..., api.Run],
+    tmp_path: Path,
 ) -> None:
-    run = train(classes, fit_intercept=True)
-    X = classes[0].toarray()
-    wanted = run.decision_function(X, execution=HERE)
-    np.testing.assert_allclose(run.to_sklearn().decision_function(X), wanted, atol=1e-5)
-    run.export(tmp_path / "model.txt", format="libsvm")
-    assert "kernel_type linear" in (tmp_path / "model.txt").read_text()
+    rows = {"two": classes, "rest": wine, "targets": targets}[kind]
+    how: dict[str, Any] = {"task": "regression"} if kind == "targets" else {}
+    run = train(
+        rows, fit_intercept=True, **how, **({"multiclass": "ovr"} if kind == "rest" else {})
+    )
+    X = rows[0].toarray() if sparse.issparse(rows[0]) else rows[0]
+    svm, wanted = run.to_sklearn(), run.predict(X, execution=HERE)
+    np.testing.assert_allclose(svm.predict(X.astype(np.float64)), wanted, atol=1e-5)
+    onnx = pytest.importorskip("onnxruntime")
+    run.export(tmp_path / "model.onnx", format="onnx")
+    session = onnx.InferenceSession(str(tmp_path / "model.onnx"))
+    found = session.run(None, {session.get_inputs()[0].name: X.astype(np.float32)})[0]
+    np.testing.assert_allclose(np.ravel(found).astype(float), wanted, atol=1e-4)
+    if kind == "rest":
+        with pytest.raises(InputError, match="one-vs-rest"):
+            run.export(tmp_path / "model.txt")
+        return
+    run.export(tmp_path / "model.txt")
+    lines = (tmp_path / "model.txt").read_text().splitlines()
+    assert "kernel_type linear" in lines
+    assert "total_sv 1" in lines
+
+
+@pytest.mark.long
+def test_the_record_bounds_what_is_left(classes: Rows, train: Callable[..., api.Run]) -> None:
+    run = train(classes, fit_intercept=True, tol=0.05, parts=2)
+    points = run.history()
+    best = model_of(train(classes, "best", fit_intercept=True))["objective"]
+    assert len(points) > 2
+    for point in points:
+        assert -1e-9 <= point["objective"] - best <= point["gap"] + 1e-9
+    last = run.status()["stages"][points[-1]["stage"]]
+    assert last["primal_objective"] == pytest.approx(last["gap"] - last["objective"])
+    assert last["passes"] > 0
 
 
 @pytest.mark.one_quick
