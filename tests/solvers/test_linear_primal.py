@@ -86,6 +86,7 @@ def test_newton_has_the_answer_of_liblinear(
     assert (np.diff(found.history[:, 0]) >= 0.0).all()
 
 
+@pytest.mark.long
 @KINDS
 def test_few_weights_as_liblinear(labelled: Callable[[str], tuple[Any, Any]], kind: str) -> None:
     X, y = labelled(kind)
