@@ -4,6 +4,8 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 """
 
 from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.cutting.solve import solve_cutting
+from dcsvm_dask.solvers.cutting.state import CuttingSolution
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.greedy.newton import Newton, RowSums
@@ -72,6 +74,7 @@ __all__ = [
     "BasisRows",
     "Chunks",
     "ClassesSolution",
+    "CuttingSolution",
     "Expansion",
     "Learned",
     "LinearSolution",
@@ -111,6 +114,7 @@ __all__ = [
     "solve_blocks",
     "solve_box_qp",
     "solve_crammer_singer",
+    "solve_cutting",
     "solve_decomposition",
     "solve_greedy",
     "solve_inner",
