@@ -4,16 +4,22 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 """
 
 from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.cutting.solve import solve_cutting
+from dcsvm_dask.solvers.cutting.state import CuttingSolution
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.greedy.newton import Newton, RowSums
 from dcsvm_dask.solvers.greedy.rows import BasisRows
 from dcsvm_dask.solvers.greedy.solve import Expansion, grow_basis, solve_greedy
 from dcsvm_dask.solvers.inner.solve import INNER_SOLVERS, solve_inner
+from dcsvm_dask.solvers.linear.crammer_singer import ClassesSolution, solve_crammer_singer
 from dcsvm_dask.solvers.linear.descent import Chunks
+from dcsvm_dask.solvers.linear.l1 import solve_linear_l1
 from dcsvm_dask.solvers.linear.parts import descend_part, joint_factors, measure_part
+from dcsvm_dask.solvers.linear.primal import solve_linear_primal
 from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks, solve_linear_dual
+from dcsvm_dask.solvers.linear.trace import Trace
 from dcsvm_dask.solvers.machines import (
     SCHEMES,
     Machine,
@@ -67,6 +73,8 @@ __all__ = [
     "SCHEMES",
     "BasisRows",
     "Chunks",
+    "ClassesSolution",
+    "CuttingSolution",
     "Expansion",
     "Learned",
     "LinearSolution",
@@ -78,6 +86,7 @@ __all__ = [
     "Solution",
     "SolvedMachine",
     "SubsetMachine",
+    "Trace",
     "balanced",
     "bias",
     "brought_to_size",
@@ -104,12 +113,16 @@ __all__ = [
     "size_multiplier",
     "solve_blocks",
     "solve_box_qp",
+    "solve_crammer_singer",
+    "solve_cutting",
     "solve_decomposition",
     "solve_greedy",
     "solve_inner",
     "solve_linear",
     "solve_linear_chunks",
     "solve_linear_dual",
+    "solve_linear_l1",
+    "solve_linear_primal",
     "solve_machines",
     "solve_next",
     "solve_nu",

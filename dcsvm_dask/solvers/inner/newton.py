@@ -28,8 +28,9 @@ _CHANGES, _FEWEST_CHANGES = 0.125, 64
 # Steps in a row that may bring the violation no lower than it was: the rounding is reached.
 _STALLS = 200
 _MOST_STEPS = 1000
-# Cholesky factors after which the free variables are too far from the solution's.
-_MOST_FACTORS = 20
+# Operations after which the free variables are too far from the solution's: those of so many
+# Cholesky factors of the whole matrix, each with what is soon done whatever its size.
+_MOST_WORK, _SOON = 2.0, 1e9
 # Projected gradient steps before a factor, if they cost no more than this share of it; and after so
 # many Newton steps that a bound ended.
 _ENDED = 10
@@ -74,8 +75,8 @@ def solve_newton(
     Returns
     -------
     Solution
-        With `converged` False where rounding, a block without a factor, or the number of steps (or
-        of factors, 20) ended it early; feasible.
+        With `converged` False where rounding, a block without a factor, the number of steps, or
+        operations for two Cholesky factors of the whole matrix ended it early; feasible.
 
     Raises
     ------
@@ -103,7 +104,7 @@ class _Newton:
         self.linear = problem.linear(product)
         self.F = self.linear + product
         self.factor: BorderedFactor | None = None
-        self.factors = 0
+        self.work, self.most_work = 0.0, _MOST_WORK * (len(K) ** 3 / 3.0 + _SOON)
         self.approached = False
         self.ended = 0
         self.sums = sums_of(self.dual, problem.equality)
@@ -119,7 +120,7 @@ class _Newton:
             violation = violation_box(slope, self.beta, self.dual)
             stalls = stalls + 1 if violation >= best else 0
             best = min(best, violation)
-            over = steps >= limit or stalls >= _STALLS
+            over = steps >= limit or stalls >= _STALLS or self.work > self.most_work
             if over or violation <= _INNER * self.tol:
                 end = self._solution(steps)
                 if over or end.converged:
@@ -151,6 +152,7 @@ class _Newton:
         if not due or most < _FEWEST_GRADIENT_STEPS:
             return False
         self.approached, self.ended = True, 0
+        self.work += 2.0 * most * n**2
         beta = restored(self.beta, self.dual, self.sums, self.totals)
         how: dict[str, Any] = {"equality": self.problem.equality, "tol": self.tol}
         found = solve_projected_gradient(self.K, self.dual, beta=beta, max_iter=most, **how)
@@ -199,12 +201,10 @@ class _Newton:
         """Return the factor, a new one where bringing it up to date would cost more."""
         if self.factor is not None and self._is_near(free):
             return self.factor
-        if self.factors == _MOST_FACTORS:
-            raise linalg.LinAlgError("so many factors were made, and it has not converged")
         block = np.flatnonzero(free)
         room = max(_FEWEST_CHANGES, int(_CHANGES * len(block)))
         self.factor = None  # its memory is the next one's
-        self.factors += 1
+        self.work += len(block) ** 3 / 3.0
         self.approached = False
         self.factor = BorderedFactor(self.K, block, self.sums, self.rho, room)
         return self.factor
@@ -239,6 +239,7 @@ class _Newton:
     def _add(self, face: Face, step: Vector, length: float) -> None:
         end = face.clip(self.beta + length * step)
         self.F += kernel_times(self.K, end - self.beta)
+        self.work += 4.0 * len(end) ** 2  # of this and of the triangular solves
         self.beta = end
 
     def _solution(self, steps: int) -> Solution:

@@ -96,6 +96,9 @@ class Chunks(Protocol):
 class LinearDescent:
     """A linear SVM's problem with its rows in chunks, and the point that has been reached."""
 
+    work = _WORK
+    """Values of rows that are met between two callbacks; 0: those of one pass."""
+
     def __init__(
         self,
         chunks: Chunks,
@@ -194,7 +197,7 @@ class LinearDescent:
         rows = self._rows(0)
         part = self._parts[0]
         values = rows.nnz if is_sparse(rows) else rows.size
-        budget = 1 + _WORK // (_VISIT + values // max(1, rows.shape[0]))
+        budget = 1 + self.work // (_VISIT + values // max(1, rows.shape[0]))
         done, part.active, self._high, self._low = self._visit(
             self._arguments(rows, part.rows),
             part.order,
@@ -213,7 +216,8 @@ class LinearDescent:
         new = len(self._parts) < number
         full = new or all(part.is_full for part in self._parts)
         high, low, change = 0.0, 0.0, 0.0
-        for i in range(number) if new else self._numbers.permutation(number):
+        as_they_lie = new or not self._problem.visits.is_random
+        for i in range(number) if as_they_lie else self._numbers.permutation(number):
             if not new and self._parts[i].active == 0:
                 continue
             above, below, gain = self._pass_over_chunk(i, tol)
@@ -276,6 +280,7 @@ class LinearDescent:
             budget,
             self._random,
             history,
+            *self._problem.visits.compiled,
         )
         self._visits += visits
         return history[:passes], active, high, low
@@ -314,6 +319,11 @@ class LinearDescent:
             high, low, lost = max(high, above), min(low, below), lost + more
         longest = float(np.sqrt(np.max(self._curvature - self._problem.ridge, initial=0.0)))
         return Measured(high, low, lost, longest, fresh)
+
+    def values(self) -> tuple[float, float]:
+        """Return the primal and the dual objective of the point that has been reached."""
+        primal = 0.5 * float(self._w @ self._w) + self.measure().losses
+        return primal, self._problem.objective(self._alpha, self._w)
 
     def _arguments(self, rows: Rows, of: slice | NDArray[np.int64]) -> tuple[Any, ...]:
         """Return what compiled code takes of some rows: views if `of` is a slice, else copies."""

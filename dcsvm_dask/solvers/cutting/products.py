@@ -1,0 +1,88 @@
+"""Products with all rows: outputs X w and sums X'c, in float64, by parts of rows side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.linear.loops import OPTIONS
+from dcsvm_dask.solvers.linear.rows import add, compiled_rows, dot
+
+Vector = NDArray[np.float64]
+_u = np.uintp
+# Sums are made by parts, whose number is fixed by the rows so that threads do not change bits.
+_PART_ROWS, _MOST_PARTS = 4096, 32
+
+
+class Products:
+    """Rows with an appended constant, and products with them.
+
+    Parameters
+    ----------
+    X : array or CSR, shape (n, d), float32 or float64
+    constant : float
+        The value of the feature that is appended to every row.
+    threads : int
+        They change no bit of a product.
+    """
+
+    def __init__(self, X: Rows, constant: float, threads: int) -> None:
+        if X.ndim != 2 or X.dtype not in (np.float32, np.float64):
+            raise InputError(f"X is {X.ndim}-D {X.dtype}: give 2-D rows of float32 or float64.")
+        if not is_sparse(X):
+            X = np.ascontiguousarray(X)
+        values = X.data if is_sparse(X) else X
+        if not np.isfinite(values).all():
+            raise InputError("X holds a value that is not finite: give finite numbers.")
+        n, d = X.shape
+        self.rows, self.constant, self.threads = compiled_rows(X), constant, threads
+        self.shape = (n, d + 1)
+        parts = min(_MOST_PARTS, -(-n // _PART_ROWS))
+        self._edges = [n * part // max(1, parts) for part in range(parts + 1)]
+
+    def outputs(self, w: Vector) -> Vector:
+        """Return w'x of each row, shape (n,); w has the constant's weight last, shape (d + 1,)."""
+        out = np.empty(self.shape[0])
+
+        def work(part: int) -> None:
+            first, last = self._edges[part : part + 2]
+            _outputs(self.rows, first, last, self.constant, w, out)
+
+        for_each(work, range(len(self._edges) - 1), self.threads)
+        return out
+
+    def sum(self, c: Vector) -> Vector:
+        """Return sum_i c_i x_i, shape (d + 1,)."""
+        sums = np.zeros((len(self._edges) - 1, self.shape[1]))
+
+        def work(part: int) -> None:
+            first, last = self._edges[part : part + 2]
+            _sum(self.rows, first, last, self.constant, c, sums[part])
+
+        for_each(work, range(len(sums)), self.threads)
+        return np.asarray(sums.sum(axis=0))
+
+
+@njit(**OPTIONS)
+def _outputs(rows: Any, first: Any, last: Any, constant: Any, w: Any, out: Any) -> None:
+    """Write w'x of some rows."""
+    b = constant * w[_u(w.shape[0] - 1)]
+    for i in range(_u(first), _u(last)):
+        out[i] = dot(rows, i, w) + b
+
+
+@njit(**OPTIONS)
+def _sum(rows: Any, first: Any, last: Any, constant: Any, c: Any, total: Any) -> None:
+    """Add c_i x_i of some rows; rows whose c_i is 0 are not read."""
+    b = 0.0
+    for i in range(_u(first), _u(last)):
+        if c[i] != 0.0:
+            add(rows, i, c[i], total)
+            b += c[i]
+    total[_u(total.shape[0] - 1)] += b * constant
