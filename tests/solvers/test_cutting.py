@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def rows_of(shared_data: Callable[[str], Any], name: str, n: int) -> Data:
 @pytest.mark.parametrize(
     ("name", "n", "task", "C", "constant"),
     [
-        ("a9a", 500, Classification(), 0.1, 0.0),
+        ("a9a", 500, Classification(), 0.02, 0.0),
         long("a9a", 2000, Classification(), 0.1, 1.0),
         long("a9a", 3000, Classification(squared=True), 0.5, 0.0),
         long("w8a", 3000, Classification(), 0.1, 0.0),
@@ -136,6 +136,8 @@ def test_what_does_not_fit_is_refused(shared_data: Callable[[str], Any]) -> None
         solve_cutting(X[:99], dual)
     with pytest.raises(InputError, match="not finite"):
         solve_cutting(np.where(X > 0.0, np.inf, X), dual)
+    with pytest.raises(InputError, match="keeps sums"):
+        solve_cutting(X, replace(dual, spare=1.0))
     state = solve_cutting(X, dual, max_iter=3).state
     for rows, other in ((X[:, ::-1].copy(), dual), (X, dual.scaled(2.0)), (X[:50], dual[:50])):
         with pytest.raises(InputError, match="of another problem"):
