@@ -151,3 +151,14 @@ def test_nothing_to_learn() -> None:
     assert found.converged
     assert found.objective == 0.0
     assert not found.w.any()
+
+
+@pytest.mark.long
+def test_a_large_cost_does_not_hold_up_the_reduced_problem(
+    shared_data: Callable[[str], Any],
+) -> None:
+    X, y = rows_of(shared_data, "a9a", 300)
+    dual = Classification().dual(y, np.full(len(y), 1e6))
+    found = solve_cutting(X, dual, tol=1e-2)
+    assert found.converged
+    assert 0.0 < found.bound <= found.objective <= found.bound + 1e-2 * 300e6
