@@ -39,11 +39,11 @@ def rows_of(shared_data: Callable[[str], Any], name: str, n: int) -> Data:
         ("a9a", 500, Classification(), 0.02, 0.0),
         long("a9a", 2000, Classification(), 0.1, 1.0),
         long("a9a", 3000, Classification(squared=True), 0.5, 0.0),
-        long("w8a", 3000, Classification(), 0.1, 0.0),
-        long("w8a", 3000, Classification(squared=True), 0.1, 1.0),
-        long("cadata", 3000, Regression(epsilon=0.1), 1.0, 0.0),
-        long("cadata", 3000, Regression(epsilon=0.1, squared=True), 0.1, 1.0),
-        long("cadata", 3000, Quantile(quantile=0.3), 0.1, 1.0),
+        long("w8a", 1500, Classification(), 0.1, 0.0),
+        long("w8a", 1500, Classification(squared=True), 0.1, 1.0),
+        long("cadata", 1500, Regression(epsilon=0.1), 1.0, 0.0),
+        long("cadata", 1500, Regression(epsilon=0.1, squared=True), 0.1, 1.0),
+        long("cadata", 1500, Quantile(quantile=0.3), 0.1, 1.0),
     ],
 )
 def test_the_objective_is_that_of_coordinate_descent(
@@ -158,7 +158,7 @@ def test_a_large_cost_does_not_hold_up_the_reduced_problem(
     shared_data: Callable[[str], Any],
 ) -> None:
     X, y = rows_of(shared_data, "a9a", 300)
-    dual = Classification().dual(y, np.full(len(y), 1e6))
-    found = solve_cutting(X, dual, tol=1e-2)
+    dual = Classification().dual(y, np.full(len(y), 1e5))
+    found = solve_cutting(X, dual, tol=5e-2)
     assert found.converged
-    assert 0.0 < found.bound <= found.objective <= found.bound + 1e-2 * 300e6
+    assert 0.0 < found.bound <= found.objective <= found.bound + 5e-2 * 300e5

@@ -39,7 +39,7 @@ def line(task: str, n: int, seed: int, *, ties: bool = False) -> tuple[Dual, Any
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.sampled_from(list(TASKS)), st.integers(1, 40), st.integers(0, 2**32 - 1), st.booleans())
 def test_the_search_finds_the_least_value_of_a_dense_search(
     task: str, n: int, seed: int, ties: bool
