@@ -192,10 +192,13 @@ def touches(svm: SVM, judged: Judged) -> bool:
 
 
 def unit_of(problem: Problem, rows: NDArray[np.int64], svms: list[SVM]) -> float:
-    """Return what tolerances are relative to: of nu-SVC and the one-class SVM the least rho."""
+    """Return what tolerances are relative to: of nu-SVC and the one-class SVM the least rho.
+
+    Of rows whose kernel values are all 0 that is 0, too, and any unit does.
+    """
     if problem.task not in ("nu_svc", "one_class"):
         return problem.unit
-    least = [svm.flat for svm in svms]
+    least = [svm.flat or problem.unit for svm in svms]
     try:
         found = by_sklearn(problem, rows, svms)
     except ValueError:

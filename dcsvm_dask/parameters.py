@@ -36,6 +36,8 @@ class Described:
         Name in messages, if it is not that of the field.
     of_levels : bool
         Whether only methods whose levels can be set have it.
+    of_classes : bool
+        Whether only methods that train on more than two classes have it.
     in_command : bool
         Whether commands have an option for it.
     """
@@ -48,6 +50,7 @@ class Described:
     default_text: str | None = None
     name: str | None = None
     of_levels: bool = False
+    of_classes: bool = False
     in_command: bool = True
 
     @property

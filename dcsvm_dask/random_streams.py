@@ -60,6 +60,8 @@ SEARCH_BLOCKS = 9701
 """Order of the blocks that a search decides."""
 WEIGHTED_SAMPLE = 9702
 """Rows of other blocks that stand for the rest of the data in a block of a search."""
+DESCENT = 9800
+"""Order of the rows in dual coordinate descent; round, SVM and part follow."""
 ESTIMATOR_SEARCH = 9900
 """Rows on which the blocks of `DCSVMSearchCV` are chosen."""
 

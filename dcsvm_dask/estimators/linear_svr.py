@@ -9,19 +9,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.linear_model._base import LinearModel
 
-from dcsvm_dask.checks import check
 from dcsvm_dask.estimators import checking, warned
+from dcsvm_dask.estimators.linear_ways import printing, relative, takes_dual, verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svr import LOSSES
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.pipeline.parameters import check_value
-from dcsvm_dask.solvers import solve_linear_dual
+from dcsvm_dask.solvers import solve_linear_dual, solve_linear_primal
 from dcsvm_dask.tasks import Regression
 from dcsvm_dask.tasks.units import Units
 
 
 class LinearDCSVR(RegressorMixin, LinearModel):
-    """Linear support vector regression by dual coordinate descent.
+    """Linear support vector regression.
 
     The problem, parameters and attributes of `sklearn.svm.LinearSVR`. Rows have one dual variable,
     whose kink at zero a step may cross. The tolerance is met by a violation that is measured where
@@ -33,8 +33,9 @@ class LinearDCSVR(RegressorMixin, LinearModel):
     epsilon : float, default 0.0
         Half the width of the tube in which errors cost nothing, 0 or more, in units of y.
     tol : float, default 1e-4
-        Largest minus smallest projected gradient to stop at, in units of y. LIBLINEAR's ``-e`` is
-        relative to the first pass.
+        What `violation_` is to be at most. Of the dual problem: largest minus smallest projected
+        gradient, in units of y (LIBLINEAR's ``-e`` is relative to the first pass). Of the primal
+        one: the norm of the gradient, relative to that of weights 0.
     C : float, default 1.0
         Penalty of errors, above 0.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
@@ -44,24 +45,27 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         regularised like the others.
     intercept_scaling : float, default 1.0
         Above 0.
-    dual : True or "auto", default "auto"
-        The dual problem is solved. False is refused: the solution would be the same, and there is
-        no solver of the primal problem.
+    dual : bool or "auto", default "auto"
+        Whether the dual problem is solved, by coordinate descent, or the primal one, by Newton's
+        method, which needs the squared loss. "auto", as in scikit-learn, takes the dual one where
+        rows are fewer than features or the loss is not squared.
+    verbose : int or bool, default 0
+        Whether progress is printed.
     max_iter : int, default 1000
-        Most passes over the rows.
+        Most passes over the rows, or steps of Newton's method.
     random_state : int, RandomState or None, default None
-        Of the order of rows in a pass. None is 0.
+        Of the order of rows in a pass; Newton's method has none. None is 0.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
     intercept_ : ndarray, shape (1,)
     n_iter_ : int
-        Passes.
+        Passes or steps.
     objective_ : float
         The dual objective.
     violation_ : float
-        In units of y.
+        See `tol`.
     gap_ : float
         Primal minus dual value: an upper bound on how far `objective_` is from the least one.
     n_features_in_ : int
@@ -83,8 +87,9 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         dual: bool | str = "auto",
-        max_iter: int = 1000,
+        verbose: int | bool = 0,
         random_state: Any = None,
+        max_iter: int = 1000,
     ) -> None:
         self.epsilon = epsilon
         self.tol = tol
@@ -93,8 +98,9 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.dual = dual
-        self.max_iter = max_iter
+        self.verbose = verbose
         self.random_state = random_state
+        self.max_iter = max_iter
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -126,41 +132,34 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         Warns
         -----
         ConvergenceWarning
-            If the SVM is not solved to `tol` within `max_iter` passes.
+            If the SVM is not solved to `tol` within `max_iter` passes or steps.
         """
-        task, constant = self._task(), checking.constant_feature(self)
+        task = Regression(self.epsilon, checking.is_squared(self.loss, LOSSES))
+        constant = checking.constant_feature(self)
+        callback = printing(verbosity(self.verbose), "the SVM")
         check_value("C", self.C)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         X, targets = checking.training_targets(self, X, y)
         C = checking.row_bounds(X, sample_weight, float(self.C))
+        what = f'loss="{self.loss}"'
+        dual = takes_dual(self.dual, (True, False) if task.squared else (True,), X, what)
         variables = variables_of(X, targets.view(np.int64), C)
         z = targets[variables.rows]
         # The bias is regularised like other weights, so that targets are not to be shifted.
         units = Units.of(z, centred=False)
         unit = units.unit
+        problem = task.scaled(unit).dual(units.inside(z), task.scaled_C(variables.C, unit))
+        how: Any = {"constant": constant, "max_iter": limit, "callback": callback}
         with one_thread_each():
-            found = solve_linear_dual(
-                (X[variables.rows],),
-                task.scaled(unit).dual(units.inside(z), task.scaled_C(variables.C, unit)),
-                constant=constant,
-                tol=tol / unit,
-                max_iter=limit,
-                seed=checking.seed_of(self.random_state),
-            )
+            if dual:
+                seed = checking.seed_of(self.random_state)
+                rows = (X[variables.rows],)
+                found = solve_linear_dual(rows, problem, tol=tol / unit, seed=seed, **how)
+            else:
+                found = solve_linear_primal(X[variables.rows], problem, tol=relative(tol), **how)
         self.coef_, self.intercept_ = unit * found.w, np.array([unit * found.b])
         self.n_iter_ = max(1, found.n_iter)
         self.objective_, self.gap_ = unit**2 * found.objective, unit**2 * found.gap
-        self.violation_ = unit * found.violation
+        self.violation_ = unit * found.violation if dual else found.violation
         warned.warn_unsolved([found.converged], self.tol)
         return self
-
-    def _task(self) -> Regression:
-        """Return the task, with the parameters of the loss checked."""
-        squared = checking.is_squared(self.loss, LOSSES)
-        solves = self.dual is True or (isinstance(self.dual, str) and self.dual == "auto")
-        wanted = (
-            'True or "auto", which have the solution of dual=False (there is no solver of the '
-            "primal problem here; sklearn.svm.LinearSVR has one of the squared loss)"
-        )
-        check(solves, "dual", self.dual, wanted)
-        return Regression(self.epsilon, squared)

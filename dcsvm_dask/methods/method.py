@@ -93,6 +93,14 @@ class Options:
         """Whether the method trains on rows that have weights."""
         return True
 
+    def linear_parameters(self, task: Task) -> dict[str, Any] | None:
+        """Return what scikit-learn's linear SVMs call parameters like these; None: they lack it.
+
+        Those that a task and every training have are not among them.
+        """
+        del task
+        return None
+
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel that the method is not made for; by default none.
 

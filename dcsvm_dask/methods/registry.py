@@ -10,6 +10,7 @@ from dcsvm_dask.methods import compressed, stages, subsample
 from dcsvm_dask.methods.approximation import graph as features
 from dcsvm_dask.methods.bagging import graph as bagging
 from dcsvm_dask.methods.cascade import graph as cascade
+from dcsvm_dask.methods.dcd import method as dcd_method
 from dcsvm_dask.methods.dcsvm import method as dcsvm_method
 from dcsvm_dask.methods.greedy import graph as greedy_plan
 from dcsvm_dask.methods.method import Method, Options
@@ -28,6 +29,7 @@ METHODS: dict[str, Method] = {
         *features.METHODS,
         greedy_plan.METHOD,
         direct.METHOD,
+        dcd_method.METHOD,
         subsample.METHOD,
         bagging.METHOD,
         *reference.METHODS,

@@ -259,21 +259,24 @@ def _fill(
     svc.n_iter_ = svc._num_iter = np.array([0], np.int32)
 
 
-def to_linear_svc(
-    w: Vector, bias: float, classes: list[Any], *, n_iter: int, **parameters: Any
+def to_linear_svm(
+    w: Vector, bias: Vector, classes: list[Any] | None, *, n_iter: int, **parameters: Any
 ) -> Any:
-    """Return a fitted `sklearn.svm.LinearSVC` of some weights; all that it learns is public.
+    """Return a fitted `sklearn.svm.LinearSVC` or `LinearSVR` of some weights.
+
+    All that it learns is public.
 
     Parameters
     ----------
-    w : ndarray, shape (d,)
-    bias : float
-    classes : list of two labels
-        The second one is the positive class.
+    w : ndarray, shape (n_svms, d)
+    bias : ndarray, shape (n_svms,)
+    classes : list of labels, or None
+        Of two the second one is the positive class; of more there is an SVM for each. None: a
+        LinearSVR.
     n_iter : int
         Iterations that training took.
     **parameters
-        Those of `LinearSVC`.
+        Those of the estimator.
 
     Raises
     ------
@@ -281,10 +284,14 @@ def to_linear_svc(
         If scikit-learn is not installed.
     """
     require_sklearn("to_sklearn")
-    from sklearn.svm import LinearSVC
+    from sklearn.svm import LinearSVC, LinearSVR
 
-    svc = LinearSVC(**parameters)
-    svc.classes_, svc.n_features_in_, svc.n_iter_ = np.array(classes), len(w), n_iter
-    svc.coef_ = np.asarray(w, dtype=np.float64)[None, :]
-    svc.intercept_ = np.array([bias]) if parameters.get("fit_intercept", True) else 0.0
-    return svc
+    svm = LinearSVR(**parameters) if classes is None else LinearSVC(**parameters)
+    svm.n_features_in_, svm.n_iter_ = w.shape[1], n_iter
+    svm.coef_ = np.asarray(w, dtype=np.float64)
+    svm.intercept_ = bias.copy() if parameters.get("fit_intercept", True) else 0.0
+    if classes is None:
+        svm.coef_ = svm.coef_[0]
+    else:
+        svm.classes_ = np.array(classes)
+    return svm

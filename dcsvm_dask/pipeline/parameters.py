@@ -63,7 +63,7 @@ class TrainingParameters:
         "ovo",
         "Scheme for more than two classes: one-vs-one or one-vs-rest",
         choices=("ovo", "ovr"),
-        of_levels=True,
+        of_classes=True,
     )
     levels: int | str = parameter(
         "auto", "Number of levels; auto chooses it, 0 is none", least=0, most=12, of_levels=True

@@ -372,9 +372,13 @@ def method_named(name: object) -> Method:
 
 def parameter_names(method: str) -> list[str]:
     """Return the parameters that a method has."""
-    of_levels = METHODS[method].sets_levels
-    own = [one.name for one in fields(METHODS[method].options)]
-    common = [one.name for one, about in described(Training) if of_levels or not about.of_levels]
+    of = METHODS[method]
+    own = [one.name for one in fields(of.options)]
+    common = [
+        one.name
+        for one, about in described(Training)
+        if (of.sets_levels or not about.of_levels) and (of.many_classes or not about.of_classes)
+    ]
     # What a method has of its own under the same name, as the loss of linear SVMs, goes first.
     return [*(name for name in common if name not in own), *own]
 

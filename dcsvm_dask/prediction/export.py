@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model, load_single
 from dcsvm_dask.methods.problem import ARRANGE, data_of, representatives, settings_of
+from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.models.libsvm import (
     label_integers,
     libsvm_lines,
@@ -30,7 +31,7 @@ from dcsvm_dask.models.onnx import (
     ovr_onnx,
 )
 from dcsvm_dask.models.schemes import OneVsOne, OneVsRest, Outputs
-from dcsvm_dask.models.svc import to_linear_svc, to_one_class, to_ovo_svc, to_svc, to_svr
+from dcsvm_dask.models.svc import to_linear_svm, to_one_class, to_ovo_svc, to_svc, to_svr
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import output
 from dcsvm_dask.storage.predictions import label_array
@@ -45,8 +46,6 @@ from dcsvm_dask.tasks import (
     output_names,
 )
 
-# Its model is a vector of weights.
-LINEAR = "liblinear"
 LIBSVM_TYPES = {
     "classification": "c_svc",
     "nu-classification": "nu_svc",
@@ -279,9 +278,8 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
 def export_svc(run: RunFolder) -> Any:
     """Return the exact model as a fitted scikit-learn SVC, SVR or OneClassSVM; see `to_svc`.
 
-    The model of liblinear becomes a LinearSVC. It has names of features only if rows are not
-    scaled:
-    scaled rows have lost them.
+    The models of linear SVMs become a LinearSVC or a LinearSVR. It has names of features only if
+    rows are not scaled: scaled rows have lost them.
     """
     prepared = Preparation.read(run)
     svc = _svc(run, prepared)
@@ -293,6 +291,10 @@ def export_svc(run: RunFolder) -> Any:
 def _svc(run: RunFolder, prepared: Preparation) -> Any:
     settings = settings_of(run)
     tol, classes = float(run.header["goals"]["tol"]), label_array(prepared.classes).tolist()
+    _, options = options_of(run.header["settings"])
+    linear = options.linear_parameters(settings.make_task())
+    if linear is not None:
+        return _linear_svm(run, classes, {**linear, "tol": tol})
     if len(prepared.classes) > 2:
         model, rows = _one_vs_one_of_rows(run)
         return to_ovo_svc(model, settings.C, tol, rows, classes, prepared.n_rows)
@@ -303,8 +305,6 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
             f"{run.place}: scikit-learn has no kernel machine for {task.name}; export it {others}"
         )
     exact = read_expansion(run)
-    if settings.method == LINEAR:
-        return _linear_svc(run, exact, classes, tol)
     if len(exact.rows) < len(exact.coef):
         raise InputError(
             f"{run.place}: support vectors of scikit-learn's SVMs are rows of the training data; "
@@ -368,20 +368,24 @@ def _one_vs_one_of_rows(run: RunFolder) -> tuple[Model, NDArray[np.int64]]:
     return replace(model, support=support, coef=alpha[:, rows], counts=counts), rows
 
 
-def _linear_svc(run: RunFolder, exact: Expansion, classes: list[Any], tol: float) -> Any:
+def _linear_svm(run: RunFolder, classes: list[Any], words: dict[str, Any]) -> Any:
+    """Return linear SVMs of two classes, of each against the rest, or of real targets."""
     settings, stage = settings_of(run), choose_model(run, "exact").stage
-    w = exact.support.toarray() if is_sparse(exact.support) else exact.support
-    return to_linear_svc(
-        w[0],
-        exact.bias,
-        classes,
+    model, task = load_model(run, stage), settings.make_task()
+    if isinstance(model.scheme, OneVsOne):
+        raise InputError(
+            f"{run.place}: has an SVM for each pair of classes (one-vs-one), but a LinearSVC has "
+            "one for each class; train with --multiclass ovr"
+        )
+    own = {"epsilon": task.epsilon} if isinstance(task, Regression) else {}
+    return to_linear_svm(
+        model.weights(),
+        model.bias[0],
+        classes if task.has_classes else None,
         n_iter=run.node(stage, "commit").record["passes"],
         C=settings.C,
-        tol=tol,
         fit_intercept=settings.fit_intercept,
-        loss=settings.options["loss"],
-        dual=settings.options["dual"],
-        intercept_scaling=settings.options["constant"],
-        max_iter=settings.options["max_iter"],
         random_state=settings.seed % (1 << 32),
+        **own,
+        **words,
     )

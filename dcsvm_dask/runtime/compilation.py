@@ -26,8 +26,7 @@ def warm_up(
     """Compile, or load from the cache, every compiled function of the package.
 
     Functions that this process has compiled or loaded cost nothing. See `is_compiled` for the mark
-    in
-    the cache.
+    in the cache.
 
     Parameters
     ----------

@@ -12,9 +12,14 @@ from dcsvm_dask.solvers.greedy.newton import Newton, RowSums
 from dcsvm_dask.solvers.greedy.rows import BasisRows
 from dcsvm_dask.solvers.greedy.solve import Expansion, grow_basis, solve_greedy
 from dcsvm_dask.solvers.inner.solve import INNER_SOLVERS, solve_inner
+from dcsvm_dask.solvers.linear.crammer_singer import ClassesSolution, solve_crammer_singer
 from dcsvm_dask.solvers.linear.descent import Chunks
+from dcsvm_dask.solvers.linear.l1 import solve_linear_l1
+from dcsvm_dask.solvers.linear.parts import descend_part, joint_factors, measure_part
+from dcsvm_dask.solvers.linear.primal import solve_linear_primal
 from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks, solve_linear_dual
+from dcsvm_dask.solvers.linear.trace import Trace
 from dcsvm_dask.solvers.machines import (
     SCHEMES,
     Machine,
@@ -68,6 +73,7 @@ __all__ = [
     "SCHEMES",
     "BasisRows",
     "Chunks",
+    "ClassesSolution",
     "CuttingSolution",
     "Expansion",
     "Learned",
@@ -80,20 +86,24 @@ __all__ = [
     "Solution",
     "SolvedMachine",
     "SubsetMachine",
+    "Trace",
     "balanced",
     "bias",
     "brought_to_size",
     "brought_to_sums",
     "brought_to_task",
     "coefficient_rows",
+    "descend_part",
     "duality_gap",
     "eased",
     "first_set",
     "grow_basis",
     "inner_tol",
+    "joint_factors",
     "labels_of_classes",
     "largest_machine",
     "machines_of",
+    "measure_part",
     "multiplier_interval",
     "objective",
     "reach",
@@ -103,6 +113,7 @@ __all__ = [
     "size_multiplier",
     "solve_blocks",
     "solve_box_qp",
+    "solve_crammer_singer",
     "solve_cutting",
     "solve_decomposition",
     "solve_greedy",
@@ -110,6 +121,8 @@ __all__ = [
     "solve_linear",
     "solve_linear_chunks",
     "solve_linear_dual",
+    "solve_linear_l1",
+    "solve_linear_primal",
     "solve_machines",
     "solve_next",
     "solve_nu",

@@ -48,6 +48,12 @@ ESTIMATORS = [
     DCSVMSearchCV(DCSVC(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),
     DCSVMSearchCV(DCSVR(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),
 ]
+LINEAR = [
+    LinearDCSVC(dual=True),
+    LinearDCSVC(penalty="l1"),
+    LinearDCSVC(multi_class="crammer_singer"),
+    LinearDCSVR(loss="squared_epsilon_insensitive", dual=True),
+]
 METHODS = [
     CascadeSVC(leaves=2),
     BaggingSVC(members=2),
@@ -85,6 +91,13 @@ STRICT: dict[str, Any] = {"xfail_strict": True} if "xfail_strict" in _WORDS else
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures, **STRICT)
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(LINEAR, **STRICT)
+def test_scikit_learn_checks_of_linear_solvers(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

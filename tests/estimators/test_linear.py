@@ -39,8 +39,8 @@ def primal(fitted: Any, X: Any, y: Any, weight: Any = 1.0) -> Any:
 
 def both(X: Any, y: Any, weight: Any = None, **how: Any) -> tuple[LinearSVC, LinearDCSVC]:
     """Return LinearSVC and ours, fitted with the same parameters."""
-    svc = LinearSVC(dual=True, random_state=0, **{**TIGHT, **how})
-    ours = LinearDCSVC(**{**TIGHT, **how})
+    how = {**TIGHT, "dual": True, **how}
+    svc, ours = LinearSVC(random_state=0, **how), LinearDCSVC(**how)
     return svc.fit(X.astype(np.float64), y, sample_weight=weight), ours.fit(
         X, y, sample_weight=weight
     )
@@ -142,9 +142,9 @@ def test_images(name: str, loss: str, problem: Problem) -> None:
 
 def test_the_default_tolerance_holds_where_nothing_moves(problem: Problem) -> None:
     X, y = problem("breast_cancer")
-    ours = LinearDCSVC(C=0.1).fit(X, y)
+    ours = LinearDCSVC(C=0.1, dual=True).fit(X, y)
     assert (ours.violation_ <= 1e-4).all()
-    tight = LinearDCSVC(C=0.1, tol=1e-10, max_iter=10**6).fit(X, y)
+    tight = LinearDCSVC(C=0.1, dual=True, tol=1e-10, max_iter=10**6).fit(X, y)
     assert primal(ours, X, y) == pytest.approx(primal(tight, X, y), rel=1e-6)
     assert 1 <= ours.n_iter_ < tight.n_iter_
 
@@ -152,7 +152,7 @@ def test_the_default_tolerance_holds_where_nothing_moves(problem: Problem) -> No
 def test_threads_do_not_change_a_bit_and_seeds_only_the_way(problem: Problem) -> None:
     X, y = problem("digits")
     one, two, other = (
-        LinearDCSVC(C=1e-3, n_jobs=jobs, random_state=seed).fit(X, y)
+        LinearDCSVC(C=1e-3, dual=True, n_jobs=jobs, random_state=seed).fit(X, y)
         for jobs, seed in ((1, None), (3, 0), (1, 7))
     )
     np.testing.assert_array_equal(one.coef_, two.coef_)

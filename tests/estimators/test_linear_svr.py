@@ -53,7 +53,7 @@ def test_same_answer_as_linear_svr(
     words = {"C": 0.5, "epsilon": 5.0, "loss": loss, **TIGHT, **how}
     peer = LinearSVR(dual=True, tol=1e-9, **words)
     peer.fit(rows.astype(np.float64), z, sample_weight=weight)
-    ours = LinearDCSVR(tol=1e-6, **words).fit(rows, z, sample_weight=weight)
+    ours = LinearDCSVR(dual=True, tol=1e-6, **words).fit(rows, z, sample_weight=weight)
     value = primal(ours, X.astype(np.float64), z, weight)
     assert value == pytest.approx(primal(peer, X.astype(np.float64), z, weight), rel=1e-6)
     assert -ours.objective_ == pytest.approx(value, rel=1e-6)
@@ -66,10 +66,15 @@ def test_same_answer_as_linear_svr(
 def test_the_primal_solver_has_the_same_answer(diabetes: tuple[Any, Any]) -> None:
     X, z = diabetes
     peer = LinearSVR(loss=LOSSES[1], dual=False, epsilon=2.0, tol=1e-10, **TIGHT)
-    ours = LinearDCSVR(loss=LOSSES[1], epsilon=2.0, tol=1e-6, **TIGHT).fit(X, z)
-    np.testing.assert_allclose(
-        ours.predict(X), peer.fit(X.astype(np.float64), z).predict(X), atol=1e-2
-    )
+    peer.fit(X.astype(np.float64), z)
+    words = {"loss": LOSSES[1], "epsilon": 2.0, "tol": 1e-6, **TIGHT}
+    dual, newton = (LinearDCSVR(dual=dual, **words).fit(X, z) for dual in (True, False))
+    for ours, close in ((dual, 1e-2), (newton, 1e-4)):
+        np.testing.assert_allclose(ours.predict(X), peer.predict(X), atol=close)
+    assert newton.n_iter_ < 10 < dual.n_iter_
+    assert newton.gap_ < 1e-9 * primal(newton, X, z)
+    chosen = LinearDCSVR(**words).fit(X, z)  # rows are more than features
+    np.testing.assert_array_equal(chosen.coef_, newton.coef_)
 
 
 @losses
@@ -77,7 +82,7 @@ def test_repeats_are_weights_and_units_do_not_matter(diabetes: tuple[Any, Any], 
     X, z = diabetes[0][:200], diabetes[1][:200]
     weight = np.random.default_rng(0).integers(1, 4, len(z))
     index = np.random.default_rng(1).permutation(np.repeat(np.arange(len(z)), weight))
-    words = {"epsilon": 5.0, "loss": loss, "tol": 1e-3, **TIGHT}
+    words = {"epsilon": 5.0, "loss": loss, "tol": 1e-3, "dual": True, **TIGHT}
     one = LinearDCSVR(**words).fit(X, z, sample_weight=weight)
     two = LinearDCSVR(**words).fit(X[index], z[index])
     np.testing.assert_array_equal(one.coef_, two.coef_)
@@ -101,7 +106,10 @@ def test_limits_are_told(diabetes: tuple[Any, Any]) -> None:
     ("words", "said"),
     [
         ({"loss": "hinge"}, "loss must be one of epsilon_insensitive"),
-        ({"dual": False}, r"dual must be True or .*LinearSVR"),
+        ({"dual": False}, 'dual must be True or "auto" with loss="epsilon_insensitive"'),
+        ({"dual": "no"}, 'dual must be True, False or "auto"'),
+        ({"loss": LOSSES[1], "tol": 1.0}, "tol must be below 1 where the primal problem"),
+        ({"verbose": -1}, "verbose must be True, False or a whole number"),
         ({"epsilon": -1.0}, "epsilon must be a number, 0 or more"),
         ({"C": 0.0}, "C must be a positive number"),
         ({"tol": 0.0}, "tol must be a positive number"),

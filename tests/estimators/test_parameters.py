@@ -52,6 +52,10 @@ BAD_SVC: list[Any] = [
 ]
 BAD_LINEAR: list[Any] = [
     ("loss", "log", "give one of hinge, squared_hinge"),
+    ("penalty", "l0", "give one of l2, l1"),
+    ("multi_class", "ovo", "give one of ovr, crammer_singer"),
+    ("dual", "yes", 'must be True, False or "auto"'),
+    ("verbose", -1, "must be True, False or a whole number"),
     ("intercept_scaling", 0.0, "give a number above 0"),
     ("intercept_scaling", "1", "give a number above 0"),
     ("max_iter", -1, "give a whole number from 1"),
@@ -140,7 +144,9 @@ def test_what_is_not_fitted_says_so(kind: Any, noise: Any) -> None:
         fitted.predict(noise[0][:, :3])
 
 
-@pytest.mark.parametrize("estimator", [DCSVC(C=100.0, max_iter=3), LinearDCSVC(max_iter=1)])
+@pytest.mark.parametrize(
+    "estimator", [DCSVC(C=100.0, max_iter=3), LinearDCSVC(dual=True, max_iter=1)]
+)
 def test_svms_that_reach_the_limit_are_named(estimator: Any, noise: Any) -> None:
     with pytest.warns(ConvergenceWarning, match=r"3 of 3 SVMs .* raise max_iter") as told:
         estimator.fit(*noise)

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from dcsvm_dask.api.training import chosen_sizes, fitted
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods import resources
 from dcsvm_dask.methods.approximation.graph import Fourier
+from dcsvm_dask.methods.dcd.graph import Descent
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import CAPS
@@ -138,6 +140,16 @@ def test_approximations_are_read_in_as_few_chunks_as_fit() -> None:
     own = Fourier(outputs=1000).to_json()
     settings = replace(SETTINGS, clusters=(), method="fourier", options=own)
     for available, chunks in ((4 << 30, 1), (2 << 30, 4), (1 << 30, 16)):
+        found = fit_caps(settings, GOALS, COVTYPE, available)
+        assert found == replace(settings, options=own | {"chunks": chunks})
+        check_memory(plan(found, GOALS, COVTYPE), available)
+
+
+def test_rows_of_descent_are_read_in_as_few_chunks_as_fit() -> None:
+    own = Descent(parts=1).to_json()
+    kernel = Kernel("linear")
+    settings = replace(SETTINGS, kernel=kernel, clusters=(), method="dcd", options=own)
+    for available, chunks in ((2 << 30, 1), (480 << 20, 4)):
         found = fit_caps(settings, GOALS, COVTYPE, available)
         assert found == replace(settings, options=own | {"chunks": chunks})
         check_memory(plan(found, GOALS, COVTYPE), available)

@@ -20,6 +20,7 @@ from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.svc import require_sklearn
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
+from dcsvm_dask.tasks import Task
 
 LOSSES = ("hinge", "squared_hinge")
 # Of a core, for each pair of a row and a support vector: all that LIBSVM does, typically, and more
@@ -111,6 +112,16 @@ class Liblinear(Reference):
         super().__post_init__()
         check(self.dual or self.loss == "squared_hinge", "dual", self.dual, "true for loss hinge")
         check(self.max_iter < 1 << 31, "max_iter", self.max_iter, "below 2^31")
+
+    def linear_parameters(self, task: Task) -> dict[str, Any]:
+        """Return what scikit-learn's linear SVMs call parameters like these."""
+        del task
+        return {
+            "loss": self.loss,
+            "dual": self.dual,
+            "intercept_scaling": self.constant,
+            "max_iter": self.max_iter,
+        }
 
     def check_kernel(self, name: str) -> None:
         """Refuse any kernel but the linear one."""

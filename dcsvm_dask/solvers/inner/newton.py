@@ -28,9 +28,12 @@ _CHANGES, _FEWEST_CHANGES = 0.125, 64
 # Steps in a row that may bring the violation no lower than it was: the rounding is reached.
 _STALLS = 200
 _MOST_STEPS = 1000
-# Cholesky factors after which the free variables are too far from the solution's.
-_MOST_FACTORS = 20
-# Projected gradient steps before a factor, if they cost no more than this share of it.
+# Operations after which the free variables are too far from the solution's: those of so many
+# Cholesky factors of the whole matrix, each with what is soon done whatever its size.
+_MOST_WORK, _SOON = 2.0, 1e9
+# Projected gradient steps before a factor, if they cost no more than this share of it; and after so
+# many Newton steps that a bound ended.
+_ENDED = 10
 _GRADIENT_STEPS, _FEWEST_GRADIENT_STEPS, _SHARE = 100, 5, 0.5
 # Weight of the sums' squares, in units of the largest kernel value.
 _PENALTY = 10.0
@@ -72,8 +75,8 @@ def solve_newton(
     Returns
     -------
     Solution
-        With `converged` False where rounding, a block without a factor, or the number of steps (or
-        of factors, 20) ended it early; feasible.
+        With `converged` False where rounding, a block without a factor, the number of steps, or
+        operations for two Cholesky factors of the whole matrix ended it early; feasible.
 
     Raises
     ------
@@ -101,8 +104,9 @@ class _Newton:
         self.linear = problem.linear(product)
         self.F = self.linear + product
         self.factor: BorderedFactor | None = None
-        self.factors = 0
+        self.work, self.most_work = 0.0, _MOST_WORK * (len(K) ** 3 / 3.0 + _SOON)
         self.approached = False
+        self.ended = 0
         self.sums = sums_of(self.dual, problem.equality)
         self.totals = [float(self.beta[mine].sum()) for mine in self.sums]
         self.lambdas = multipliers(self.F, self.beta, self.dual)[: len(self.sums)]
@@ -116,7 +120,7 @@ class _Newton:
             violation = violation_box(slope, self.beta, self.dual)
             stalls = stalls + 1 if violation >= best else 0
             best = min(best, violation)
-            over = steps >= limit or stalls >= _STALLS
+            over = steps >= limit or stalls >= _STALLS or self.work > self.most_work
             if over or violation <= _INNER * self.tol:
                 end = self._solution(steps)
                 if over or end.converged:
@@ -138,12 +142,17 @@ class _Newton:
             steps += 1
 
     def _approach(self, free: Flags) -> bool:
-        """Take projected gradient steps where a block is to be factored; return whether any was."""
+        """Take projected gradient steps where they find free variables for less; tell whether.
+
+        That is before a block is factored, and where bounds end one Newton step after the other.
+        """
         n, m = len(free), int(np.count_nonzero(free))
         most = min(_GRADIENT_STEPS, int(_SHARE * m**3 / (6.0 * n**2)))
-        if self.approached or self._is_near(free) or most < _FEWEST_GRADIENT_STEPS:
+        due = self.ended >= _ENDED or not (self.approached or self._is_near(free))
+        if not due or most < _FEWEST_GRADIENT_STEPS:
             return False
-        self.approached = True
+        self.approached, self.ended = True, 0
+        self.work += 2.0 * most * n**2
         beta = restored(self.beta, self.dual, self.sums, self.totals)
         how: dict[str, Any] = {"equality": self.problem.equality, "tol": self.tol}
         found = solve_projected_gradient(self.K, self.dual, beta=beta, max_iter=most, **how)
@@ -192,12 +201,10 @@ class _Newton:
         """Return the factor, a new one where bringing it up to date would cost more."""
         if self.factor is not None and self._is_near(free):
             return self.factor
-        if self.factors == _MOST_FACTORS:
-            raise linalg.LinAlgError("so many factors were made, and it has not converged")
         block = np.flatnonzero(free)
         room = max(_FEWEST_CHANGES, int(_CHANGES * len(block)))
         self.factor = None  # its memory is the next one's
-        self.factors += 1
+        self.work += len(block) ** 3 / 3.0
         self.approached = False
         self.factor = BorderedFactor(self.K, block, self.sums, self.rho, room)
         return self.factor
@@ -211,8 +218,10 @@ class _Newton:
         if slope >= 0.0:
             return False
         if length >= 1.0:
+            self.ended = 0
             self._add(face, d, 1.0)
             return True
+        self.ended += 1
         curvature = -slope - delta * float(d @ d)
         gain = length * slope + 0.5 * length**2 * curvature
         s = np.clip(self.beta + d, face.lower, face.upper) - self.beta
@@ -230,6 +239,7 @@ class _Newton:
     def _add(self, face: Face, step: Vector, length: float) -> None:
         end = face.clip(self.beta + length * step)
         self.F += kernel_times(self.K, end - self.beta)
+        self.work += 4.0 * len(end) ** 2  # of this and of the triangular solves
         self.beta = end
 
     def _solution(self, steps: int) -> Solution:

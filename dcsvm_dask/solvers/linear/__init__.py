@@ -1,1 +1,1 @@
-"""Linear SVMs by dual coordinate descent."""
+"""Linear SVMs: dual coordinate descent, Newton's method, the l1 penalty, many classes at once."""

@@ -16,7 +16,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, stacked
 from dcsvm_dask.kernels.rows import check_rows, is_sparse
 from dcsvm_dask.solvers.linear.loops import squares
-from dcsvm_dask.solvers.linear.problem import LinearSolution, Problem
+from dcsvm_dask.solvers.linear.problem import LinearSolution, Problem, Vector
 from dcsvm_dask.solvers.linear.rows import compiled_rows
 
 
@@ -54,6 +54,22 @@ class Part:
         self.active = len(here)
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Where rows stand at some w."""
+
+    high: float
+    """The largest projected gradient, 0 counted in."""
+    low: float
+    """The smallest one."""
+    losses: float
+    """The sum of the losses."""
+    longest: float
+    """The largest norm of a row, the constant included."""
+    w: NDArray[np.float64]
+    """What the variables give, summed from scratch; the weight of the constant last."""
+
+
 # Values of rows that are met between two returns to Python, some 50 ms; and passes.
 _WORK, _PASSES = 50_000_000, 1_000
 # What a visit costs beside the values of the row, in values.
@@ -80,7 +96,17 @@ class Chunks(Protocol):
 class LinearDescent:
     """A linear SVM's problem with its rows in chunks, and the point that has been reached."""
 
-    def __init__(self, chunks: Chunks, problem: Problem, seed: int, inner: int) -> None:
+    work = _WORK
+    """Values of rows that are met between two callbacks; 0: those of one pass."""
+
+    def __init__(
+        self,
+        chunks: Chunks,
+        problem: Problem,
+        seed: int,
+        inner: int,
+        outside: NDArray[np.float64] | None = None,
+    ) -> None:
         if len(chunks) == 0:
             raise InputError("there are no chunks of rows: give at least one.")
         self._chunks, self._problem, self._inner = chunks, problem, inner
@@ -91,6 +117,8 @@ class LinearDescent:
         self._takes_part = problem.takes_part
         self._curvature = np.empty_like(self._alpha)
         self._w = np.zeros(0)
+        # What w has beside the sum over the rows: that over the rows of others.
+        self._outside = outside
         self._only: Rows | None = None
         self._sparse = False
         self._high = self._low = 0.0
@@ -100,15 +128,19 @@ class LinearDescent:
         self._n_iter = 0
 
     def solve(
-        self, tol: float, max_iter: int | None, callback: Callable[[int, float], object] | None
+        self,
+        tol: float,
+        max_iter: int | None,
+        callback: Callable[[int, float], object] | None,
+        most_visits: int | None = None,
     ) -> LinearSolution:
-        """Pass over the rows until the violation is at most `tol`."""
-        if self._alpha.any():
+        """Pass over the rows until the violation is at most `tol`, or one of the limits is met."""
+        if self._alpha.any() or self._outside is not None:
             self._sum()
         start = self._problem.objective(self._alpha, self._w)
         met = True
         while met:
-            met = self._descend(tol, max_iter, callback)
+            met = self._descend(tol, max_iter, most_visits, callback)
             violation = self._sum()
             if violation <= tol:
                 break
@@ -127,16 +159,29 @@ class LinearDescent:
             history=np.stack([start + np.cumsum(changes), violations], axis=1),
         )
 
+    @property
+    def w(self) -> Vector:
+        """The w that has been reached; the weight of the constant last."""
+        return self._w
+
     def _descend(
-        self, tol: float, max_iter: int | None, callback: Callable[[int, float], object] | None
+        self,
+        tol: float,
+        max_iter: int | None,
+        most_visits: int | None,
+        callback: Callable[[int, float], object] | None,
     ) -> bool:
         """Make passes until one over all rows is within `tol`; False if a limit came before."""
         limit, visits = max_iter, _ENDLESS
         if limit is None:
-            limit, visits = _ENDLESS, _VISITS * len(self._alpha)
+            limit, visits = _ENDLESS, most_visits or _VISITS * len(self._alpha)
         while self._n_iter < limit and self._visits <= visits:
             left = limit - self._n_iter
-            full = self._pass_over_one(tol, left) if len(self._chunks) == 1 else self._pass(tol)
+            if len(self._chunks) == 1:
+                room = _ENDLESS if most_visits is None else 1 + visits - self._visits
+                full = self._pass_over_one(tol, left, room)
+            else:
+                full = self._pass(tol)
             violation = self._high - self._low
             stopped = callback is not None and callback(self._n_iter, violation)
             if violation <= tol:
@@ -147,12 +192,12 @@ class LinearDescent:
                 return False
         return False
 
-    def _pass_over_one(self, tol: float, most: int) -> bool:
+    def _pass_over_one(self, tol: float, most: int, room: int) -> bool:
         """Make some passes over the only chunk; returns whether the last one was over all rows."""
         rows = self._rows(0)
         part = self._parts[0]
         values = rows.nnz if is_sparse(rows) else rows.size
-        budget = 1 + _WORK // (_VISIT + values // max(1, rows.shape[0]))
+        budget = 1 + self.work // (_VISIT + values // max(1, rows.shape[0]))
         done, part.active, self._high, self._low = self._visit(
             self._arguments(rows, part.rows),
             part.order,
@@ -160,7 +205,7 @@ class LinearDescent:
             (self._high, self._low),
             tol,
             min(most, _PASSES),
-            budget,
+            min(budget, room),
         )
         self._record(done)
         return part.is_full
@@ -171,7 +216,8 @@ class LinearDescent:
         new = len(self._parts) < number
         full = new or all(part.is_full for part in self._parts)
         high, low, change = 0.0, 0.0, 0.0
-        for i in range(number) if new else self._numbers.permutation(number):
+        as_they_lie = new or not self._problem.visits.is_random
+        for i in range(number) if as_they_lie else self._numbers.permutation(number):
             if not new and self._parts[i].active == 0:
                 continue
             above, below, gain = self._pass_over_chunk(i, tol)
@@ -234,6 +280,7 @@ class LinearDescent:
             budget,
             self._random,
             history,
+            *self._problem.visits.compiled,
         )
         self._visits += visits
         return history[:passes], active, high, low
@@ -250,22 +297,33 @@ class LinearDescent:
 
     def _sum(self) -> float:
         """Sum w from scratch; return the violation of all rows at it, or a little more."""
+        found = self.measure()
+        # Gradients were measured at the w that was kept up to date; each is off by at most this.
+        error = found.longest * np.linalg.norm(found.w - self._w)
+        primal = 0.5 * float(self._w @ self._w) + found.losses
+        # Below zero it would be rounding.
+        self._gap = max(0.0, primal + self._problem.objective(self._alpha, found.w))
+        self._w = found.w
+        return float(found.high - found.low + 2.0 * error)
+
+    def measure(self, w: Vector | None = None) -> Measured:
+        """Return where the rows stand at some w; by default at the one that is kept up to date."""
         high, low, lost, fresh = 0.0, 0.0, 0.0, np.zeros(0)
         for i in range(len(self._chunks)):
             rows = self._rows(i)
             if i == 0:
-                fresh = np.zeros_like(self._w)
+                fresh = np.zeros_like(self._w) if self._outside is None else self._outside.copy()
             arguments = self._arguments(rows, self._parts[i].rows)
-            above, below, more = self._problem.measure(*arguments, self._w, fresh)
+            at = self._w if w is None else w  # the first look at rows makes a w of zeros
+            above, below, more = self._problem.measure(*arguments, at, fresh)
             high, low, lost = max(high, above), min(low, below), lost + more
-        # Gradients were measured at the w that was kept up to date; each is off by at most this.
-        longest = np.sqrt(np.max(self._curvature - self._problem.ridge, initial=0.0))
-        error = longest * np.linalg.norm(fresh - self._w)
-        primal = 0.5 * float(self._w @ self._w) + lost
-        # Below zero it would be rounding.
-        self._gap = max(0.0, primal + self._problem.objective(self._alpha, fresh))
-        self._w = fresh
-        return float(high - low + 2.0 * error)
+        longest = float(np.sqrt(np.max(self._curvature - self._problem.ridge, initial=0.0)))
+        return Measured(high, low, lost, longest, fresh)
+
+    def values(self) -> tuple[float, float]:
+        """Return the primal and the dual objective of the point that has been reached."""
+        primal = 0.5 * float(self._w @ self._w) + self.measure().losses
+        return primal, self._problem.objective(self._alpha, self._w)
 
     def _arguments(self, rows: Rows, of: slice | NDArray[np.int64]) -> tuple[Any, ...]:
         """Return what compiled code takes of some rows: views if `of` is a slice, else copies."""

@@ -18,6 +18,9 @@ _u64 = np.uint64
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 NOTHING = 1e-12
 """A smaller projected gradient is rounding: no step is taken, as in LIBLINEAR."""
+SHUFFLED, FIXED, DRAWN = range(3)
+"""The orders in which a pass visits rows: each once in random order, each once as they lie, or as
+many as there are, drawn with replacement."""
 AHEAD = 4
 """Rows that are asked for ahead of their turn."""
 
@@ -45,6 +48,18 @@ def shuffle(order: Any, active: Any, random: Any) -> None:
 
 
 @njit(**OPTIONS)
+def draw(order: Any, pool: Any, active: Any, random: Any) -> None:
+    """Write as many rows of a pool to an order, drawn with replacement, by the same generator."""
+    n = _u64(active)
+    for s in range(n):
+        random[0] += _u64(0x9E3779B97F4A7C15)
+        z = random[0]
+        z = (z ^ (z >> _u64(30))) * _u64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> _u64(27))) * _u64(0x94D049BB133111EB)
+        order[s] = pool[((z >> _u64(32)) * n) >> _u64(32)]
+
+
+@njit(**OPTIONS)
 def descend(
     rows: Any,
     y: Any,
@@ -63,6 +78,8 @@ def descend(
     budget: Any,
     random: Any,
     history: Any,
+    kind: Any,
+    sooner: Any,
 ) -> tuple[int, int, int, float, float]:
     """Pass over the active rows until the violation of a pass is at most `tol`.
 
@@ -89,6 +106,8 @@ def descend(
         State of the generator. Updated.
     history : array, shape (at least most, 2), float64
         Receives what each pass changed the objective by, and its violation.
+    kind, sooner : int, float
+        See `Visits`.
 
     Returns
     -------
@@ -99,14 +118,18 @@ def descend(
     passes = 0
     visits = 0
     violation = np.inf
+    pool = order.copy() if kind == DRAWN else order
     while passes < most and visits < budget and violation > tol:
-        above = high if high > 0.0 else np.inf
-        below = low if low < 0.0 else -np.inf
+        above = sooner * high if high > 0.0 else np.inf
+        below = sooner * low if low < 0.0 else -np.inf
         high = 0.0
         low = 0.0
         change = 0.0
         visits += active
-        shuffle(order, active, random)
+        if kind == SHUFFLED:
+            shuffle(order, active, random)
+        elif kind == DRAWN:
+            draw(order, pool, active, random)
         s = 0
         while s < active:
             i = _u(order[_u(s)])
@@ -137,6 +160,8 @@ def descend(
         history[passes, 0] = change
         history[passes, 1] = violation
         passes += 1
+    if kind == DRAWN:
+        order[:] = pool
     return passes, visits, active, high, low
 
 

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.solvers.linear.loops import descend, measure
 from dcsvm_dask.solvers.linear.signed import descend_signed, measure_signed
+from dcsvm_dask.solvers.linear.visits import USUAL, Visits
 from dcsvm_dask.tasks import Dual
 from dcsvm_dask.tasks.vectors import vector
 
 Vector = NDArray[np.float64]
-Loss = Literal["hinge", "squared_hinge"]
+Loss = Literal["hinge", "squared_hinge", "squared"]
 # How far outside of its bounds a start may lie, relative to C: rounding to float32.
 _ROUNDING = 1e-6
 
@@ -60,6 +61,10 @@ class Problem(Protocol):
         """The point to start from."""
 
     @property
+    def visits(self) -> Visits:
+        """How passes visit the variables."""
+
+    @property
     def ridge(self) -> Vector:
         """D_ii."""
 
@@ -95,6 +100,7 @@ class LinearProblem:
     """B."""
     start: Vector
     """The alpha to start from."""
+    visits: Visits = USUAL
 
     descend: ClassVar[Callable[..., Any]] = staticmethod(descend)
     measure: ClassVar[Callable[..., Any]] = staticmethod(measure)
@@ -109,17 +115,13 @@ class LinearProblem:
         loss: Loss,
         constant: float,
         alpha: ArrayLike | None,
+        visits: Visits = USUAL,
     ) -> LinearProblem:
         """Check what a caller gave to a solver."""
-        if loss not in get_args(Loss):
+        if loss not in ("hinge", "squared_hinge"):  # without a bound the problem is a signed one
             raise InputError(f"loss is {loss!r}: give one of {', '.join(get_args(Loss))}.")
-        _check_constant(constant)
-        labels = vector(y, "y", n)
-        if not (np.abs(labels) == 1.0).all():
-            raise InputError("y holds a label other than -1 and +1: code the two classes so.")
-        cost = vector(C, "C", n)
-        if (cost < 0.0).any():
-            raise InputError("C holds a negative value: give 0 or more.")
+        check_constant(constant)
+        labels, cost = check_labels(y, n), check_costs(C, n)
         upper, ridge = cost, np.zeros(n)
         if loss == "squared_hinge":
             weighty = cost > 0.0
@@ -128,7 +130,7 @@ class LinearProblem:
         start = np.zeros(n) if alpha is None else vector(alpha, "alpha", n)
         if (np.maximum(-start, start - upper) > _ROUNDING * cost).any():
             raise InputError("alpha lies outside of its bounds: give 0 or more, for hinge up to C.")
-        return cls(labels, upper, ridge, float(constant), np.clip(start, 0.0, upper))
+        return cls(labels, upper, ridge, float(constant), np.clip(start, 0.0, upper), visits)
 
     @property
     def arrays(self) -> tuple[Vector, ...]:
@@ -161,15 +163,18 @@ class SignedProblem:
     """B."""
     start: Vector
     """The beta to start from."""
+    visits: Visits = USUAL
 
     descend: ClassVar[Callable[..., Any]] = staticmethod(descend_signed)
     measure: ClassVar[Callable[..., Any]] = staticmethod(measure_signed)
     targets_word: ClassVar[str] = "targets"
 
     @classmethod
-    def of(cls, dual: Dual, constant: float, beta: ArrayLike | None) -> SignedProblem:
+    def of(
+        cls, dual: Dual, constant: float, beta: ArrayLike | None, visits: Visits = USUAL
+    ) -> SignedProblem:
         """Check what a caller gave to a solver."""
-        _check_constant(constant)
+        check_constant(constant)
         n = len(dual)
         if not (np.isfinite(dual.p).all() and np.isfinite(dual.lower + dual.upper).all()):
             raise InputError("y or C holds a value that is not finite: give finite numbers.")
@@ -187,7 +192,7 @@ class SignedProblem:
         if (np.abs(start - clipped) > _ROUNDING * np.abs(clipped)).any():
             raise InputError("beta lies outside of its bounds: give values within them.")
         assert dual.ridge is not None
-        return cls(dual, epsilon, dual.ridge, float(constant), clipped)
+        return cls(dual, epsilon, dual.ridge, float(constant), clipped, visits)
 
     @property
     def arrays(self) -> tuple[Vector, ...]:
@@ -209,6 +214,23 @@ class SignedProblem:
         return 0.5 * float(w @ w) + self.dual.linear(beta)
 
 
-def _check_constant(constant: float) -> None:
+def check_labels(y: ArrayLike, n: int) -> Vector:
+    """Return the labels of n rows; refuse others than -1 and +1."""
+    labels = vector(y, "y", n)
+    if not (np.abs(labels) == 1.0).all():
+        raise InputError("y holds a label other than -1 and +1: code the two classes so.")
+    return labels
+
+
+def check_costs(C: ArrayLike, n: int) -> Vector:
+    """Return the costs of n rows; refuse negative ones."""
+    cost = vector(C, "C", n)
+    if (cost < 0.0).any():
+        raise InputError("C holds a negative value: give 0 or more.")
+    return cost
+
+
+def check_constant(constant: float) -> None:
+    """Refuse a value that cannot be appended to rows."""
     if not 0.0 <= constant < np.inf:
         raise InputError(f"constant is {constant}: give a finite number, 0 for none.")

@@ -39,6 +39,21 @@ def add(rows: Any, i: Any, step: Any, w: Any) -> Any:
     raise NotImplementedError("add exists in compiled code only")
 
 
+def add_squares(rows: Any, i: Any, step: Any, total: Any) -> Any:
+    """Add step x_i^2 to total, a feature each; in compiled code only."""
+    raise NotImplementedError("add_squares exists in compiled code only")
+
+
+def dots(rows: Any, i: Any, W: Any, found: Any) -> Any:
+    """Write W'x_i to found, W with a row a feature; in compiled code only."""
+    raise NotImplementedError("dots exists in compiled code only")
+
+
+def adds(rows: Any, i: Any, steps: Any, W: Any) -> Any:
+    """Add x_i steps' to W; in compiled code only."""
+    raise NotImplementedError("adds exists in compiled code only")
+
+
 def square(rows: Any, i: Any) -> Any:
     """Return x_i'x_i; in compiled code only."""
     raise NotImplementedError("square exists in compiled code only")
@@ -86,6 +101,66 @@ def _add_csr(rows: Any, i: Any, step: Any, w: Any) -> Any:
     data, indices, indptr = rows
     for p in range(_u(indptr[i]), _u(indptr[i + _u(1)])):
         w[_u(indices[p])] += step * np.float64(data[p])
+
+
+@overload(add_squares, jit_options={"fastmath": _FLAGS})
+def _add_squares(rows: Any, i: Any, step: Any, total: Any) -> Callable[..., Any]:  # noqa: ARG001
+    return _add_squares_dense if isinstance(rows, types.Array) else _add_squares_csr
+
+
+def _add_squares_dense(rows: Any, i: Any, step: Any, total: Any) -> Any:
+    for f in range(_u(rows.shape[1])):
+        total[f] += step * np.float64(rows[i, f]) * np.float64(rows[i, f])
+
+
+def _add_squares_csr(rows: Any, i: Any, step: Any, total: Any) -> Any:
+    data, indices, indptr = rows
+    for p in range(_u(indptr[i]), _u(indptr[i + _u(1)])):
+        total[_u(indices[p])] += step * np.float64(data[p]) * np.float64(data[p])
+
+
+@overload(dots, jit_options={"fastmath": _FLAGS})
+def _dots(rows: Any, i: Any, W: Any, found: Any) -> Callable[..., Any]:  # noqa: ARG001
+    return _dots_dense if isinstance(rows, types.Array) else _dots_csr
+
+
+def _dots_dense(rows: Any, i: Any, W: Any, found: Any) -> Any:
+    found[:] = 0.0
+    for f in range(_u(rows.shape[1])):
+        x = np.float64(rows[i, f])
+        if x != 0.0:
+            for m in range(_u(found.shape[0])):
+                found[m] += x * W[f, m]
+
+
+def _dots_csr(rows: Any, i: Any, W: Any, found: Any) -> Any:
+    data, indices, indptr = rows
+    found[:] = 0.0
+    for p in range(_u(indptr[i]), _u(indptr[i + _u(1)])):
+        x, f = np.float64(data[p]), _u(indices[p])
+        for m in range(_u(found.shape[0])):
+            found[m] += x * W[f, m]
+
+
+@overload(adds, jit_options={"fastmath": _FLAGS})
+def _adds(rows: Any, i: Any, steps: Any, W: Any) -> Callable[..., Any]:  # noqa: ARG001
+    return _adds_dense if isinstance(rows, types.Array) else _adds_csr
+
+
+def _adds_dense(rows: Any, i: Any, steps: Any, W: Any) -> Any:
+    for f in range(_u(rows.shape[1])):
+        x = np.float64(rows[i, f])
+        if x != 0.0:
+            for m in range(_u(steps.shape[0])):
+                W[f, m] += x * steps[m]
+
+
+def _adds_csr(rows: Any, i: Any, steps: Any, W: Any) -> Any:
+    data, indices, indptr = rows
+    for p in range(_u(indptr[i]), _u(indptr[i + _u(1)])):
+        x, f = np.float64(data[p]), _u(indices[p])
+        for m in range(_u(steps.shape[0])):
+            W[f, m] += x * steps[m]
 
 
 @overload(square, jit_options={"fastmath": _FLAGS})

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from dcsvm_dask.solvers.linear.loops import AHEAD, NOTHING, OPTIONS, shuffle
+from dcsvm_dask.solvers.linear.loops import (
+    AHEAD,
+    DRAWN,
+    NOTHING,
+    OPTIONS,
+    SHUFFLED,
+    draw,
+    shuffle,
+)
 from dcsvm_dask.solvers.linear.rows import add, dot, fetch
 
 _u = np.uintp
@@ -46,6 +54,8 @@ def descend_signed(
     budget: Any,
     random: Any,
     history: Any,
+    kind: Any,
+    sooner: Any,
 ) -> tuple[int, int, int, float, float]:
     """Pass over the active rows until the violation of a pass is at most `tol`.
 
@@ -59,7 +69,7 @@ def descend_signed(
         See `Dual`; Q_ii + D_ii.
     beta, w : array, shape (n,) and (d + 1,), float64
         Updated.
-    constant, order, active, high, low, tol, most, budget, random, history
+    constant, order, active, high, low, tol, most, budget, random, history, kind, sooner
         As for `loops.descend`.
 
     Returns
@@ -71,15 +81,20 @@ def descend_signed(
     passes = 0
     visits = 0
     violation = np.inf
+    pool = order.copy() if kind == DRAWN else order
     while passes < most and visits < budget and violation > tol:
         steep = max(high, -low)
         if steep == 0.0:
             steep = np.inf
+        steep *= sooner
         high = 0.0
         low = 0.0
         change = 0.0
         visits += active
-        shuffle(order, active, random)
+        if kind == SHUFFLED:
+            shuffle(order, active, random)
+        elif kind == DRAWN:
+            draw(order, pool, active, random)
         s = 0
         while s < active:
             i = _u(order[_u(s)])
@@ -120,6 +135,8 @@ def descend_signed(
         history[passes, 0] = change
         history[passes, 1] = violation
         passes += 1
+    if kind == DRAWN:
+        order[:] = pool
     return passes, visits, active, high, low
 
 

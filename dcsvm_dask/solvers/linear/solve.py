@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers.linear.descent import Chunks, LinearDescent
-from dcsvm_dask.solvers.linear.problem import LinearProblem, LinearSolution, Loss, SignedProblem
-from dcsvm_dask.tasks import Dual
+from dcsvm_dask.solvers.linear.problem import (
+    LinearProblem,
+    LinearSolution,
+    Loss,
+    SignedProblem,
+    check_costs,
+    check_labels,
+)
+from dcsvm_dask.solvers.linear.trace import Trace
+from dcsvm_dask.solvers.linear.visits import Order, Visits
+from dcsvm_dask.tasks import Dual, Regression
+from dcsvm_dask.tasks.vectors import vector
 
 
 def solve_linear(
@@ -25,6 +36,9 @@ def solve_linear(
     max_iter: int | None = None,
     seed: int = 0,
     callback: Callable[[int, float], object] | None = None,
+    order: Order = "shuffled",
+    shrink: float = 1.0,
+    trace: Trace | None = None,
 ) -> LinearSolution:
     """Train a linear SVM by dual coordinate descent.
 
@@ -33,12 +47,13 @@ def solve_linear(
 
         min 0.5 w'w + sum_i C_i max(0, 1 - y_i w'x_i)^p,   p = 1 (hinge) or 2 (squared hinge)
 
-    which is::
+    or, of section 6, with the loss (1 - y_i w'x_i)^2 (squared); which is::
 
         min 0.5 a'(Q + D)a - e'a,   Q_ij = y_i y_j x_i'x_j
             0 <= a_i <= U_i
 
     with U_i = C_i, D_ii = 0 for the hinge and U_i = infinity, D_ii = 1 / (2 C_i) for its square.
+    Of the squared loss, D is the same and no a_i has a bound.
     Given X, y, C and a feasible start `alpha`; the answer is in `LinearSolution`, which has
     w = sum_i y_i a_i x_i. A step minimises over one a_i exactly (9); its gradient (12) is
     y_i w'x_i - 1 + D_ii a_i, and w follows (13), so a step costs two passes over x_i. A pass
@@ -59,7 +74,7 @@ def solve_linear(
         Labels -1 and +1.
     C : float or array, shape (n,)
         Cost of each row's loss, 0 or more: C times the weights of classes and samples.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
+    loss : {"hinge", "squared_hinge", "squared"}, default="hinge"
     constant : float, default=0.0
         Value of a feature appended to every row, whose weight times `constant` is the offset b;
         it is regularised like the others. LIBLINEAR's `-B`, scikit-learn's intercept_scaling.
@@ -75,6 +90,14 @@ def solve_linear(
         processor with one set of versions.
     callback : callable, optional
         Called as callback(n_iter, violation) every 50 ms or so; a true answer stops the solver.
+    order : {"shuffled", "fixed", "drawn"}, default="shuffled"
+        A pass visits each row once, in a new random order; as they lie; or it draws as many rows as
+        there are with replacement, which is Algorithm 2, and lets none rest.
+    shrink : float, default=1.0
+        Factor of both bounds of (16), above 0: below 1 rows rest sooner, as the paper proposes;
+        at infinity none rests.
+    trace : Trace, optional
+        Receives seconds, objectives and the duality gap after each pass.
 
     Returns
     -------
@@ -96,6 +119,9 @@ def solve_linear(
         max_iter=max_iter,
         seed=seed,
         callback=callback,
+        order=order,
+        shrink=shrink,
+        trace=trace,
     )
 
 
@@ -112,6 +138,9 @@ def solve_linear_chunks(
     inner_passes: int = 3,
     seed: int = 0,
     callback: Callable[[int, float], object] | None = None,
+    order: Order = "shuffled",
+    shrink: float = 1.0,
+    trace: Trace | None = None,
 ) -> LinearSolution:
     """Train a linear SVM on rows that come in chunks, one in memory at a time.
 
@@ -141,8 +170,8 @@ def solve_linear_chunks(
         Most passes over the chunks; by default as many as visit 1,000 n rows.
     callback : callable, optional
         Called after each pass over the chunks.
-    loss, constant, tol, seed
-        As for `solve_linear`.
+    loss, constant, tol, seed, order, shrink, trace
+        As for `solve_linear`. Chunks are asked for in a random order but where `order` is "fixed".
 
     Returns
     -------
@@ -153,10 +182,19 @@ def solve_linear_chunks(
     InputError
         As for `solve_linear`; if there are no chunks, or they do not fit together.
     """
-    n = np.size(y)
-    problem = LinearProblem.of(n, y, C, loss, constant, alpha)
-    descent = LinearDescent(chunks, problem, seed, max(1, inner_passes))
-    return descent.solve(tol, max_iter, callback)
+    n, visits = np.size(y), Visits(order, shrink)
+    last = tol, max_iter, callback, trace
+    if loss == "squared":
+        labels = check_labels(y, n)
+        cost = check_costs(C, n)
+        with np.errstate(divide="ignore"):  # of rows without weight
+            dual = Regression(epsilon=0.0, squared=True).dual(labels, cost)
+        beta = None if alpha is None else labels * vector(alpha, "alpha", n)
+        signed = SignedProblem.of(dual, constant, beta, visits)
+        found = _solve(LinearDescent(chunks, signed, seed, max(1, inner_passes)), *last)
+        return replace(found, alpha=labels * found.alpha)
+    problem = LinearProblem.of(n, y, C, loss, constant, alpha, visits)
+    return _solve(LinearDescent(chunks, problem, seed, max(1, inner_passes)), *last)
 
 
 def solve_linear_dual(
@@ -170,6 +208,9 @@ def solve_linear_dual(
     inner_passes: int = 3,
     seed: int = 0,
     callback: Callable[[int, float], object] | None = None,
+    order: Order = "shuffled",
+    shrink: float = 1.0,
+    trace: Trace | None = None,
 ) -> LinearSolution:
     """Train a linear SVM for the dual problem of a task, as epsilon-SVR, by coordinate descent.
 
@@ -194,7 +235,7 @@ def solve_linear_dual(
         Of all rows in their order, without groups. Rows whose weight C_i is 0 take no part.
     beta : array, shape (n,), optional
         Start within the bounds, 0 by default.
-    constant, tol, max_iter, inner_passes, seed, callback
+    constant, tol, max_iter, inner_passes, seed, callback, order, shrink, trace
         As for `solve_linear_chunks`.
 
     Returns
@@ -207,5 +248,17 @@ def solve_linear_dual(
     InputError
         For shapes, bounds or values that do not fit; if there are no chunks.
     """
-    problem = SignedProblem.of(dual, constant, beta)
-    return LinearDescent(chunks, problem, seed, max(1, inner_passes)).solve(tol, max_iter, callback)
+    problem = SignedProblem.of(dual, constant, beta, Visits(order, shrink))
+    descent = LinearDescent(chunks, problem, seed, max(1, inner_passes))
+    return _solve(descent, tol, max_iter, callback, trace)
+
+
+def _solve(
+    descent: LinearDescent,
+    tol: float,
+    max_iter: int | None,
+    callback: Callable[[int, float], object] | None,
+    trace: Trace | None,
+) -> LinearSolution:
+    follow = callback if trace is None else trace.follow(descent, callback)
+    return descent.solve(tol, max_iter, follow)

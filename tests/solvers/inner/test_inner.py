@@ -442,7 +442,7 @@ def test_newton_finds_the_free_variables_before_it_factors_their_block(
 ) -> None:
     X, y = standard(shared_data, "a9a", 600)
     K, dual = rbf(X, 2.0**-7), Classification().dual(y, np.ones(len(y)))
-    monkeypatch.setattr(newton, "_MOST_FACTORS", 2)
+    monkeypatch.setattr(newton, "_SOON", 0.0)
     found = solve_newton(K, dual, equality=True)
     assert found.converged
     assert found.objective == pytest.approx(solve_smo(K, dual, equality=True).objective, rel=1e-5)

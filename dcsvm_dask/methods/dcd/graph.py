@@ -1,0 +1,204 @@
+"""The graph of dual coordinate descent: rounds until all SVMs are within the tolerance.
+
+A round is a number of passes that is fixed by the work, and ends in a commit. Where the rows are
+in several parts each descends for itself from the same w, and their steps are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from dcsvm_dask.checks import check
+from dcsvm_dask.kernels import KERNELS
+from dcsvm_dask.methods.dcd import nodes as steps
+from dcsvm_dask.methods.dcd.model import commit_linear
+from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, single
+from dcsvm_dask.methods.method import Goals, Options, Shape
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.several import has_several, machines_for
+from dcsvm_dask.methods.stages import merge_stage, scored
+from dcsvm_dask.parameters import parameter
+from dcsvm_dask.storage.stage_id import MODEL, StageId
+from dcsvm_dask.tasks import Classification, Regression, Task
+
+DESCENT = "descent"
+# Bytes of the rows of a part; joining parts takes rounds that fewer rows are not worth.
+PART_BYTES, MOST_PARTS = 64 << 20, 16
+# How often the pieces in which rows are read are halved, at most, to fit a worker.
+MOST_HALVINGS = 12
+# Work of the first round of rows in one part, and of the largest one: values that are met. A visit
+# costs some more, and far more where rows are read again for each pass.
+FIRST_WORK, MOST_WORK, VISIT, READ_AGAIN = 2e8, 3e10, 20, 16
+# Passes of a round over each of several parts; work of its last step that a commit is worth.
+PASSES_OF_PART, LEAST_WORK = 10, 2e8
+# Times the tolerance at which a part's own problem is solved.
+WITHIN = 0.1
+
+
+@dataclass(frozen=True)
+class Descent(Options):
+    """How rows are shared and read."""
+
+    constant: float = parameter(
+        1.0, "with a bias: the constant feature, as intercept_scaling", above=0
+    )
+    parts: int = parameter(
+        0, "parts of the rows that descend side by side; 0: by the size of the data", least=0
+    )
+    chunks: int = parameter(
+        0, "pieces in which a task reads its rows; 0: as few as fit a worker", least=0
+    )
+
+    def lighter(self) -> Iterator[Self]:
+        """Yield these parameters, then others by which the same method takes ever less memory."""
+        if self.chunks:
+            yield self
+        else:
+            yield from (replace(self, chunks=2**i) for i in range(MOST_HALVINGS))
+
+    def linear_parameters(self, task: Task) -> dict[str, Any] | None:
+        """Return what scikit-learn's linear SVMs call parameters like these."""
+        if not isinstance(task, Classification | Regression):
+            return None
+        return {"loss": task.loss, "dual": True, "intercept_scaling": self.constant}
+
+    def check_kernel(self, name: str) -> None:
+        """Refuse any kernel but the linear one."""
+        check(KERNELS[name].is_linear, "kernel", name, "linear here: add --kernel linear")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the work of a run is shared; it depends on the data and the settings alone."""
+
+    machines: int
+    """SVMs."""
+    parts: int
+    """Parts of the rows that descend side by side."""
+    chunks: int
+    """Pieces in which a task reads the rows of its part."""
+    constant: float
+    """The constant feature; 0: there is no bias."""
+    rows: float
+    """Rows of a part."""
+    row_work: float
+    """Work of visiting a row."""
+
+    @classmethod
+    def of(cls, settings: Settings, shape: Shape) -> Layout:
+        """Return the layout of a run."""
+        options, n, n_classes = (
+            Descent(**settings.options),
+            shape.n_variables,
+            len(shape.class_rows),
+        )
+        machines = 1
+        if has_several(settings, n_classes):
+            machines = len(machines_for(settings, n_classes))
+        # SVMs run side by side, too.
+        wanted = min(MOST_PARTS, shape.n_bytes // PART_BYTES) // machines
+        parts = min(n, max(1, options.parts or wanted))
+        chunks = min(max(1, options.chunks), max(1, n // parts))
+        values = shape.n_bytes / (4.0 * max(1, shape.n_rows))
+        work = VISIT + values * (READ_AGAIN if chunks > 1 else 1)
+        constant = options.constant if settings.fit_intercept else 0.0
+        return cls(machines, parts, chunks, constant, n / parts, work)
+
+    def most_visits(self, number: int) -> int:
+        """Return how many rows a task visits in a round, about."""
+        if self.parts > 1:
+            return round(PASSES_OF_PART * self.rows)
+        work = min(FIRST_WORK * float(1 << min(number - 1, 64)), MOST_WORK)
+        # No round is shorter than a pass; the first ones double, too.
+        return max(round(work / self.row_work), round(self.rows * min(number, 4)))
+
+
+def dcd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
+    """Yield rounds until the violation of every SVM is within the tolerance.
+
+    SVMs that are within it rest.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
+    layout, before = Layout.of(settings, shape), [merge_stage()]
+    previous: str | None = None
+    left: Sequence[int] = range(layout.machines)
+    converged = False
+    for number in range(1, goals.max_rounds + 1):
+        stage = round_stage(layout, goals, number, previous, left)
+        record = (yield [*before, stage])[stage.name]
+        before, previous = [], stage.name
+        converged = record["violation"] <= goals.tol
+        # If the run went further before its tolerance was raised, this point is gone.
+        if converged and not record["released"]:
+            break
+        left = [i for i, one in enumerate(record["violations"]) if one > goals.tol] or left
+    assert previous is not None
+    model = model_stage(layout, previous)
+    yield scored(model, shape)
+    return Outcome(model.name, converged)
+
+
+def round_stage(
+    layout: Layout, goals: Goals, number: int, previous: str | None, machines: Sequence[int]
+) -> Stage:
+    """Return the stage of one round.
+
+    Parameters
+    ----------
+    layout : Layout
+    goals : Goals
+    number : int
+        Number of the round, from 1.
+    previous : str or None
+        The stage of the round before; None: all variables are 0.
+    machines : sequence of int
+        SVMs that are not yet within the tolerance.
+    """
+    name, parts = StageId.numbered(DESCENT, number), layout.parts
+    how: dict[str, Any] = {"parts": parts, "chunks": layout.chunks, "constant": layout.constant}
+    at: dict[str, Any] = {"previous": previous, **how}
+    solve = {
+        "number": number,
+        "tol": goals.tol * (WITHIN if parts > 1 else 1.0),
+        "most_visits": layout.most_visits(number),
+        **at,
+    }
+    places = [{"machine": machine, "part": part} for machine in machines for part in range(parts)]
+    layers = [_layer(steps.DESCEND, steps.descend, places, solve)]
+    if parts > 1:
+        joined = [{"machine": machine} for machine in machines]
+        join = {**solve, "stage": name, "most_visits": round(LEAST_WORK / layout.row_work)}
+        del join["chunks"]
+        layers.append(_layer(steps.JOIN, steps.join_steps, joined, join))
+        layers.append(_layer(steps.MEASURE, steps.measure, places, {"stage": name, **at}))
+    commit = single(
+        COMMIT,
+        steps.commit_round,
+        stage=name,
+        previous=previous,
+        machines=list(machines),
+        parts=parts,
+        tol=goals.tol,
+    )
+    return Stage(name, (*layers, commit), DESCENT, supersedes=previous)
+
+
+def _layer(
+    name: str, step: Any, places: Sequence[dict[str, int]], arguments: dict[str, Any]
+) -> Layer:
+    """Return the layer of a step that is done for each of some SVMs and parts."""
+    nodes = (Node(steps.name_of(name, **at), step, {**arguments, **at}) for at in places)
+    return Layer(name, tuple(nodes), Keep.STAGE)
+
+
+def model_stage(layout: Layout, source: str) -> Stage:
+    """Return the stage that writes the model of a round."""
+    layers = (single(COMMIT, commit_linear, source=source, constant=layout.constant),)
+    return Stage(StageId.about(MODEL, source), layers, "model")

@@ -1,0 +1,76 @@
+"""The model of linear SVMs: their weights are its support vectors, one for each SVM."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.models.schemes import SINGLE
+from dcsvm_dask.solvers import Machine
+from dcsvm_dask.storage.model import write_whole
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+
+def commit_linear(run: RunFolder, attempt: Attempt, *, source: str, constant: float) -> Record:
+    """Commit the model of a round.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    source : str
+        The stage of the round.
+    constant : float
+        The constant feature; 0: none.
+    """
+    problem, point = read_problem(run), run.node(source, "commit")
+    number = len(point.record["of_svms"])
+    w = np.stack([point.read(f"sums_{i:04d}").sum(axis=0) for i in range(number)])
+    # The dual problem leaves the centre out: the bias is as short as its distance from there.
+    bias = constant * w[:, -1] + problem.task.centre
+    model = linear_model(problem, w[:, :-1], bias)
+    keys = ("objective", "primal_objective", "gap", "violation", "bounded", "passes")
+    return {
+        "source": source,
+        **{key: point.record[key] for key in keys},
+        "support": model.n_support,
+        "rows_in_margin": point.record["support"],
+        "outputs": model.n_features,
+        "bias": float(bias[0]) if number == 1 else bias.tolist(),
+        **write_whole(attempt, model),
+    }
+
+
+def linear_model(problem: Problem, w: np.ndarray, bias: np.ndarray) -> Model:
+    """Return the model of a run's linear SVMs.
+
+    Parameters
+    ----------
+    problem : Problem
+    w : ndarray, shape (n_svms, n_features), float64
+        Weights; the model has them in float32, as all rows.
+    bias : ndarray, shape (n_svms,), float64
+
+    Returns
+    -------
+    Model
+        Support vector i is w of SVM i, and belongs to no other.
+    """
+    scheme = problem.scheme if problem.has_several else SINGLE
+    coef, counts = np.zeros((scheme.n_coefficients, len(w))), np.zeros((1, scheme.n_groups), int)
+    for i, machine in enumerate(problem.machines if problem.has_several else [None]):
+        group = row = 0
+        if isinstance(machine, Machine):
+            group = machine.positive
+            row = int(machine.place(np.array([group]))[0])
+        elif machine is not None:
+            row = i
+        coef[row, i] = 1.0
+        counts[0, group] += 1
+    support: Rows = np.ascontiguousarray(w, dtype=np.float32)
+    support = sparse.csr_array(support) if problem.X.is_sparse else support
+    return Model(Kernel("linear"), support, coef, counts, bias[None, :], scheme)

@@ -1,0 +1,360 @@
+"""The nodes of a round: parts descend, their steps are joined, all rows are measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import stacked
+from dcsvm_dask.methods.dcd.rows import PartRows, arrays_of, dual_of, part_of, rows_of
+from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.progress import set_reporter
+from dcsvm_dask.random_streams import DESCENT, generator
+from dcsvm_dask.solvers import descend_part, joint_factors, measure_part
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import Dual
+
+DESCEND, JOIN, MEASURE = "descend", "join", "measure"
+"""The layers."""
+# Free rows that all parts have in common: share of the rows, no fewer than some, and bytes.
+KEPT, LEAST_KEPT, KEPT_BYTES = 0.1, 2048, 64 << 20
+# Passes over them.
+KEPT_PASSES = 100
+
+Vector = NDArray[np.float64]
+
+
+def name_of(layer: str, machine: int, part: int | None = None) -> str:
+    """Return the name of a node for one of the SVMs, and one of the parts of the rows."""
+    return f"{layer}-{machine:04d}" + ("" if part is None else f"-{part:04d}")
+
+
+def descend(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    number: int,
+    machine: int,
+    previous: str | None,
+    part: int,
+    parts: int,
+    chunks: int,
+    constant: float,
+    tol: float,
+    most_visits: int,
+) -> Record:
+    """Descend over the variables of a part, from where the round before has ended.
+
+    Writes ``alpha``. Where it is the only part, what `measure` writes; else the ``step`` of w, and
+    copies of some free rows, ``kept`` with their numbers in the part, for `join_steps`.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    number : int
+        Number of the round.
+    machine : int
+        Number of the SVM.
+    previous : str or None
+        The stage of the round before; None: all variables are 0.
+    part, parts : int
+        The part and the number of parts.
+    chunks : int
+        Pieces in which its rows are read.
+    constant : float
+        The constant feature; 0: none.
+    tol : float
+        Violation of the part's problem at which descent ends.
+    most_visits : int
+        Rows that are visited until it ends without that, about.
+    """
+    problem = read_problem(run)
+    index = part_of(problem, part, parts)
+    dual, rows = dual_of(problem, machine, index), PartRows(problem, *_ends(index), chunks)
+    rng = generator(problem.settings.seed, DESCENT, number, machine, part)
+    start, w, sums = _start(run, problem, previous, machine, index, parts)
+    told, first = set_reporter(), list[float]()
+
+    def tell(passes: int, violation: float) -> None:
+        first.append(violation)
+        told(passes, {"violation": violation, "start": max(first), "tol": tol})
+
+    outside = w - sums[part]
+    found = descend_part(
+        rows,
+        dual,
+        start,
+        outside,
+        constant=constant,
+        tol=tol,
+        most_visits=most_visits,
+        seed=int(rng.integers(1 << 62)),
+        callback=tell,
+    )
+    if parts == 1:
+        standing = _measured(attempt, dual, rows, found.beta, found.w, constant)
+        return {"passes": found.passes, "rows": len(index), **standing}
+    attempt.write("alpha", found.beta)
+    attempt.write("step", found.w - outside - sums[part])
+    kept = np.flatnonzero(dual.is_free(found.beta) & (found.beta != 0.0))
+    most = KEPT_BYTES // max(1, problem.X.nbytes_of(0, problem.n) // problem.n)
+    quota = 1 + min(max(LEAST_KEPT, int(KEPT * problem.n)), int(most)) // parts
+    kept = np.sort(rng.permutation(kept)[:quota])
+    attempt.write("kept", kept)
+    for key, array in arrays_of(problem.take(index[kept])).items():
+        attempt.write(key, array)
+    moved = found.beta - start
+    slope = dual.p @ moved
+    if dual.epsilon is not None:
+        slope += dual.epsilon @ (np.abs(found.beta) - np.abs(start))
+    if dual.ridge is not None:
+        slope += (dual.ridge * start) @ moved
+    return {
+        "passes": found.passes,
+        "rows": len(index),
+        "moved": int(np.count_nonzero(moved)),
+        "kept": len(kept),
+        "slope": float(slope),
+        "ridge": 0.0 if dual.ridge is None else float(dual.ridge @ moved**2),
+    }
+
+
+def join_steps(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    number: int,
+    machine: int,
+    previous: str | None,
+    parts: int,
+    constant: float,
+    tol: float,
+    most_visits: int,
+) -> Record:
+    """Join the steps of all parts, then descend over free rows of all of them together.
+
+    What parts have in common, as the weight of the constant, each would settle for itself: it is
+    the free rows that settle it. Writes ``factors``, the joint ``w``, and the variables of the rows
+    that part i has kept, ``kept_i``.
+
+    Parameters
+    ----------
+    stage : str
+        The stage of the round.
+    most_visits : int
+        Rows that are visited for which it is worth while to have a round, where there are few.
+    run, attempt, number, machine, previous, parts, constant, tol
+        As for `descend`.
+    """
+    problem = read_problem(run)
+    steps = [run.node(stage, name_of(DESCEND, machine, part)) for part in range(parts)]
+    _, w, _ = _start(run, problem, previous, machine, np.empty(0, np.int64), parts)
+    moves = np.stack([step.read("step") for step in steps])
+    slopes, ridges = (np.array([step.record[key] for step in steps]) for key in ("slope", "ridge"))
+    factors, fall = joint_factors(moves, w, slopes, ridges)
+    w = w + factors @ moves
+    starts, kept = [], []
+    for part, step in enumerate(steps):
+        index, chosen = part_of(problem, part, parts), step.read("kept")
+        start, *_ = _start(run, problem, previous, machine, index, parts)
+        starts.append(_moved(start, step.read("alpha"), factors[part])[chosen])
+        kept.append(index[chosen])
+    dual = dual_of(problem, machine, np.concatenate(kept))
+    beta, passes = dual.clip(np.concatenate(starts)), 0
+    if len(beta):
+        X = stacked([rows_of(step, problem.X.n_features) for step in steps if step.record["kept"]])
+        own = measure_part((X,), dual, beta, w, constant=constant).w
+        rng = generator(problem.settings.seed, DESCENT, number, machine, parts)
+        found = descend_part(
+            (X,),
+            dual,
+            beta,
+            w - own,
+            constant=constant,
+            tol=tol,
+            most_visits=max(KEPT_PASSES * len(beta), most_visits),
+            seed=int(rng.integers(1 << 62)),
+        )
+        beta, w, passes = found.beta, found.w, found.passes
+    attempt.write("w", w)
+    attempt.write("factors", factors)
+    for part, one in enumerate(np.split(beta, np.cumsum([len(one) for one in kept])[:-1])):
+        attempt.write(f"kept_{part:04d}", one)
+    return {"kept": len(beta), "kept_passes": passes, "decrease": fall}
+
+
+def measure(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    machine: int,
+    previous: str | None,
+    part: int,
+    parts: int,
+    chunks: int,
+    constant: float,
+) -> Record:
+    """Take the joint step in a part, and measure its rows where it leads.
+
+    Writes ``alpha``, the ``w`` at which they are measured, and ``sum``, what they give to it.
+
+    Parameters
+    ----------
+    stage : str
+        The stage of the round.
+    run, attempt, machine, previous, part, parts, chunks, constant
+        As for `descend`.
+    """
+    problem = read_problem(run)
+    index = part_of(problem, part, parts)
+    dual, rows = dual_of(problem, machine, index), PartRows(problem, *_ends(index), chunks)
+    step = run.node(stage, name_of(DESCEND, machine, part))
+    joined = run.node(stage, name_of(JOIN, machine))
+    start, *_ = _start(run, problem, previous, machine, index, parts)
+    beta = dual.clip(_moved(start, step.read("alpha"), joined.read("factors")[part]))
+    beta[step.read("kept")] = joined.read(f"kept_{part:04d}")
+    return _measured(attempt, dual, rows, beta, joined.read("w"), constant)
+
+
+def commit_round(
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    stage: str,
+    previous: str | None,
+    machines: list[int],
+    parts: int,
+    tol: float,
+) -> Record:
+    """Commit where a round has led: variables of all SVMs, their w, and how far they are.
+
+    Writes ``alpha_i`` and ``sums_i``, what each part gives to w, of SVM i; violations are largest
+    less smallest projected gradients.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    stage, previous : str
+        The stages of the round and of the one before.
+    machines : list of int
+        SVMs that have descended; the others are as they were.
+    parts : int
+    tol : float
+        Tolerance of the run.
+    """
+    problem = read_problem(run)
+    before = None if previous is None else run.node(previous, "commit")
+    number = len(problem.machines) if problem.has_several else 1
+    layer = DESCEND if parts == 1 else MEASURE
+    in_margin = np.zeros(problem.n, dtype=bool)
+    each: list[Record] = []
+    for machine in range(number):
+        last = before.record["of_svms"][machine] if before is not None else {}
+        alpha_name, sums_name = f"alpha_{machine:04d}", f"sums_{machine:04d}"
+        if machine not in machines:
+            assert before is not None
+            alpha, sums = before.read(alpha_name), before.read(sums_name)
+            each.append(last)
+        else:
+            nodes = [run.node(stage, name_of(layer, machine, part)) for part in range(parts)]
+            alpha = np.concatenate([node.read("alpha") for node in nodes])
+            sums = np.stack([node.read("sum") for node in nodes])
+            passes = max(
+                run.node(stage, name_of(DESCEND, machine, part)).record["passes"]
+                for part in range(parts)
+            )
+            each.append(
+                {
+                    **_standing([node.record for node in nodes], nodes[0].read("w"), sums),
+                    "passes": passes + last.get("passes", 0),
+                }
+            )
+        attempt.write(alpha_name, alpha)
+        attempt.write(sums_name, sums)
+        in_margin |= alpha != 0.0
+    total = {key: sum(one[key] for one in each) for key in ("objective", "gap", "bounded")}
+    return {
+        "rows": problem.n,
+        **total,
+        "primal_objective": total["gap"] - total["objective"],
+        "violation": max(one["violation"] for one in each),
+        "violations": [one["violation"] for one in each],
+        "support": int(np.count_nonzero(in_margin)),
+        "passes": max(one["passes"] for one in each),
+        "svms": len(machines),
+        "parts": parts,
+        "tol": tol,
+        "from_scratch": True,
+        "of_svms": each,
+    }
+
+
+def _standing(records: list[Record], w: Vector, sums: Vector) -> Record:
+    """Return how far one SVM is, given what its parts have measured at w."""
+    fresh = sums.sum(axis=0)
+    losses, linear = (sum(record[key] for record in records) for key in ("losses", "linear"))
+    objective = 0.5 * float(fresh @ fresh) + linear
+    # Gradients were measured at a w that rounding has led away; each is off by at most this.
+    error = max(record["longest"] for record in records) * float(np.linalg.norm(fresh - w))
+    high = max(record["high"] for record in records)
+    low = min(record["low"] for record in records)
+    return {
+        "objective": objective,
+        "gap": max(0.0, 0.5 * float(w @ w) + losses + objective),
+        "violation": high - low + 2.0 * error,
+        "bounded": sum(record["bounded"] for record in records),
+    }
+
+
+def _measured(
+    attempt: Attempt, dual: Dual, rows: PartRows, beta: Vector, w: Vector, constant: float
+) -> Record:
+    """Measure the rows of a part; see `measure` for what is written."""
+    found = measure_part(rows, dual, beta, w, constant=constant)
+    attempt.write("alpha", beta)
+    attempt.write("sum", found.w)
+    attempt.write("w", w)
+    return {
+        "high": found.high,
+        "low": found.low,
+        "losses": found.losses,
+        "longest": found.longest,
+        "linear": dual.linear(beta),
+        "bounded": int(np.count_nonzero(dual.is_bounded(beta))),
+    }
+
+
+def _start(
+    run: RunFolder,
+    problem: Problem,
+    previous: str | None,
+    machine: int,
+    index: NDArray[np.int64],
+    parts: int,
+) -> tuple[Vector, Vector, Vector]:
+    """Return where a round starts: variables of a part, w, and what each part gives to it."""
+    if previous is None:
+        sums = np.zeros((parts, problem.X.n_features + 1))
+        return np.zeros(len(index)), sums[0], sums
+    before = run.node(previous, "commit")
+    sums, alpha = before.read(f"sums_{machine:04d}"), np.empty(0)
+    if len(index):
+        alpha = before.read(f"alpha_{machine:04d}", slice(*_ends(index)))
+    return alpha, sums.sum(axis=0), sums
+
+
+def _moved(start: Vector, end: Vector, factor: Any) -> Vector:
+    """Return variables that have gone a share of a step; all of it leads to its very end."""
+    return end if factor == 1.0 else start + factor * (end - start)
+
+
+def _ends(index: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the first of consecutive variables, and the one behind the last."""
+    return int(index[0]), int(index[-1]) + 1

@@ -1,0 +1,80 @@
+"""What dual coordinate descent takes: memory, work and bytes written, before it runs."""
+
+from __future__ import annotations
+
+from dcsvm_dask.methods.dcd.graph import (
+    PASSES_OF_PART,
+    READ_AGAIN,
+    Layout,
+    model_stage,
+    round_stage,
+)
+from dcsvm_dask.methods.dcd.nodes import KEPT, KEPT_BYTES, KEPT_PASSES
+from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.method import Goals
+from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.tasks import TASKS
+
+# Passes over the rows until the tolerance is met, typically, as visits of all rows: most rest in
+# most passes. Those with bounds for real targets take more.
+PASSES, PASSES_OF_TARGETS = 60, 200
+# Rounds of several parts until then.
+ROUNDS = 20
+# Of a core, for a value of a row that is visited.
+VALUE_SECONDS = 1e-9
+# Bytes of vectors for each row: of a task's part, and of all rows in every task.
+ROW_VECTORS, PROBLEM_VECTORS = 130.0, 40.0
+
+
+def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Return the stages with what they take; the rounds after the first stand for one."""
+    settings, shape, n = sizes.settings, sizes.shape, sizes.n
+    layout = Layout.of(settings, shape)
+    features = sizes.row / 4.0
+    rows = layout.rows * sizes.row
+    # A piece (one of several is copied, to stand beside rows of the others), and it while it is
+    # read.
+    piece = rows / layout.chunks * (2.0 if layout.chunks == 1 else 3.2)
+    kept = 3.0 * min(KEPT * n * sizes.row, KEPT_BYTES) if layout.parts > 1 else 0.0
+    vectors = ROW_VECTORS * layout.rows + PROBLEM_VECTORS * n
+    sums = 40.0 * (layout.parts + 2) * features
+    committing = 24.0 * n + 16.0 * layout.machines * layout.parts * features
+    need = largest(sizes.fixed(piece + vectors + kept + sums), sizes.fixed(committing))
+    passes = PASSES if TASKS[settings.task].has_classes else PASSES_OF_TARGETS
+    again = READ_AGAIN if layout.chunks > 1 else 1
+    visits, rounds, side = float(passes), 1, 0.0
+    if layout.parts > 1:
+        rounds, visits = ROUNDS, ROUNDS * (PASSES_OF_PART + 2.0)
+        side = ROUNDS * KEPT_PASSES * min(KEPT * n, KEPT_BYTES / sizes.row) / n / 10.0
+    else:
+        work = 0.0
+        while work < visits * n * layout.row_work:
+            work += layout.most_visits(rounds) * layout.row_work
+            rounds += 1
+        rounds = max(1, rounds - 1)
+    busy = layout.machines * n * (visits * again + side) * (features + 20.0) * VALUE_SECONDS
+    busy += layout.machines * rounds * 2.0 * sizes.reading_seconds()
+    written = layout.machines * 8.0 * n
+    passing = 2.0 * written if layout.parts > 1 else written
+    remedy = f"raise -P chunks above {layout.chunks}"
+    plans = [merging_plan(sizes)]
+    for number, times in ((1, 1), (2, rounds - 1)):
+        if times:
+            previous = None if number == 1 else plans[-1].stage.name
+            stage = round_stage(layout, goals, number, previous, range(layout.machines))
+            plans.append(
+                StagePlan(
+                    stage,
+                    need,
+                    0.0,
+                    written + passing,
+                    times=times,
+                    core_seconds=busy / rounds,
+                    passing_bytes=passing,
+                    remedy=remedy,
+                )
+            )
+    model = sizes.fixed(24.0 * layout.machines * features)
+    written_model = 4.0 * layout.machines * features
+    plans.append(StagePlan(model_stage(layout, plans[-1].stage.name), model, 0.0, written_model))
+    return plans

@@ -1,0 +1,169 @@
+"""The linear SVM of Crammer and Singer: all classes in one problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.kernels.rows import check_rows
+from dcsvm_dask.solvers.linear.crammer_loops import descend_classes, measure_classes, sum_classes
+from dcsvm_dask.solvers.linear.loops import squares
+from dcsvm_dask.solvers.linear.problem import check_constant, check_costs
+from dcsvm_dask.solvers.linear.rows import compiled_rows
+
+Vector = NDArray[np.float64]
+# Passes between two returns to Python.
+_PASSES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ClassesSolution:
+    """A linear SVM of many classes and how far it is from the best one."""
+
+    alpha: Vector
+    """The dual variables, shape (n, k): of each row they sum to zero."""
+    W: Vector
+    """The weights of each class, sum_i alpha_im x_i, shape (k, d), summed from scratch."""
+    b: Vector
+    """The offset of each class, shape (k,)."""
+    objective: float
+    """The dual objective at `alpha`, which is minimised."""
+    violation: float
+    """By how much, at most, the gradients of a row's variables differ that should not."""
+    gap: float
+    """Primal minus dual value: an upper bound on how far the objective is from the least one."""
+    n_iter: int
+    """Visits of rows, divided by the number of rows; rounded up."""
+    converged: bool
+    """Whether `violation` is at most the tolerance asked for."""
+    history: Vector
+    """The objective after each pass over the active rows and the violation met in it."""
+
+
+def solve_crammer_singer(
+    X: Rows,
+    codes: ArrayLike,
+    C: ArrayLike,
+    n_classes: int,
+    *,
+    constant: float = 0.0,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    seed: int = 0,
+    callback: Callable[[int, float], object] | None = None,
+) -> ClassesSolution:
+    """Train the linear SVM of Crammer and Singer (JMLR 2, 2001), whose classes share one problem.
+
+    Minimises, c_i the class of row i::
+
+        0.5 sum_m w_m'w_m + sum_i C_i max_m (w_m'x_i + [m != c_i] - w_(c_i)'x_i)
+
+    by the sequential dual method (Keerthi, Sundararajan, Chang, Hsieh, Lin, KDD 2008; LIBLINEAR's
+    ``-s 4``), which solves for all variables of a row at a time, rows in random order::
+
+        min 0.5 sum_m w_m'w_m + sum_i sum_m [m != c_i] alpha_im,   w_m = sum_i alpha_im x_i
+            sum_m alpha_im = 0,   alpha_im <= C_i [m = c_i]
+
+    Parameters
+    ----------
+    X : array or CSR, shape (n, d), float32 or float64
+        Rows; they are not copied if dense in C order or CSR.
+    codes : array, shape (n,), integers
+        The class of each row, from 0.
+    C : float or array, shape (n,)
+        Cost of each row's loss, 0 or more.
+    n_classes : int
+        k, at least 2. A class may have no rows.
+    constant : float, default=0.0
+        As for `solve_linear`.
+    tol : float, default=1e-3
+        The largest violation of a row to stop at, as LIBLINEAR's ``-e``; measured over all rows
+        where nothing moves, with weights that are summed from scratch.
+    max_iter : int, default=1000
+        Most visits of rows, divided by the number of rows.
+    seed : int, default=0
+        Of the random order.
+    callback : callable, optional
+        Called as callback(n_iter, violation) every hundred passes; a true answer stops the solver.
+
+    Returns
+    -------
+    ClassesSolution
+
+    Raises
+    ------
+    InputError
+        For shapes, classes or values that do not fit.
+    """
+    X = check_rows(X, "X")
+    n = X.shape[0]
+    codes = np.asarray(codes)
+    if codes.shape != (n,) or not np.issubdtype(codes.dtype, np.integer):
+        raise InputError(f"codes must be {n} whole numbers, one for each row of X.")
+    if n_classes < 2 or ((codes < 0) | (codes >= n_classes)).any():
+        raise InputError(f"codes must lie from 0 to n_classes - 1, and n_classes is {n_classes}.")
+    check_constant(constant)
+    cost = check_costs(C, n)
+    codes, rows = codes.astype(np.int32), compiled_rows(X)
+    curvature = np.empty(n)
+    squares(rows, float(constant), np.zeros(n), curvature)
+    if not np.isfinite(curvature).all():
+        raise InputError("X holds a value that is not finite: give finite numbers.")
+    alpha, W = np.zeros((n, n_classes)), np.zeros((X.shape[1] + 1, n_classes))
+    # The loss of a row of zeros is the same wherever the weights are: C_i.
+    flat = np.flatnonzero((curvature == 0.0) & (cost > 0.0))
+    alpha[flat, codes[flat]] = cost[flat]
+    alpha[flat, (codes[flat] + 1) % n_classes] = -cost[flat]
+    order = np.flatnonzero((cost > 0.0) & (curvature > 0.0)).astype(np.int32)
+    random = np.random.default_rng(seed).integers(2**64, size=1, dtype=np.uint64)
+    start = -float(cost[flat].sum())
+    history, active, met = [np.empty((0, 2))], len(order), 0.0
+    left, done, passes = max_iter * max(1, len(order)), 0, np.empty((_PASSES, 2))
+    while True:
+        made, visits, active, met = descend_classes(
+            rows,
+            codes,
+            cost,
+            curvature,
+            float(constant),
+            alpha,
+            W,
+            order,
+            active,
+            met,
+            tol,
+            _PASSES,
+            left,
+            random,
+            passes,
+        )
+        history.append(passes[:made].copy())
+        left -= visits
+        done = max_iter - left // max(1, len(order))
+        stops = left <= 0 or (callback is not None and bool(callback(done, met)))
+        if met <= tol or stops:
+            W[:] = 0.0
+            sum_classes(rows, float(constant), alpha, W)
+            violation, lost = measure_classes(rows, codes, cost, float(constant), alpha, W)
+            if violation <= tol or stops:
+                break
+            active, met = len(order), 0.0
+    own = alpha[np.arange(n), codes]
+    objective = 0.5 * float((W * W).sum()) - float(own.sum())
+    changes, violations = np.concatenate(history).T
+    return ClassesSolution(
+        alpha=alpha,
+        W=np.ascontiguousarray(W[:-1].T),
+        b=W[-1] * constant,
+        objective=objective,
+        violation=violation,
+        gap=max(0.0, 0.5 * float((W * W).sum()) + lost + objective),
+        n_iter=done,
+        converged=violation <= tol,
+        history=np.stack([start + np.cumsum(changes), violations], axis=1),
+    )
