@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,14 @@ def rows_of(shared_data: Callable[[str], Any], name: str, n: int) -> Data:
 @pytest.mark.parametrize(
     ("name", "n", "task", "C", "constant"),
     [
-        ("a9a", 500, Classification(), 0.1, 0.0),
+        ("a9a", 500, Classification(), 0.02, 0.0),
         long("a9a", 2000, Classification(), 0.1, 1.0),
         long("a9a", 3000, Classification(squared=True), 0.5, 0.0),
-        long("w8a", 3000, Classification(), 0.1, 0.0),
-        long("w8a", 3000, Classification(squared=True), 0.1, 1.0),
-        long("cadata", 3000, Regression(epsilon=0.1), 1.0, 0.0),
-        long("cadata", 3000, Regression(epsilon=0.1, squared=True), 0.1, 1.0),
-        long("cadata", 3000, Quantile(quantile=0.3), 0.1, 1.0),
+        long("w8a", 1500, Classification(), 0.1, 0.0),
+        long("w8a", 1500, Classification(squared=True), 0.1, 1.0),
+        long("cadata", 1500, Regression(epsilon=0.1), 1.0, 0.0),
+        long("cadata", 1500, Regression(epsilon=0.1, squared=True), 0.1, 1.0),
+        long("cadata", 1500, Quantile(quantile=0.3), 0.1, 1.0),
     ],
 )
 def test_the_objective_is_that_of_coordinate_descent(
@@ -136,6 +136,8 @@ def test_what_does_not_fit_is_refused(shared_data: Callable[[str], Any]) -> None
         solve_cutting(X[:99], dual)
     with pytest.raises(InputError, match="not finite"):
         solve_cutting(np.where(X > 0.0, np.inf, X), dual)
+    with pytest.raises(InputError, match="keeps sums"):
+        solve_cutting(X, replace(dual, spare=1.0))
     state = solve_cutting(X, dual, max_iter=3).state
     for rows, other in ((X[:, ::-1].copy(), dual), (X, dual.scaled(2.0)), (X[:50], dual[:50])):
         with pytest.raises(InputError, match="of another problem"):
@@ -149,3 +151,14 @@ def test_nothing_to_learn() -> None:
     assert found.converged
     assert found.objective == 0.0
     assert not found.w.any()
+
+
+@pytest.mark.long
+def test_a_large_cost_does_not_hold_up_the_reduced_problem(
+    shared_data: Callable[[str], Any],
+) -> None:
+    X, y = rows_of(shared_data, "a9a", 300)
+    dual = Classification().dual(y, np.full(len(y), 1e5))
+    found = solve_cutting(X, dual, tol=5e-2)
+    assert found.converged
+    assert 0.0 < found.bound <= found.objective <= found.bound + 5e-2 * 300e5

@@ -6,8 +6,10 @@ in several parts each descends for itself from the same w, and their steps are j
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import ge
 from typing import Any, Self
 
 from dcsvm_dask.checks import check
@@ -25,14 +27,18 @@ from dcsvm_dask.tasks import Classification, Regression, Task
 
 DESCENT = "descent"
 # Bytes of the rows of a part; joining parts takes rounds that fewer rows are not worth.
-PART_BYTES, MOST_PARTS = 64 << 20, 16
+PART_BYTES, MOST_PARTS = 40 << 20, 16
 # How often the pieces in which rows are read are halved, at most, to fit a worker.
 MOST_HALVINGS = 12
 # Work of the first round of rows in one part, and of the largest one: values that are met. A visit
 # costs some more, and far more where rows are read again for each pass.
 FIRST_WORK, MOST_WORK, VISIT, READ_AGAIN = 2e8, 3e10, 20, 16
+# Passes over a chunk while it is in memory.
+INNER_PASSES = 3
 # Passes of a round over each of several parts; work of its last step that a commit is worth.
 PASSES_OF_PART, LEAST_WORK = 10, 2e8
+# Rounds without any progress after which none is expected.
+MOST_STALLED = 3
 # Times the tolerance at which a part's own problem is solved.
 WITHIN = 0.1
 
@@ -106,10 +112,18 @@ class Layout:
         constant = options.constant if settings.fit_intercept else 0.0
         return cls(machines, parts, chunks, constant, n / parts, work)
 
+    @property
+    def most_passes(self) -> int | None:
+        """Passes of a round over one of several parts; None: `most_visits` ends a round.
+
+        More would lead each part astray, since it takes the others to stay as they are.
+        """
+        if self.parts == 1:
+            return None
+        return PASSES_OF_PART if self.chunks == 1 else math.ceil(PASSES_OF_PART / INNER_PASSES)
+
     def most_visits(self, number: int) -> int:
-        """Return how many rows a task visits in a round, about."""
-        if self.parts > 1:
-            return round(PASSES_OF_PART * self.rows)
+        """Return how many rows a round visits where they are one part, about."""
         work = min(FIRST_WORK * float(1 << min(number - 1, 64)), MOST_WORK)
         # No round is shorter than a pass; the first ones double, too.
         return max(round(work / self.row_work), round(self.rows * min(number, 4)))
@@ -129,7 +143,7 @@ def dcd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     layout, before = Layout.of(settings, shape), [merge_stage()]
     previous: str | None = None
     left: Sequence[int] = range(layout.machines)
-    converged = False
+    converged, stalled, best = False, 0, (float("inf"), float("inf"))
     for number in range(1, goals.max_rounds + 1):
         stage = round_stage(layout, goals, number, previous, left)
         record = (yield [*before, stage])[stage.name]
@@ -137,6 +151,12 @@ def dcd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         converged = record["violation"] <= goals.tol
         # If the run went further before its tolerance was raised, this point is gone.
         if converged and not record["released"]:
+            break
+        # Below what rounding leaves no round comes nearer.
+        reached = record["objective"], record["violation"]
+        stalled = stalled + 1 if all(map(ge, reached, best)) else 0
+        best = min(reached[0], best[0]), min(reached[1], best[1])
+        if stalled >= MOST_STALLED and not record["released"]:
             break
         left = [i for i, one in enumerate(record["violations"]) if one > goals.tol] or left
     assert previous is not None
@@ -167,11 +187,11 @@ def round_stage(
     solve = {
         "number": number,
         "tol": goals.tol * (WITHIN if parts > 1 else 1.0),
-        "most_visits": layout.most_visits(number),
         **at,
     }
+    ends = {"most_visits": layout.most_visits(number), "most_passes": layout.most_passes}
     places = [{"machine": machine, "part": part} for machine in machines for part in range(parts)]
-    layers = [_layer(steps.DESCEND, steps.descend, places, solve)]
+    layers = [_layer(steps.DESCEND, steps.descend, places, {**solve, **ends})]
     if parts > 1:
         joined = [{"machine": machine} for machine in machines]
         join = {**solve, "stage": name, "most_visits": round(LEAST_WORK / layout.row_work)}

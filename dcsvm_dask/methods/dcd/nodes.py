@@ -44,7 +44,8 @@ def descend(
     chunks: int,
     constant: float,
     tol: float,
-    most_visits: int,
+    most_visits: int | None,
+    most_passes: int | None,
 ) -> Record:
     """Descend over the variables of a part, from where the round before has ended.
 
@@ -69,8 +70,8 @@ def descend(
         The constant feature; 0: none.
     tol : float
         Violation of the part's problem at which descent ends.
-    most_visits : int
-        Rows that are visited until it ends without that, about.
+    most_visits, most_passes : int or None
+        Rows that are visited, or passes over active rows, until it ends without that, about.
     """
     problem = read_problem(run)
     index = part_of(problem, part, parts)
@@ -92,6 +93,7 @@ def descend(
         constant=constant,
         tol=tol,
         most_visits=most_visits,
+        most_passes=most_passes,
         seed=int(rng.integers(1 << 62)),
         callback=tell,
     )
@@ -100,7 +102,8 @@ def descend(
         return {"passes": found.passes, "rows": len(index), **standing}
     attempt.write("alpha", found.beta)
     attempt.write("step", found.w - outside - sums[part])
-    kept = np.flatnonzero(dual.is_free(found.beta) & (found.beta != 0.0))
+    # Each part may have led its free rows to a bound where the joint step does not.
+    kept = np.flatnonzero(_is_free(dual, found.beta) | _is_free(dual, start))
     most = KEPT_BYTES // max(1, problem.X.nbytes_of(0, problem.n) // problem.n)
     quota = 1 + min(max(LEAST_KEPT, int(KEPT * problem.n)), int(most)) // parts
     kept = np.sort(rng.permutation(kept)[:quota])
@@ -348,6 +351,10 @@ def _start(
     if len(index):
         alpha = before.read(f"alpha_{machine:04d}", slice(*_ends(index)))
     return alpha, sums.sum(axis=0), sums
+
+
+def _is_free(dual: Dual, beta: Vector) -> NDArray[np.bool_]:
+    return np.asarray(dual.is_free(beta) & (beta != 0.0))
 
 
 def _moved(start: Vector, end: Vector, factor: Any) -> Vector:

@@ -118,6 +118,16 @@ def search(events: Events, slope: float, bend: float) -> float:
     float
         0 where the objective does not fall.
     """
+    if slope + events.slope >= 0.0:
+        return 0.0
+    # Most events are met after k = 1, most answers are before it: few have to be sorted.
+    if slope + bend + events.slope_at(1.0)[0] >= 0.0:
+        return min(_sorted(events.between(0.0, 1.0), slope, bend), 1.0)
+    return 1.0 + _sorted(events.between(1.0, np.inf), slope + bend, bend)
+
+
+def _sorted(events: Events, slope: float, bend: float) -> float:
+    """Find the k of `search` by all events in order."""
     slope, bend = slope + events.slope, bend + events.bend
     if slope >= 0.0:
         return 0.0

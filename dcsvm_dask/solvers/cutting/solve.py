@@ -25,7 +25,7 @@ Unit = Literal["cost", "objective", "absolute"]
 # lambda of (8): the share of w_t in the point of the new plane.
 _SHARE = 0.1
 # The reduced problem is solved to this share of the gap.
-_REDUCED = 0.01
+_REDUCED = 0.1
 # A smaller gap, as a share of the objective at w = 0, is rounding.
 _ROUNDING = 1e-10
 # A plane that has been inactive for so many iterations is dropped.
@@ -103,6 +103,10 @@ def solve_cutting(
         raise InputError(f"tol is {tol}: give a finite number, 0 or more.")
     if max_iter < 1 or threads < 1:
         raise InputError(f"max_iter is {max_iter} and threads {threads}: give 1 or more.")
+    if dual.group is not None or dual.spare is not None:
+        raise InputError(
+            "the problem keeps sums of variables: cutting planes take none of nu-SVMs."
+        )
     problem = SignedProblem.of(dual, constant, None)
     rows = Products(X, problem.constant, threads)
     n = rows.shape[0]
@@ -129,15 +133,13 @@ def solve_cutting(
         outputs = rows.outputs(w) if w.any() else np.zeros(n)
         clock.append(perf_counter())
 
-        w_best, outputs_best, objective = w, outputs, _objective(losses, w, outputs)
-        if best:
-            k = 1.0
-            if line_search:
-                k = _line_search(losses, now, w, outputs)
-                w_best, outputs_best = _mix(now.w, w, k), _mix(now.outputs, outputs, k)
-                objective = _objective(losses, w_best, outputs_best)
-            if objective > now.objective:  # by rounding, where a line was searched
-                w_best, outputs_best, objective = now.w, now.outputs, now.objective
+        w_best, outputs_best = w, outputs
+        if line_search:
+            k = _line_search(losses, now, w, outputs)
+            w_best, outputs_best = _mix(now.w, w, k), _mix(now.outputs, outputs, k)
+        objective = _objective(losses, w_best, outputs_best)
+        if best and objective > now.objective:  # by rounding, where a line was searched
+            w_best, outputs_best, objective = now.w, now.outputs, now.objective
         clock.append(perf_counter())
 
         gap = objective - bound

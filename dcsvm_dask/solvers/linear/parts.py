@@ -35,7 +35,8 @@ def descend_part(
     *,
     constant: float,
     tol: float,
-    most_visits: int,
+    most_visits: int | None = None,
+    most_passes: int | None = None,
     inner_passes: int = 3,
     seed: int = 0,
     callback: Callable[[int, float], object] | None = None,
@@ -59,8 +60,10 @@ def descend_part(
         Value of the feature that is appended to every row; 0: none.
     tol : float
         Violation of the part's problem at which descent ends.
-    most_visits : int
+    most_visits : int, optional
         Rows that are visited, about, until it ends without that.
+    most_passes : int, optional
+        Passes over active rows until it ends without that; `most_visits` does not count then.
     inner_passes, seed, callback
         As for `solve_linear_chunks`.
 
@@ -71,7 +74,7 @@ def descend_part(
     """
     problem = SignedProblem.of(dual, constant, beta)
     descent = LinearDescent(chunks, problem, seed, max(1, inner_passes), outside)
-    found = descent.solve(tol, None, callback, most_visits)
+    found = descent.solve(tol, most_passes, callback, most_visits)
     return Descended(found.alpha, descent.w, found.n_iter)
 
 
