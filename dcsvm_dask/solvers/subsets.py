@@ -153,7 +153,6 @@ def extrapolated_support(
     *,
     equality: bool,
     seed: int | Sequence[int],
-    max_iter: int | None = None,
 ) -> tuple[float, int, int]:
     """Return how many support vectors all rows would have, as two small subsets have them.
 
@@ -164,15 +163,14 @@ def extrapolated_support(
     ----------
     kernel, take, dual, equality, seed
         As for `train_on_subsets`; `dual` has at least as many rows as the larger subset.
-    max_iter : int, optional
-        Most steps of two variables of a subset.
 
     Returns
     -------
     count : float
     n_iter, kernel_values : int
     """
-    n, counts, steps = len(dual), [], 0
+    n, steps = len(dual), 0
+    counts: list[int] = []
     order = np.random.default_rng(seed).permutation(n)[: max(FEW)].astype(np.int64)
     K, values = counted_kernel_matrix(kernel, take(np.sort(order)))
     place = np.argsort(np.argsort(order))
@@ -186,9 +184,8 @@ def extrapolated_support(
             mine,
             equality=equality,
             tol=SUBSET_TOL * dual.unit,
-            max_iter=max_iter,
         )
-        counts.append(max(1, np.count_nonzero(found.beta)))
+        counts.append(max(1, int(np.count_nonzero(found.beta))))
         steps += found.n_iter
     power = float(np.clip(np.log(counts[1] / counts[0]) / np.log(FEW[1] / FEW[0]), 0.0, 1.0))
     return counts[1] * (n / FEW[1]) ** power, steps, values

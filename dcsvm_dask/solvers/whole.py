@@ -169,17 +169,17 @@ class _Whole:
         blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         if len(blocks) == 1:
             return None
-        few, *work = extrapolated_support(
-            self.kernel,
-            self.X.__getitem__,
-            self.dual,
-            equality=self.equality,
-            seed=self.seed,
-            max_iter=self.limit,
-        )
-        self._count(*work)
-        if few <= max(map(len, blocks)):
-            return None
+        if self.limit == NO_LIMIT:  # a limit leaves no steps to look ahead
+            few, *work = extrapolated_support(
+                self.kernel,
+                self.X.__getitem__,
+                self.dual,
+                equality=self.equality,
+                seed=self.seed,
+            )
+            self._count(*work)
+            if few <= max(map(len, blocks)):
+                return None
         beta, *work = solve_blocks(
             self.kernel,
             self.X,

@@ -12,13 +12,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers.subsets import FIRST_ROWS, RATIO, subset_sizes
+from dcsvm_dask.solvers.subsets import FIRST_ROWS, RATIO, extrapolated_support, subset_sizes
+from dcsvm_dask.tasks import Regression
+from tests.marks import long
 from tests.svc import train_on_subsets
 
 GAMMA = 2.0**-6
+
+
+@pytest.mark.parametrize(("name", "share"), [("mv", 0.17), long("kin40k", 0.55)])
+def test_the_number_of_support_vectors_is_extrapolated(
+    name: str, share: float, shared_data: Callable[[str], Any]
+) -> None:
+    data, n = shared_data(name), 2000
+    X, z = data["X_train"][:n].astype(np.float64), data["y_train"][:n].astype(np.float64)
+    X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
+    z = (z - z.mean()) / z.std()
+    kernel, dual = Kernel("rbf", 0.1), Regression(0.1).dual(z, np.full(n, 10.0))
+    count, steps, _ = extrapolated_support(kernel, X.__getitem__, dual, equality=True, seed=0)
+    svr = SVR(C=10.0, gamma=0.1).fit(X, z)
+    assert steps > 0
+    assert count / len(svr.support_) == pytest.approx(1.0, abs=0.25)
+    assert count / n == pytest.approx(share, rel=0.2)
 
 
 @given(st.integers(1, 10**8), st.integers(256, 20_000))

@@ -21,7 +21,7 @@ from dcsvm_dask.clustering.rows import block_rows
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kd_order
 from dcsvm_dask.solvers import whole
-from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks import Dual, Regression
 from tests.marks import long, soak
 from tests.svc import (
     bias,
@@ -344,6 +344,23 @@ def test_blocks_give_a_start(
     else:
         cold, _ = solve_whole(kernel, X, y, C, **how)
         assert found.objective == pytest.approx(cold.objective, rel=1e-6)
+
+
+def test_no_block_is_solved_where_support_vectors_are_few(
+    monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Any]
+) -> None:
+    data = shared_data("mv")
+    X, z = data["X_train"][:2000].astype(np.float64), data["y_train"][:2000].astype(np.float64)
+    X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
+    dual = Regression(0.1).dual((z - z.mean()) / z.std(), np.full(len(z), 10.0))
+    monkeypatch.setattr(whole, "DIVIDED_FROM", len(z))
+    monkeypatch.setattr(whole, "SMALL", 100)
+    monkeypatch.setattr(whole, "solve_blocks", None)
+    kernel, blocks = Kernel("rbf", 0.1), np.arange(len(z)) // 1000
+    found, _ = solvers.solve_whole(kernel, X, dual, equality=True, blocks=blocks)
+    assert found.converged
+    with pytest.raises(TypeError):  # 250 rows are fewer than the support vectors
+        solvers.solve_whole(kernel, X, dual, equality=True, blocks=np.arange(len(z)) // 250)
 
 
 def test_digits_in_other_words() -> None:
