@@ -76,6 +76,8 @@ class Outcome:
     """The stage whose commit holds the model."""
     converged: bool
     """Whether the model is the exact one, to the tolerance asked for."""
+    message: str = ""
+    """Why it is not, where there is more to say than that a limit was reached."""
 
 
 def single(name: str, step: Step, *, keep: Keep = Keep.ALWAYS, **arguments: Any) -> Layer:

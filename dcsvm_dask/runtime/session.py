@@ -194,6 +194,7 @@ def carry_run(
             write_state(
                 run,
                 ending["state"],
+                ending["message"],
                 converged=outcome.converged,
                 stage=outcome.stage,
                 start_seconds=ready - begin,
@@ -289,7 +290,8 @@ def ending_of_outcome(run: RunFolder, outcome: Outcome | None, why: str) -> dict
         ``state``, ``message`` and ``converged``.
     """
     if outcome is not None:
-        return {"state": "complete", "message": "", "converged": outcome.converged}
+        how = {"message": outcome.message, "converged": outcome.converged}
+        return {"state": "complete", **how}
     reached = reached_model(run)
     if method_of(run) == SEARCH:
         kept = "scores so far are kept"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.methods.bagging.graph import Bagging, bag_of, plan_bag, votes_of
@@ -18,6 +18,7 @@ from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
 from dcsvm_dask.methods.stages import merge_stage
+from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.models.model import VOTES
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
@@ -85,7 +86,8 @@ def cascade(settings: Settings, goals: Goals, shape: Shape) -> Stages:
 
     After each pass f of all rows is computed from scratch. Leaves would take in the violators, so
     that a pass after one without violators changes nothing: this is the stopping rule of the proof,
-    up to the tolerance. A single pass is not checked.
+    up to the tolerance. Passes also end where rounding lets none improve. A single pass is not
+    checked.
 
     Parameters
     ----------
@@ -103,17 +105,20 @@ def cascade(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         return (yield from finish_with(Reached(stage.name, {}, False), shape))
     previous: str | None = None
     record: Record = {}
+    stall = Stall()
     for number in range(options.passes or MOST_PASSES):
         stage = pass_stage(settings, goals, number, previous)
         checked = check_stage(settings, goals, shape, number)
         record = (yield [*before, stage, checked])[checked.name]
         before, previous = [], checked.name
-        if record["violation"] <= goals.tol:
+        stall.see(record)
+        # If the run went further before its tolerance was raised, this point is gone.
+        if (record["violation"] <= goals.tol or stall.is_over) and not record["released"]:
             break
     converged = bool(record["violation"] <= goals.tol and record["tol"] <= goals.tol)
-    return (
-        yield from finish_with(Reached(StageId.numbered(CHECK, number), record, converged), shape)
-    )
+    reached = Reached(StageId.numbered(CHECK, number), record, converged)
+    outcome = yield from finish_with(reached, shape)
+    return outcome if converged else replace(outcome, message=stall.message(goals.tol))
 
 
 def pass_stage(settings: Settings, goals: Goals, number: int, previous: str | None) -> Stage:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import ge
 from typing import Any, Self
 
 from dcsvm_dask.checks import check
@@ -21,6 +20,7 @@ from dcsvm_dask.methods.method import Goals, Options, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.several import has_several, machines_for
 from dcsvm_dask.methods.stages import merge_stage, scored
+from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.storage.stage_id import MODEL, StageId
 from dcsvm_dask.tasks import Classification, Regression, Task
@@ -37,8 +37,6 @@ FIRST_WORK, MOST_WORK, VISIT, READ_AGAIN = 2e8, 3e10, 20, 16
 INNER_PASSES = 3
 # Passes of a round over each of several parts; work of its last step that a commit is worth.
 PASSES_OF_PART, LEAST_WORK = 10, 2e8
-# Rounds without any progress after which none is expected.
-MOST_STALLED = 3
 # Times the tolerance at which a part's own problem is solved.
 WITHIN = 0.1
 
@@ -143,26 +141,21 @@ def dcd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     layout, before = Layout.of(settings, shape), [merge_stage()]
     previous: str | None = None
     left: Sequence[int] = range(layout.machines)
-    converged, stalled, best = False, 0, (float("inf"), float("inf"))
+    converged, stall = False, Stall()
     for number in range(1, goals.max_rounds + 1):
         stage = round_stage(layout, goals, number, previous, left)
         record = (yield [*before, stage])[stage.name]
         before, previous = [], stage.name
         converged = record["violation"] <= goals.tol
+        stall.see(record)
         # If the run went further before its tolerance was raised, this point is gone.
-        if converged and not record["released"]:
-            break
-        # Below what rounding leaves no round comes nearer.
-        reached = record["objective"], record["violation"]
-        stalled = stalled + 1 if all(map(ge, reached, best)) else 0
-        best = min(reached[0], best[0]), min(reached[1], best[1])
-        if stalled >= MOST_STALLED and not record["released"]:
+        if (converged or stall.is_over) and not record["released"]:
             break
         left = [i for i, one in enumerate(record["violations"]) if one > goals.tol] or left
     assert previous is not None
     model = model_stage(layout, previous)
     yield scored(model, shape)
-    return Outcome(model.name, converged)
+    return Outcome(model.name, converged, "" if converged else stall.message(goals.tol))
 
 
 def round_stage(

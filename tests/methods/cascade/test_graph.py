@@ -123,6 +123,19 @@ def test_the_leaves_decide_as_a_bag_of_their_shares(
     assert bottom.status()["approximates"]
 
 
+@pytest.mark.long
+def test_a_tolerance_out_of_reach_ends_with_its_reason_and_a_larger_one_is_met(
+    cascade: Callable[..., api.Run],
+) -> None:
+    run = cascade(tol=1e-14, leaves=2)
+    found = run.status()
+    assert (found["state"], found["converged"]) == ("complete", False)
+    assert "give a larger tol than 1e-14" in found["message"]
+    api.resume(run.url, tol=0.01, execution=Execution(workers=0), quiet=True)
+    found = run.status()
+    assert (found["converged"], found["message"]) == (True, "")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
