@@ -25,6 +25,7 @@ from dcsvm_dask.estimators.runs import (
     trained,
     training_parameters,
 )
+from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.models.model import Model
 
@@ -99,6 +100,7 @@ class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
+    @whole_or_as_before
     @sets_up_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.

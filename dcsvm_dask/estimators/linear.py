@@ -17,6 +17,7 @@ from dcsvm_dask.estimators import checking, warned
 from dcsvm_dask.estimators.linear_ways import printing, relative, takes_dual, verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import variables_of
+from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers import (
@@ -149,6 +150,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @whole_or_as_before
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train the SVMs.
 

@@ -14,6 +14,7 @@ from dcsvm_dask.estimators.linear_ways import printing, relative, takes_dual, ve
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svr import LOSSES
 from dcsvm_dask.estimators.variables import variables_of
+from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import solve_linear_dual, solve_linear_primal
 from dcsvm_dask.tasks import Regression
@@ -107,6 +108,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         tags.input_tags.sparse = True
         return tags
 
+    @whole_or_as_before
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train the SVM.
 

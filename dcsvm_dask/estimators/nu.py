@@ -24,6 +24,7 @@ from dcsvm_dask.estimators.regressors import LastFit as LastExpansion
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
+from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import (
     Machine,
@@ -146,6 +147,7 @@ fit_status_, shape_fit_, n_features_in_
             raise InputError('break_ties needs decision_function_shape="ovr".')
         check_nu(self.nu)
 
+    @whole_or_as_before
     @sets_up_callbacks
     def _fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None
@@ -401,6 +403,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         checking.check_flags(self, "warm_start")
         check_nu(self.nu)
 
+    @whole_or_as_before
     @sets_up_callbacks
     def _fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, chain: Chain | None = None

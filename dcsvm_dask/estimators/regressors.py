@@ -18,6 +18,7 @@ from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, sol
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables, variables_of
+from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import Solution
@@ -137,6 +138,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         warned.warn_unsolved([self.fit_status_ == 0], self.tol)
         return self
 
+    @whole_or_as_before
     @sets_up_callbacks
     def _fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None

@@ -13,6 +13,7 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_ca
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
+from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import machines_of
@@ -223,6 +224,7 @@ class DCSVC(TellsCallbacks, Voting):
             warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
         return self
 
+    @whole_or_as_before
     @sets_up_callbacks
     def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         self._check_words()
