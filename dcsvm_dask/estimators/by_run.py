@@ -26,12 +26,13 @@ from dcsvm_dask.estimators.runs import (
     training_parameters,
 )
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
+from dcsvm_dask.estimators.with_client import WithClient
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.models.model import Model
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ByRun(TellsCallbacks, ClassifierMixin, BaseEstimator):
+class ByRun(WithClient, TellsCallbacks, ClassifierMixin, BaseEstimator):
     """A classifier of two classes, trained by a method of `dcsvm_dask.train`.
 
     Parameters

@@ -15,6 +15,7 @@ from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
+from dcsvm_dask.estimators.with_client import WithClient
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import machines_of
 from dcsvm_dask.tasks import Classification
@@ -26,7 +27,7 @@ MOST_CACHE = 1e12
 """MB; more is a mistake."""
 
 
-class DCSVC(TellsCallbacks, Voting):
+class DCSVC(WithClient, TellsCallbacks, Voting):
     """C-support vector classification, exact to a tolerance, for two classes and many.
 
     `sklearn.svm.SVC`'s problem, parameters and attributes: one SVM for each pair of classes,

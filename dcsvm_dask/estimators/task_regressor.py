@@ -16,6 +16,7 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks
 from dcsvm_dask.estimators.in_memory import start_blocks
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.estimators.wishes import divides
+from dcsvm_dask.estimators.with_client import WithClient
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import Solution, solve_whole, stretched
@@ -25,7 +26,7 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 
-class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
+class TaskRegressor(WithClient, KernelRegressor, metaclass=ABCMeta):
     """Base class of regressors whose problem is that of a task of runs.
 
     In memory `solve_whole` solves it, which takes no longer than a run of any number of rows that

@@ -1,0 +1,24 @@
+"""Clones of estimators that have a client: a connection is shared, not copied."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+import pytest
+from sklearn.base import clone
+
+from dcsvm_dask.estimators import DCSVC, DCSVR, CascadeSVC, DCQuantileSVR
+
+KINDS = (DCSVC, DCSVR, DCQuantileSVR, CascadeSVC)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clone_has_the_same_client(kind: Any) -> None:
+    client = Lock()  # which cannot be copied, as clients cannot
+    made = kind(C=3.0, client=client)
+    made.n_features_in_ = 2
+    found = clone(made)
+    assert found is not made
+    assert (found.client, made.client, found.C) == (client, client, 3.0)
+    assert not hasattr(found, "n_features_in_")
