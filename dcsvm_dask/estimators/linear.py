@@ -14,7 +14,7 @@ from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, warned
-from dcsvm_dask.estimators.linear_ways import printing, relative, takes_dual, verbosity
+from dcsvm_dask.estimators.linear_parameters import printing, relative, takes_dual, verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before

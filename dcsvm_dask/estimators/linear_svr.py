@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.linear_model._base import LinearModel
 
 from dcsvm_dask.estimators import checking, warned
-from dcsvm_dask.estimators.linear_ways import printing, relative, takes_dual, verbosity
+from dcsvm_dask.estimators.linear_parameters import printing, relative, takes_dual, verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svr import LOSSES
 from dcsvm_dask.estimators.variables import variables_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -22,12 +23,11 @@ def warn_unsolved(solved: list[bool], tol: float) -> None:
     """Warn the caller of `fit` of SVMs that are not solved to the tolerance."""
     missed = solved.count(False)
     if missed:
-        warnings.warn(
+        said = (
             f"{missed} of {len(solved)} SVMs are not solved to tol={tol}: raise max_iter (or "
-            "tol), or scale the features.",
-            ConvergenceWarning,
-            stacklevel=3,
+            "tol), or scale the features."
         )
+        warnings.warn(said, ConvergenceWarning, stacklevel=_callers_level())
 
 
 def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
@@ -41,7 +41,8 @@ def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
         The violation at which the problems were solved, in the same scale.
     """
     if narrow := told_of_narrow(rho.tolist(), tol):
-        warnings.warn(f"{narrow[0].upper()}{narrow[1:]}.", ConvergenceWarning, stacklevel=3)
+        said = f"{narrow[0].upper()}{narrow[1:]}."
+        warnings.warn(said, ConvergenceWarning, stacklevel=_callers_level())
 
 
 def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
@@ -54,7 +55,7 @@ def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
     """
     count = sum(one.fallbacks for one in solutions)
     if count:
-        warnings.warn(DcsvmWarning(told_of_fallbacks(inner, count)), stacklevel=5)
+        warnings.warn(DcsvmWarning(told_of_fallbacks(inner, count)), stacklevel=_callers_level())
 
 
 def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
@@ -70,4 +71,20 @@ def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
     """
     support = int(estimator.support_vectors_.shape[0])
     if is_isolated(kernel, int(X.shape[0]), support, X.__getitem__):
-        warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=5)
+        warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """Return the stack level, as seen by who calls this, of the first frame that is not ours.
+
+    How many frames lie between depends on decorators, some of which are scikit-learn's.
+    """
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    """Whether a module is of this package, or of what stands between it and its caller."""
+    return module.split(".")[0] in ("dcsvm_dask", "sklearn", "contextlib")

@@ -171,12 +171,12 @@ def extrapolated_support(
     """
     n, steps = len(dual), 0
     counts: list[int] = []
-    order = np.random.default_rng(seed).permutation(n)[: max(FEW)].astype(np.int64)
-    K, values = counted_kernel_matrix(kernel, take(np.sort(order)))
-    place = np.argsort(np.argsort(order))
+    drawn = np.random.default_rng(seed).permutation(n)[: max(FEW)].astype(np.int64)
+    rows = np.sort(drawn)
+    K, values = counted_kernel_matrix(kernel, take(rows))
     for size in FEW:
-        some = np.sort(place[:size])
-        mine = dual[np.sort(order[:size])].scaled(n / size)
+        some = np.flatnonzero(np.isin(rows, drawn[:size]))
+        mine = dual[rows[some]].scaled(n / size)
         if equality and not mine.can_balance():
             return float(n), steps, values
         found = solve_smo(

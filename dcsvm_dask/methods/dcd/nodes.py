@@ -49,8 +49,8 @@ def descend(
 ) -> Record:
     """Descend over the variables of a part, from where the round before has ended.
 
-    Writes ``alpha``. Where it is the only part, what `measure` writes; else the ``step`` of w, and
-    copies of some free rows, ``kept`` with their numbers in the part, for `join_steps`.
+    Writes ``alpha``. Where it is the only part, what `measure` writes and ``w``; else the ``step``
+    of w, and copies of some free rows, ``kept`` with their numbers in the part, for `join_steps`.
 
     Parameters
     ----------
@@ -77,7 +77,9 @@ def descend(
     index = part_of(problem, part, parts)
     dual, rows = dual_of(problem, machine, index), PartRows(problem, *_ends(index), chunks)
     rng = generator(problem.settings.seed, DESCENT, number, machine, part)
-    start, w, sums = _start(run, problem, previous, machine, index, parts)
+    start = _variables(run, previous, machine, index)
+    sums = _sums(run, problem, previous, machine, parts)
+    w = sums.sum(axis=0)
     told, first = set_reporter(), list[float]()
 
     def tell(passes: int, violation: float) -> None:
@@ -98,6 +100,7 @@ def descend(
         callback=tell,
     )
     if parts == 1:
+        attempt.write("w", found.w)
         standing = _measured(attempt, dual, rows, found.beta, found.w, constant)
         return {"passes": found.passes, "rows": len(index), **standing}
     attempt.write("alpha", found.beta)
@@ -156,7 +159,7 @@ def join_steps(
     """
     problem = read_problem(run)
     steps = [run.node(stage, name_of(DESCEND, machine, part)) for part in range(parts)]
-    _, w, _ = _start(run, problem, previous, machine, np.empty(0, np.int64), parts)
+    w = _sums(run, problem, previous, machine, parts).sum(axis=0)
     moves = np.stack([step.read("step") for step in steps])
     slopes, ridges = (np.array([step.record[key] for step in steps]) for key in ("slope", "ridge"))
     factors, fall = joint_factors(moves, w, slopes, ridges)
@@ -164,7 +167,7 @@ def join_steps(
     starts, kept = [], []
     for part, step in enumerate(steps):
         index, chosen = part_of(problem, part, parts), step.read("kept")
-        start, *_ = _start(run, problem, previous, machine, index, parts)
+        start = _variables(run, previous, machine, index)
         starts.append(_moved(start, step.read("alpha"), factors[part])[chosen])
         kept.append(index[chosen])
     dual = dual_of(problem, machine, np.concatenate(kept))
@@ -205,7 +208,7 @@ def measure(
 ) -> Record:
     """Take the joint step in a part, and measure its rows where it leads.
 
-    Writes ``alpha``, the ``w`` at which they are measured, and ``sum``, what they give to it.
+    Writes ``alpha``, and ``sum``, what they give to w.
 
     Parameters
     ----------
@@ -219,7 +222,7 @@ def measure(
     dual, rows = dual_of(problem, machine, index), PartRows(problem, *_ends(index), chunks)
     step = run.node(stage, name_of(DESCEND, machine, part))
     joined = run.node(stage, name_of(JOIN, machine))
-    start, *_ = _start(run, problem, previous, machine, index, parts)
+    start = _variables(run, previous, machine, index)
     beta = dual.clip(_moved(start, step.read("alpha"), joined.read("factors")[part]))
     beta[step.read("kept")] = joined.read(f"kept_{part:04d}")
     return _measured(attempt, dual, rows, beta, joined.read("w"), constant)
@@ -269,13 +272,12 @@ def commit_round(
             nodes = [run.node(stage, name_of(layer, machine, part)) for part in range(parts)]
             alpha = np.concatenate([node.read("alpha") for node in nodes])
             sums = np.stack([node.read("sum") for node in nodes])
-            passes = max(
-                run.node(stage, name_of(DESCEND, machine, part)).record["passes"]
-                for part in range(parts)
-            )
+            descents = [run.node(stage, name_of(DESCEND, machine, part)) for part in range(parts)]
+            passes = max(node.record["passes"] for node in descents)
+            joined = descents[0] if parts == 1 else run.node(stage, name_of(JOIN, machine))
             each.append(
                 {
-                    **_standing([node.record for node in nodes], nodes[0].read("w"), sums),
+                    **_standing([node.record for node in nodes], joined.read("w"), sums),
                     "passes": passes + last.get("passes", 0),
                 }
             )
@@ -323,7 +325,6 @@ def _measured(
     found = measure_part(rows, dual, beta, w, constant=constant)
     attempt.write("alpha", beta)
     attempt.write("sum", found.w)
-    attempt.write("w", w)
     return {
         "high": found.high,
         "low": found.low,
@@ -334,23 +335,23 @@ def _measured(
     }
 
 
-def _start(
-    run: RunFolder,
-    problem: Problem,
-    previous: str | None,
-    machine: int,
-    index: NDArray[np.int64],
-    parts: int,
-) -> tuple[Vector, Vector, Vector]:
-    """Return where a round starts: variables of a part, w, and what each part gives to it."""
+def _variables(
+    run: RunFolder, previous: str | None, machine: int, index: NDArray[np.int64]
+) -> Vector:
+    """Return the variables of a part where a round starts."""
     if previous is None:
-        sums = np.zeros((parts, problem.X.n_features + 1))
-        return np.zeros(len(index)), sums[0], sums
+        return np.zeros(len(index))
     before = run.node(previous, "commit")
-    sums, alpha = before.read(f"sums_{machine:04d}"), np.empty(0)
-    if len(index):
-        alpha = before.read(f"alpha_{machine:04d}", slice(*_ends(index)))
-    return alpha, sums.sum(axis=0), sums
+    return before.read(f"alpha_{machine:04d}", slice(*_ends(index)))
+
+
+def _sums(
+    run: RunFolder, problem: Problem, previous: str | None, machine: int, parts: int
+) -> Vector:
+    """Return what each part gives to w where a round starts."""
+    if previous is None:
+        return np.zeros((parts, problem.X.n_features + 1))
+    return run.node(previous, "commit").read(f"sums_{machine:04d}")
 
 
 def _is_free(dual: Dual, beta: Vector) -> NDArray[np.bool_]:

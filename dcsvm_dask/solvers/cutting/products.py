@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels.rows import check_rows
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.solvers.linear.loops import OPTIONS
-from dcsvm_dask.solvers.linear.rows import add, compiled_rows, dot
+from dcsvm_dask.solvers.linear.products import combine, outputs
+from dcsvm_dask.solvers.linear.rows import compiled_rows
 
 Vector = NDArray[np.float64]
-_u = np.uintp
 # Sums are made by parts, whose number is fixed by the rows so that threads do not change bits.
 _PART_ROWS, _MOST_PARTS = 4096, 32
 
@@ -33,10 +30,7 @@ class Products:
     """
 
     def __init__(self, X: Rows, constant: float, threads: int) -> None:
-        if X.ndim != 2 or X.dtype not in (np.float32, np.float64):
-            raise InputError(f"X is {X.ndim}-D {X.dtype}: give 2-D rows of float32 or float64.")
-        if not is_sparse(X):
-            X = np.ascontiguousarray(X)
+        X = check_rows(X, "X")
         values = X.data if is_sparse(X) else X
         if not np.isfinite(values).all():
             raise InputError("X holds a value that is not finite: give finite numbers.")
@@ -51,8 +45,8 @@ class Products:
         out = np.empty(self.shape[0])
 
         def work(part: int) -> None:
-            first, last = self._edges[part : part + 2]
-            _outputs(self.rows, first, last, self.constant, w, out)
+            start, stop = self._edges[part : part + 2]
+            outputs(self.rows, start, stop, self.constant, w, out)
 
         for_each(work, range(len(self._edges) - 1), self.threads)
         return out
@@ -62,27 +56,8 @@ class Products:
         sums = np.zeros((len(self._edges) - 1, self.shape[1]))
 
         def work(part: int) -> None:
-            first, last = self._edges[part : part + 2]
-            _sum(self.rows, first, last, self.constant, c, sums[part])
+            start, stop = self._edges[part : part + 2]
+            combine(self.rows, start, stop, self.constant, c, sums[part])
 
         for_each(work, range(len(sums)), self.threads)
         return np.asarray(sums.sum(axis=0))
-
-
-@njit(**OPTIONS)
-def _outputs(rows: Any, first: Any, last: Any, constant: Any, w: Any, out: Any) -> None:
-    """Write w'x of some rows."""
-    b = constant * w[_u(w.shape[0] - 1)]
-    for i in range(_u(first), _u(last)):
-        out[i] = dot(rows, i, w) + b
-
-
-@njit(**OPTIONS)
-def _sum(rows: Any, first: Any, last: Any, constant: Any, c: Any, total: Any) -> None:
-    """Add c_i x_i of some rows; rows whose c_i is 0 are not read."""
-    b = 0.0
-    for i in range(_u(first), _u(last)):
-        if c[i] != 0.0:
-            add(rows, i, c[i], total)
-            b += c[i]
-    total[_u(total.shape[0] - 1)] += b * constant

@@ -12,16 +12,9 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.rows import check_rows, is_sparse
 from dcsvm_dask.solvers.linear.problem import LinearSolution
+from dcsvm_dask.solvers.linear.products import combine, curve, diagonal, outputs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
-from dcsvm_dask.solvers.linear.squared import (
-    SquaredLosses,
-    combine,
-    curve,
-    diagonal,
-    outputs,
-    respond,
-    slope,
-)
+from dcsvm_dask.solvers.linear.squared import SquaredLosses, respond, slope
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
@@ -117,7 +110,7 @@ class _Newton:
         violation, fresh, moves = self._relative(first), True, True
         while violation > tol or not fresh:
             if violation <= tol or not moves or len(history) == max_iter:
-                outputs(self._rows, self._constant, self._w, self._f)
+                outputs(self._rows, 0, len(self._f), self._constant, self._w, self._f)
                 self._gradient, fresh = self._derive(), True
                 violation = self._relative(first)
                 if violation <= tol or not moves or len(history) == max_iter:
@@ -128,7 +121,7 @@ class _Newton:
             if callback is not None and callback(len(history), violation):
                 moves = False
         fresh_w = np.zeros_like(self._w)
-        combine(self._rows, self._constant, self._b, fresh_w)
+        combine(self._rows, 0, len(self._f), self._constant, self._b, fresh_w)
         objective = self._losses.problem.objective(self._b, fresh_w)
         return LinearSolution(
             alpha=self._b,
@@ -152,14 +145,14 @@ class _Newton:
         """Return the gradient at the outputs; set the losses, their derivatives and curvatures."""
         self._lost = respond(*self._losses.arrays, self._f, self._b, self._h)
         total = np.zeros_like(self._w)
-        combine(self._rows, self._constant, self._b, total)
+        combine(self._rows, 0, len(self._f), self._constant, self._b, total)
         return np.asarray(self._w - total)
 
     def _step(self, residual: float) -> bool:
         """Take a step; returns whether the objective fell."""
         direction = -self._solved(residual)
         along = np.empty_like(self._f)
-        outputs(self._rows, self._constant, direction, along)
+        outputs(self._rows, 0, len(self._f), self._constant, direction, along)
         before = self._primal()
         t = self._search(direction, along)
         w, f = self._w, self._f

@@ -1,6 +1,6 @@
-"""Squared losses of the rows of a linear SVM, and compiled sums over them, for primal solvers.
+"""Squared losses of the rows of a linear SVM, for primal solvers.
 
-Rows and w as in `loops`. At the output f of a row, g = f + p, its loss is
+At the output f of a row, g = f + p, its loss is
 0.5 rise max(0, -g - epsilon)^2 + 0.5 fall max(0, g - epsilon)^2: the conjugate of its part of a
 `Dual`. Minus its derivative is the best dual variable b.
 """
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.solvers.linear.loops import OPTIONS
 from dcsvm_dask.solvers.linear.problem import SignedProblem
-from dcsvm_dask.solvers.linear.rows import add, add_squares, dot
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
@@ -54,45 +53,6 @@ class SquaredLosses:
         weights = np.divide(1.0, problem.ridge, out=np.zeros(n), where=problem.ridge > 0.0)
         rise, fall = (np.where(bound != 0.0, weights, 0.0) for bound in (dual.upper, dual.lower))
         return cls(problem, (dual.p, problem.epsilon, rise, fall))
-
-
-@njit(**OPTIONS)
-def outputs(rows: Any, constant: Any, w: Any, f: Any) -> None:
-    """Write x_i'w of all rows to `f`."""
-    last = _u(w.shape[0] - 1)
-    for i in range(_u(f.shape[0])):
-        f[i] = dot(rows, i, w) + constant * w[last]
-
-
-@njit(**OPTIONS)
-def combine(rows: Any, constant: Any, b: Any, total: Any) -> None:
-    """Add sum_i b_i x_i to `total`."""
-    last = _u(total.shape[0] - 1)
-    for i in range(_u(b.shape[0])):
-        if b[i] != 0.0:
-            add(rows, i, b[i], total)
-            total[last] += b[i] * constant
-
-
-@njit(**OPTIONS)
-def curve(rows: Any, constant: Any, h: Any, v: Any, total: Any) -> None:
-    """Add sum_i h_i (x_i'v) x_i to `total`: the Hessian of the losses times v."""
-    last = _u(v.shape[0] - 1)
-    for i in range(_u(h.shape[0])):
-        if h[i] != 0.0:
-            step = h[i] * (dot(rows, i, v) + constant * v[last])
-            add(rows, i, step, total)
-            total[last] += step * constant
-
-
-@njit(**OPTIONS)
-def diagonal(rows: Any, constant: Any, h: Any, total: Any) -> None:
-    """Add sum_i h_i x_i^2 to `total`: the diagonal of the Hessian of the losses."""
-    last = _u(total.shape[0] - 1)
-    for i in range(_u(h.shape[0])):
-        if h[i] != 0.0:
-            add_squares(rows, i, h[i], total)
-            total[last] += h[i] * constant * constant
 
 
 @njit(**OPTIONS)
