@@ -313,15 +313,17 @@ def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
     return {"state": "failed", "message": masked(text) or type(error).__name__, "converged": False}
 
 
-# As `warm_up` names it.
-LINEAR_SOLVER = "linear"
+# As `warm_up` names them.
+LINEAR_SOLVER, SIGNED_LINEAR_SOLVER = "linear", "signed"
 
 
 def compiled_for(run: RunFolder) -> tuple[str, ...]:
     """Return what a run needs compiled beside what all need: parameters of `warm_up`."""
     own, task = BEGUN[method_of(run)].compiles, settings_of(run).make_task()
+    if SIGNED_LINEAR_SOLVER in own:
+        return own
     if LINEAR_SOLVER in own:
-        return own if task.has_classes else (*own, "signed")
+        return own if task.has_classes else (*own, SIGNED_LINEAR_SOLVER)
     return (*own, "kinks") if task.has_kinks else own
 
 

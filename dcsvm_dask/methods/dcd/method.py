@@ -26,5 +26,5 @@ METHOD = Method(
     (ROUND,),
     many_classes=True,
     tasks=SUPERVISED,
-    compiles=("linear", "signed"),
+    compiles=("signed",),
 )

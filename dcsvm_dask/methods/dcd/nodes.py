@@ -304,7 +304,8 @@ def commit_round(
 def _standing(records: list[Record], w: Vector, sums: Vector) -> Record:
     """Return how far one SVM is, given what its parts have measured at w."""
     fresh = sums.sum(axis=0)
-    losses, linear = (sum(record[key] for record in records) for key in ("losses", "linear"))
+    losses = sum(record["losses"] for record in records)
+    linear = sum(record["linear_term"] for record in records)
     objective = 0.5 * float(fresh @ fresh) + linear
     # Gradients were measured at a w that rounding has led away; each is off by at most this.
     error = max(record["longest"] for record in records) * float(np.linalg.norm(fresh - w))
@@ -330,7 +331,7 @@ def _measured(
         "low": found.low,
         "losses": found.losses,
         "longest": found.longest,
-        "linear": dual.linear(beta),
+        "linear_term": dual.linear(beta),
         "bounded": int(np.count_nonzero(dual.is_bounded(beta))),
     }
 
