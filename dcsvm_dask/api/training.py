@@ -113,7 +113,7 @@ def train(
         Who else is told of progress; see `dcsvm_dask.Callback`.
     method : str, default "dcsvm"
         How to train: "dcsvm", "cascade", "bagging", "nystrom", "fourier", "ltpu", "greedy",
-        "online", "dcd", "subsample", "libsvm" or "liblinear". The others have no levels, but
+        "online", "dcd", "ocas", "cpa", "subsample", "libsvm" or "liblinear". The others have no levels, but
         parameters of their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md``
         explains.
     kernel : str, default "rbf"

@@ -49,6 +49,8 @@ class Shape:
     """Whether every model is scored on held-out rows."""
     class_rows: tuple[int, ...] = ()
     """Rows of each class, where there are more than two."""
+    n_features: int = 0
+    """0 in runs that do not say it."""
 
     @classmethod
     def of(cls, value: dict[str, Any]) -> Shape:

@@ -12,10 +12,15 @@ class Stall:
     """Counts committed points that lower neither the objective nor the violation.
 
     Below what rounding leaves no pass and no round comes nearer.
+
+    Parameters
+    ----------
+    most : int, default 3
+        Points without any progress after which none is expected.
     """
 
-    def __init__(self) -> None:
-        self._count = 0
+    def __init__(self, most: int = MOST_STALLED) -> None:
+        self._count, self._most = 0, most
         self._objective = self._violation = float("inf")
 
     def see(self, record: Record) -> None:
@@ -29,7 +34,7 @@ class Stall:
     @property
     def is_over(self) -> bool:
         """Whether no progress is expected any more."""
-        return self._count >= MOST_STALLED
+        return self._count >= self._most
 
     def message(self, tol: float) -> str:
         """Return why the tolerance was not reached; empty where a limit of rounds is the reason."""

@@ -22,6 +22,7 @@ def warm_up(
     online: bool = False,
     kinks: bool = False,
     signed: bool = False,
+    cutting: bool = False,
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
@@ -40,6 +41,8 @@ def warm_up(
         Whether to include functions for dual problems with kinks, as epsilon-SVR has them.
     signed : bool, default False
         Whether to include functions for linear SVMs of tasks without classes.
+    cutting : bool, default False
+        Whether to include functions for linear SVMs by cutting planes.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -58,6 +61,8 @@ def warm_up(
             _once(solvers.warm_up_kinks)
         if signed:
             _once(solvers.warm_up_linear_dual)
+        if cutting:
+            _once(solvers.warm_up_cutting)
 
 
 @cache

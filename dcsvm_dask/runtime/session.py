@@ -314,13 +314,15 @@ def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
 
 
 # As `warm_up` names them.
-LINEAR_SOLVER, SIGNED_LINEAR_SOLVER = "linear", "signed"
+LINEAR_SOLVER = "linear"
+SIGNED_LINEAR_SOLVER = "signed"
+CUTTING_PLANES = "cutting"
 
 
 def compiled_for(run: RunFolder) -> tuple[str, ...]:
     """Return what a run needs compiled beside what all need: parameters of `warm_up`."""
     own, task = BEGUN[method_of(run)].compiles, settings_of(run).make_task()
-    if SIGNED_LINEAR_SOLVER in own:
+    if SIGNED_LINEAR_SOLVER in own or CUTTING_PLANES in own:
         return own
     if LINEAR_SOLVER in own:
         return own if task.has_classes else (*own, SIGNED_LINEAR_SOLVER)

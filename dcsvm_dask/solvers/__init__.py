@@ -4,8 +4,7 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 """
 
 from dcsvm_dask.solvers.box_qp import solve_box_qp
-from dcsvm_dask.solvers.cutting.solve import solve_cutting
-from dcsvm_dask.solvers.cutting.state import CuttingSolution
+from dcsvm_dask.solvers.cutting import CuttingSolution, solve_cutting
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.greedy.newton import Newton, RowSums
@@ -54,6 +53,7 @@ from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
 from dcsvm_dask.solvers.sums import brought_to_size, brought_to_sums, brought_to_task
 from dcsvm_dask.solvers.warm import (
     warm_up,
+    warm_up_cutting,
     warm_up_kinks,
     warm_up_linear,
     warm_up_linear_dual,
@@ -137,6 +137,7 @@ __all__ = [
     "violation_box",
     "violation_pair",
     "warm_up",
+    "warm_up_cutting",
     "warm_up_kinks",
     "warm_up_linear",
     "warm_up_linear_dual",

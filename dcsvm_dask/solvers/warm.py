@@ -7,6 +7,7 @@ from scipy import sparse
 
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.cutting import solve_cutting
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_dual
 from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
@@ -68,3 +69,10 @@ def warm_up_linear_dual() -> None:
     dual = Regression(epsilon=0.1).dual(np.array([1.0, -1.0]), np.ones(2))
     for rows in (X, sparse.csr_array(X)):
         solve_linear_dual((rows,), dual)
+
+
+def warm_up_cutting() -> None:
+    """Compile, or load from the cache, the products of cutting planes; for rows as above."""
+    X = np.eye(2, dtype=np.float32)
+    for rows in (X, sparse.csr_array(X)):
+        solve_cutting(rows, svc_dual([1.0, -1.0], 1.0), max_iter=2)

@@ -19,7 +19,7 @@ from dcsvm_dask.tasks import Classification, Quantile, Regression
 from tests.marks import long
 
 Data = tuple[NDArray[np.float32], NDArray[np.float64]]
-CPA = {"best": False, "line_search": False, "near": False}
+CPA = {"best": False, "line_search": False, "share": 1.0}
 
 
 def rows_of(shared_data: Callable[[str], Any], name: str, n: int) -> Data:
@@ -95,7 +95,7 @@ def test_each_change_saves_iterations(shared_data: Callable[[str], Any]) -> None
         return found
 
     plain, whole = run(**CPA), run()
-    searched = run(near=False)
+    searched = run(share=1.0)
     assert whole.n_iter < searched.n_iter < plain.n_iter
     assert plain.n_iter > 1.5 * whole.n_iter
     assert (np.diff([step.objective for step in plain.history]) > 0.0).any()
@@ -118,7 +118,8 @@ def test_a_stored_state_goes_on_with_the_same_bits(
     assert 1 < early.n_iter < whole.n_iter
     for state in (states[0], states[len(states) // 2], early.state):
         again = solve_cutting(X, dual, state=state, threads=2, **switches)
-        for one, other in zip(astuple(again.state), astuple(whole.state), strict=True):
+        pairs = zip(astuple(again.state.planes), astuple(whole.state.planes), strict=True)
+        for one, other in [*pairs, (again.state.outputs, whole.state.outputs)]:
             np.testing.assert_array_equal(one, other)
         assert again.objective == whole.objective
 
@@ -128,6 +129,10 @@ def test_what_does_not_fit_is_refused(shared_data: Callable[[str], Any]) -> None
     dual = Classification().dual(y, np.ones(100))
     with pytest.raises(InputError, match="give best=True"):
         solve_cutting(X, dual, best=False)
+    with pytest.raises(InputError, match="no line is searched"):
+        solve_cutting(X, dual, line_search=False)
+    with pytest.raises(InputError, match="share is nan"):
+        solve_cutting(X, dual, share=np.nan)
     with pytest.raises(InputError, match="unit is 'C'"):
         solve_cutting(X, dual, unit="C")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="tol is nan"):

@@ -11,19 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from dcsvm_dask.checks import check
-from dcsvm_dask.kernels import KERNELS
 from dcsvm_dask.methods.dcd import nodes as steps
-from dcsvm_dask.methods.dcd.model import commit_linear
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, single
-from dcsvm_dask.methods.method import Goals, Options, Shape
+from dcsvm_dask.methods.linear.model import model_stage
+from dcsvm_dask.methods.linear.options import LinearOptions, number_of_svms
+from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.methods.several import has_several, machines_for
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.parameters import parameter
-from dcsvm_dask.storage.stage_id import MODEL, StageId
-from dcsvm_dask.tasks import Classification, Regression, Task
+from dcsvm_dask.storage.stage_id import StageId
 
 DESCENT = "descent"
 # Bytes of the rows of a part; joining parts takes rounds that fewer rows are not worth.
@@ -42,15 +39,9 @@ WITHIN = 0.1
 
 
 @dataclass(frozen=True)
-class Descent(Options):
+class Descent(LinearOptions):
     """How rows are shared and read."""
 
-    constant: float = parameter(
-        1.0, "with a bias: the constant feature, as intercept_scaling", above=0
-    )
-    parts: int = parameter(
-        0, "parts of the rows that descend side by side; 0: by the size of the data", least=0
-    )
     chunks: int = parameter(
         0, "pieces in which a task reads its rows; 0: as few as fit a worker", least=0
     )
@@ -61,16 +52,6 @@ class Descent(Options):
             yield self
         else:
             yield from (replace(self, chunks=2**i) for i in range(MOST_HALVINGS))
-
-    def linear_parameters(self, task: Task) -> dict[str, Any] | None:
-        """Return what scikit-learn's linear SVMs call parameters like these."""
-        if not isinstance(task, Classification | Regression):
-            return None
-        return {"loss": task.loss, "dual": True, "intercept_scaling": self.constant}
-
-    def check_kernel(self, name: str) -> None:
-        """Refuse any kernel but the linear one."""
-        check(KERNELS[name].is_linear, "kernel", name, "linear here: add --kernel linear")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +74,8 @@ class Layout:
     @classmethod
     def of(cls, settings: Settings, shape: Shape) -> Layout:
         """Return the layout of a run."""
-        options, n, n_classes = (
-            Descent(**settings.options),
-            shape.n_variables,
-            len(shape.class_rows),
-        )
-        machines = 1
-        if has_several(settings, n_classes):
-            machines = len(machines_for(settings, n_classes))
+        options, n = Descent(**settings.options), shape.n_variables
+        machines = number_of_svms(settings, shape)
         # SVMs run side by side, too.
         wanted = min(MOST_PARTS, shape.n_bytes // PART_BYTES) // machines
         parts = min(n, max(1, options.parts or wanted))
@@ -153,7 +128,7 @@ def dcd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
             break
         left = [i for i, one in enumerate(record["violations"]) if one > goals.tol] or left
     assert previous is not None
-    model = model_stage(layout, previous)
+    model = model_stage(previous, layout.constant)
     yield scored(model, shape)
     return Outcome(model.name, converged, "" if converged else stall.message(goals.tol))
 
@@ -209,9 +184,3 @@ def _layer(
     """Return the layer of a step that is done for each of some SVMs and parts."""
     nodes = (Node(steps.name_of(name, **at), step, {**arguments, **at}) for at in places)
     return Layer(name, tuple(nodes), Keep.STAGE)
-
-
-def model_stage(layout: Layout, source: str) -> Stage:
-    """Return the stage that writes the model of a round."""
-    layers = (single(COMMIT, commit_linear, source=source, constant=layout.constant),)
-    return Stage(StageId.about(MODEL, source), layers, "model")

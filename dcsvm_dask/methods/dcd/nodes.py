@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import stacked
-from dcsvm_dask.methods.dcd.rows import PartRows, arrays_of, dual_of, part_of, rows_of
+from dcsvm_dask.methods.linear.rows import PartRows, arrays_of, dual_of, part_of, rows_of
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.random_streams import DESCENT, generator

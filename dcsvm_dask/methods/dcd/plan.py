@@ -6,11 +6,11 @@ from dcsvm_dask.methods.dcd.graph import (
     PASSES_OF_PART,
     READ_AGAIN,
     Layout,
-    model_stage,
     round_stage,
 )
 from dcsvm_dask.methods.dcd.nodes import KEPT, KEPT_BYTES, KEPT_PASSES
 from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.linear.model import model_stage
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.tasks import TASKS
@@ -76,5 +76,6 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             )
     model = sizes.fixed(24.0 * layout.machines * features)
     written_model = 4.0 * layout.machines * features
-    plans.append(StagePlan(model_stage(layout, plans[-1].stage.name), model, 0.0, written_model))
+    stage = model_stage(plans[-1].stage.name, layout.constant)
+    plans.append(StagePlan(stage, model, 0.0, written_model))
     return plans

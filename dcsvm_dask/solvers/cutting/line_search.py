@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.solvers.cutting.losses import Losses
 
 Vector = NDArray[np.float64]
-_BINS = 1024
-_ROUNDS = 4
-_FEW = 1024
+# Of the histogram of parts: equal ones, and so many to an octave.
+_BINS, _OF_OCTAVE = 1024, 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,16 @@ class Events:
         kept = (self.at > low) & (self.at <= high)
         return Events(slope, bend, self.at[kept] - low, self.jump[kept], self.bent[kept])
 
-    def histogram(self, edges: Vector) -> NDArray[np.float64]:
-        """Return the slope at each edge, from the right, and how many events lie at or below it.
+    def joined(self) -> Events:
+        """Return the same with one event for all at the same k, in order."""
+        at, which = np.unique(self.at, return_inverse=True)
+        jump, bent = np.zeros(len(at)), np.zeros(len(at))
+        np.add.at(jump, which, self.jump)
+        np.add.at(bent, which, self.bent)
+        return Events(self.slope, self.bend, at, jump, bent)
+
+    def histogram(self, edges: Vector) -> Vector:
+        """Return the slope at each edge, from the right; those of parts of the rows add up.
 
         Parameters
         ----------
@@ -90,17 +97,15 @@ class Events:
 
         Returns
         -------
-        array, shape (2, m), float64
-            Histograms of parts add up to that of all rows.
+        array, shape (m,), float64
         """
         m = len(edges)
         bins = np.searchsorted(edges, self.at, side="left")
-        jump, bent, moment, count = (
+        jump, bent, moment = (
             np.cumsum(np.bincount(bins, weight, m + 1)[:m])
-            for weight in (self.jump, self.bent, self.bent * self.at, None)
+            for weight in (self.jump, self.bent, self.bent * self.at)
         )
-        slope = self.slope + self.bend * edges + jump + bent * edges - moment
-        return np.stack([slope, count.astype(np.float64)])
+        return np.asarray(self.slope + self.bend * edges + jump + bent * edges - moment)
 
 
 def search(events: Events, slope: float, bend: float) -> float:
@@ -149,46 +154,53 @@ def _zero(k: float, slope: float, bend: float) -> float:
     return k - slope / bend if bend > 0.0 else k
 
 
-def search_parts(parts: Sequence[Events], slope: float, bend: float, farthest: float) -> float:
-    """Return the k that `search` finds, with rows in parts and sums of a fixed size of each.
+def edges_to(farthest: float) -> Vector:
+    """Return edges of bins from 0 to a k above the answer: equal ones, and ever smaller ones.
 
-    A round adds up the parts' histograms of the slope over 1,024 bins and goes on inside of the
-    bin in which the slope changes its sign. As soon as a bin holds few events, those are searched
-    exactly; after four rounds the bin is below 1e-12 of the range.
+    The objective F at k = 0 gives such a k: |w| <= sqrt(2 F) at the answer, so
+    k <= (|w_b| + sqrt(2 F)) / |w_t - w_b|.
+    """
+    equal = np.linspace(0.0, farthest, _BINS + 1)
+    return np.union1d(equal, farthest * np.exp2(-np.arange(_BINS) / _OF_OCTAVE))
+
+
+def bracket(histogram: Vector, edges: Vector, slope: float, bend: float) -> tuple[float, float]:
+    """Return the bin that holds the k of `search`, as (low, high]; (0, 0) where nothing falls.
+
+    Parameters
+    ----------
+    histogram : array, shape (m,), float64
+        The slope of the risk at each edge: the sum of those of all parts of the rows.
+    edges : array, shape (m,), float64
+        Of `edges_to`.
+    slope, bend : float
+        As for `search`.
+    """
+    slopes = histogram + slope + bend * edges
+    if slopes[0] >= 0.0:
+        return 0.0, 0.0
+    bin_ = int(np.searchsorted(np.maximum.accumulate(slopes[1:-1]), 0.0))
+    return float(edges[bin_]), float(edges[bin_ + 1])
+
+
+def search_between(
+    parts: Sequence[Events], slope: float, bend: float, low: float, high: float
+) -> float:
+    """Return the k of `search`, which lies in (low, high].
 
     Parameters
     ----------
     parts : sequence of Events
-        Of the risk over the rows of each part.
+        What `Events.between` finds there in each part of the rows.
     slope, bend : float
         As for `search`.
-    farthest : float
-        A k above the answer. The objective F at k = 0 gives one: |w| <= sqrt(2 F) at the answer, so
-        k <= (|w_b| + sqrt(2 F)) / |w_t - w_b|.
+    low, high : float
+        Of `bracket`.
     """
-    if slope + sum(part.slope for part in parts) >= 0.0:
+    if high == 0.0:
         return 0.0
-    low, high = 0.0, farthest
-    for _ in range(_ROUNDS):
-        edges = np.linspace(low, high, _BINS + 1)
-        slopes, counts = np.sum([part.histogram(edges) for part in parts], axis=0)
-        slopes = slopes + slope + bend * edges
-        bin_ = int(np.searchsorted(np.maximum.accumulate(slopes[1:-1]), 0.0))
-        low, high = float(edges[bin_]), float(edges[bin_ + 1])
-        if counts[bin_ + 1] - counts[bin_] <= _FEW:
-            break
-    else:
-        return _chord(low, high, float(slopes[bin_]), float(slopes[bin_ + 1]))
-    few = [part.between(low, high) for part in parts]
     at, jump, bent = (
-        np.concatenate([getattr(part, name) for part in few]) for name in ("at", "jump", "bent")
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("at", "jump", "bent")
     )
-    risk = Events(sum(p.slope for p in few), sum(p.bend for p in few), at, jump, bent)
+    risk = Events(sum(p.slope for p in parts), sum(p.bend for p in parts), at, jump, bent)
     return low + min(search(risk, slope + bend * low, bend), high - low)
-
-
-def _chord(low: float, high: float, below: float, above: float) -> float:
-    """Return where the chord between the slopes of two k is zero."""
-    if below >= 0.0 or above <= 0.0:
-        return low if below >= 0.0 else high
-    return low - below * (high - low) / (above - below)

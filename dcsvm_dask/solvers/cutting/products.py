@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.rows import check_rows
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.linear.products import combine, outputs
@@ -31,9 +30,6 @@ class Products:
 
     def __init__(self, X: Rows, constant: float, threads: int) -> None:
         X = check_rows(X, "X")
-        values = X.data if is_sparse(X) else X
-        if not np.isfinite(values).all():
-            raise InputError("X holds a value that is not finite: give finite numbers.")
         n, d = X.shape
         self.rows, self.constant, self.threads = compiled_rows(X), constant, threads
         self.shape = (n, d + 1)

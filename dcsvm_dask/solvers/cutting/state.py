@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.solvers.cutting.reduced import solve_reduced
+
 Vector = NDArray[np.float64]
+# The reduced problem is solved to this share of the gap.
+_REDUCED = 0.1
+# A smaller gap, as a share of the objective at w = 0, is rounding.
+_ROUNDING = 1e-10
+# A plane that has been inactive for so many iterations is dropped.
+_PATIENCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +41,11 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """All that an iteration needs of those before it, of n rows, d features and t planes."""
+class Planes:
+    """The cutting planes and what they have led to, of d features and t planes.
+
+    It is all that an iteration needs of those before it, but for what rows can give again.
+    """
 
     planes: Vector
     """a_i, shape (t, d + 1)."""
@@ -48,8 +59,8 @@ class State:
     """For how many iterations each plane has been inactive, shape (t,)."""
     w: Vector
     """w_b, with the weight of the constant last, shape (d + 1,)."""
-    outputs: Vector
-    """w_b'x of each row, shape (n,)."""
+    at_zero: float
+    """F(0)."""
     objective: float
     """F(w_b)."""
     bound: float
@@ -58,12 +69,83 @@ class State:
     """How many iterations are done."""
 
     @classmethod
-    def start(cls, shape: tuple[int, int], objective: float) -> State:
-        """Return the state before the first iteration: w = 0 and no plane."""
-        n, width = shape
-        none, zero = np.zeros(0), np.zeros(width)
-        planes, gram, idle = np.zeros((0, width)), np.zeros((0, 0)), np.zeros(0, dtype=np.int64)
-        return cls(planes, none, gram, none, idle, zero, np.zeros(n), objective, 0.0, 0)
+    def none(cls, width: int, at_zero: float) -> Planes:
+        """Return none, before the first iteration: w = 0."""
+        empty, idle = np.zeros(0), np.zeros(0, dtype=np.int64)
+        planes, gram, w = np.zeros((0, width)), np.zeros((0, 0)), np.zeros(width)
+        return cls(planes, empty, gram, empty, idle, w, at_zero, at_zero, 0.0, 0)
+
+    def reduced(self) -> tuple[Vector, Vector, float]:
+        """Return the multipliers of the planes that solve the reduced problem, w_t and the bound.
+
+        The problem is solved to a share of the gap. The dual value of a feasible point is a bound
+        whatever the solver has reached; it does not fall from one iteration to the next.
+        """
+        alpha = self.alpha
+        if len(alpha):
+            exactness = _REDUCED * max(self.objective - self.bound, _ROUNDING * self.at_zero)
+            alpha = solve_reduced(self.gram, self.offsets, alpha, exactness, self.at_zero)
+        w = -(alpha @ self.planes)
+        bound = float(self.offsets @ alpha - 0.5 * (w @ w))
+        return alpha, w, max(self.bound, bound)
+
+    def advanced(
+        self,
+        alpha: Vector,
+        w: Vector,
+        objective: float,
+        bound: float,
+        plane: Vector,
+        offset: float,
+    ) -> Planes:
+        """Return them after an iteration, with its plane, without those that are long inactive.
+
+        The bound stays valid without them: their multipliers are zero.
+
+        Parameters
+        ----------
+        alpha : array, shape (t,), float64
+            The solution of the reduced problem.
+        w : array, shape (d + 1,), float64
+            The new w_b.
+        objective, bound : float
+        plane : array, shape (d + 1,), float64
+        offset : float
+        """
+        idle = np.where(alpha > 0.0, 0, self.idle + 1)
+        kept = idle < _PATIENCE
+        planes = np.vstack([self.planes[kept], plane])
+        products = planes @ plane
+        t = len(products)
+        gram = np.empty((t, t))
+        gram[:-1, :-1] = self.gram[np.ix_(kept, kept)]
+        gram[-1], gram[:, -1] = products, products
+        return Planes(
+            planes,
+            np.append(self.offsets[kept], offset),
+            gram,
+            np.append(alpha[kept], 0.0),
+            np.append(idle[kept], 0),
+            w,
+            self.at_zero if self.iteration else objective,  # of the first one, where w is 0
+            objective,
+            bound,
+            self.iteration + 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that an iteration needs of those before it, of n rows."""
+
+    planes: Planes
+    outputs: Vector
+    """w_b'x of each row, shape (n,)."""
+
+    @property
+    def iteration(self) -> int:
+        """How many iterations are done."""
+        return self.planes.iteration
 
 
 @dataclass(frozen=True, slots=True)

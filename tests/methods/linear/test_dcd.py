@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,70 +15,24 @@ from sklearn.svm import LinearSVC, LinearSVR
 from dcsvm_dask import api
 from dcsvm_dask.errors import DcsvmError, InputError
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.storage.node import Attempt
 from tests.left import KilledError
-
-ROWS, C, TOL = 600, 1.0, 1e-6
-HERE = Execution(workers=0)
-SQUARED = "squared_hinge"
-Rows = tuple[Any, np.ndarray]
-
-
-def rows_of(shared_data: Callable[[str], Any], name: str, n: int = ROWS) -> Rows:
-    """Return n random rows of a real data set, in float32, and their targets in float64."""
-    found = shared_data(name)
-    index = np.random.default_rng(0).permutation(len(found["X_train"]))[:n]
-    return found["X_train"][index], found["y_train"][index].astype(np.float64)
-
-
-@pytest.fixture(scope="module")
-def classes(shared_data: Callable[[str], Any]) -> Rows:
-    X, y = rows_of(shared_data, "a9a")
-    return sparse.csr_array(X), y
-
-
-@pytest.fixture(scope="module")
-def targets(shared_data: Callable[[str], Any]) -> Rows:
-    X, z = rows_of(shared_data, "cadata")
-    X = X.astype(np.float64)
-    return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32), z / z.std() + 5.0
+from tests.methods.linear.runs import (
+    HERE,
+    ROWS,
+    SQUARED,
+    TOL,
+    C,
+    Killing,
+    Rows,
+    model_of,
+    primal,
+    weights_of,
+)
 
 
 @pytest.fixture
-def train(tmp_path: Path) -> Callable[..., api.Run]:
-    def call(rows: Rows, name: str = "run", **how: Any) -> api.Run:
-        words: dict[str, Any] = {"kernel": "linear", "method": "dcd", "C": C, "tol": TOL, **how}
-        weights = words.pop("weights", None)
-        place = tmp_path / "data"
-        if not place.exists():
-            task = words.get("task", "classification")
-            api.ingest(rows, place, task=task, weights=weights)
-        execution = words.pop("execution", HERE)
-        return api.train(place, tmp_path / name, execution=execution, quiet=True, **words)
-
-    return call
-
-
-def model_of(run: api.Run) -> dict[str, Any]:
-    stages = run.status()["stages"]
-    return next(record for name, record in stages.items() if name.startswith("model"))
-
-
-def weights_of(run: api.Run, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return w and the bias of each SVM, from decision values."""
-    rows = np.concatenate([np.zeros((1, n_features)), np.eye(n_features)]).astype(np.float32)
-    is_of_classes = run.folder.header["settings"]["task"] == "classification"
-    decide = run.decision_function if is_of_classes else run.predict
-    values = decide(rows, precision="float64", execution=HERE)
-    values = values.reshape(len(rows), -1)
-    return (values[1:] - values[0]).T, values[0]
-
-
-def primal(
-    X: Any, y: np.ndarray, w: np.ndarray, b: float, *, squared: bool, cost: Any = C
-) -> float:
-    short = np.maximum(0.0, 1.0 - y * (X @ w + b)) ** (2 if squared else 1)
-    return float(0.5 * (w @ w + b * b) + np.sum(cost * short))
+def train(train_linear: Callable[..., api.Run]) -> Callable[..., api.Run]:
+    return partial(train_linear, method="dcd")
 
 
 @pytest.mark.one_quick
@@ -188,22 +143,6 @@ def test_weights_are_costs(classes: Rows, train: Callable[..., api.Run]) -> None
     svc.fit(X.toarray(), y, sample_weight=cost)
     wanted = primal(X, y, svc.coef_[0], svc.intercept_[0], squared=False, cost=cost)
     assert -model_of(run)["objective"] == pytest.approx(wanted, rel=1e-6)
-
-
-class Killing:
-    """Lets the process die at its n-th commit."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-        self.count, commit = 0, Attempt.commit
-
-        def call(attempt: Attempt, record: dict[str, Any]) -> bool:
-            self.count += 1
-            if self.count == number:
-                monkeypatch.setattr(Attempt, "commit", commit)
-                raise KilledError
-            return commit(attempt, record)
-
-        monkeypatch.setattr(Attempt, "commit", call)
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""The rows of a part, as descent takes them, and the dual problem of an SVM on them."""
+"""The rows of a part, a piece at a time, and the dual problem of an SVM on them."""
 
 from __future__ import annotations
 

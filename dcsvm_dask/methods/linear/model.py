@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.methods.graph import COMMIT, Stage, single
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.schemes import SINGLE
@@ -13,10 +14,20 @@ from dcsvm_dask.solvers import Machine
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import MODEL, StageId
+
+
+def model_stage(source: str, constant: float) -> Stage:
+    """Return the stage that writes the model of a round; see `commit_linear`."""
+    layers = (single(COMMIT, commit_linear, source=source, constant=constant),)
+    return Stage(StageId.about(MODEL, source), layers, "model")
 
 
 def commit_linear(run: RunFolder, attempt: Attempt, *, source: str, constant: float) -> Record:
     """Commit the model of a round.
+
+    Its commit has ``sums_i``, what each part of the rows gives to w of SVM i with the constant's
+    weight last, and in its record ``of_svms``.
 
     Parameters
     ----------
