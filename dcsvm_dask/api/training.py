@@ -113,9 +113,9 @@ def train(
         Who else is told of progress; see `dcsvm_dask.Callback`.
     method : str, default "dcsvm"
         How to train: "dcsvm", "cascade", "bagging", "nystrom", "fourier", "ltpu", "greedy",
-        "online", "dcd", "ocas", "cpa", "subsample", "libsvm" or "liblinear". The others have no levels, but
-        parameters of their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md``
-        explains.
+        "online", "dcd", "ocas", "cpa", "subsample", "libsvm" or "liblinear". The others have no
+        levels, but parameters of their own, which ``dcsvm methods NAME`` lists and
+        ``docs/methods.md`` explains.
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     gamma, coef0 : float, default 1.0 and 0.0

@@ -49,7 +49,7 @@ class Ocas(CuttingPlanes):
     def __post_init__(self) -> None:
         super().__post_init__()
         check(self.best or not self.line_search, "line_search", True, "false where best is false")
-        wanted = "1 where line_search is false: other cuts may leave w_t where it is"
+        wanted = "1 where line_search is false: other cuts may leave w_t as it is"
         check(self.line_search or self.share == 1.0, "share", self.share, wanted)
 
     def changes(self) -> dict[str, Any]:

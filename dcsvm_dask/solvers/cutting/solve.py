@@ -98,7 +98,7 @@ def solve_cutting(
         raise InputError(f"share is {share}: give a number from 0 to 1.")
     if share < 1.0 and not line_search:
         raise InputError(
-            f"share is {share} and no line is searched: give 1; other cuts may leave w_t where it is."
+            f"share is {share} and no line is searched: give 1; other cuts may leave w_t as it is."
         )
     if unit not in get_args(Unit):
         raise InputError(f"unit is {unit!r}: give one of {', '.join(get_args(Unit))}.")
