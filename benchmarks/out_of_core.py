@@ -36,7 +36,7 @@ DCSVM = str(Path(sys.executable).with_name("dcsvm"))
 PHASES = {
     "output": "output",
     "narrow": "line search",
-    "few": "line search",
+    "slopes": "line search",
     "search": "line search",
     "cut": "cut",
     "reduce": "solver",

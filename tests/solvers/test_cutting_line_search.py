@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from dcsvm_dask.solvers.cutting.line_search import (
     Events,
     bracket,
+    edges_between,
     edges_to,
     search,
-    search_between,
+    search_line,
 )
 from dcsvm_dask.solvers.cutting.losses import Losses
 from dcsvm_dask.solvers.linear.problem import SignedProblem
@@ -52,7 +54,7 @@ def test_the_search_finds_the_least_value_of_a_dense_search(
 ) -> None:
     dual, start, end = line(task, n, seed, ties=ties)
     losses = Losses(SignedProblem.of(dual, 0.0, None))
-    slope, bend = -0.3, 0.7
+    slope, bend = -0.3, 0.7  # of the regularizer
 
     def value(k: float) -> float:
         # p + o is the gradient of the dual, of which `Dual.losses` makes losses.
@@ -77,27 +79,33 @@ def test_parts_find_what_all_rows_find(task: str, ties: bool) -> None:
     losses = Losses(problem := SignedProblem.of(dual, 0.0, None))
     slope, bend = -3e3, 1e2
     whole = search(Events.of(losses, start, end), slope, bend)
-    edges = [0, 5_000, 5_001, 5_001, 17_000, 30_000]
     parts = []
-    for first, last in itertools.pairwise(edges):
+    for first, last in itertools.pairwise([0, 5_000, 5_001, 5_001, 17_000, 30_000]):
         rows = slice(first, last)
-        parts.append(Events.of(Losses(problem, rows), start[rows], end[rows]))
+        parts.append((Losses(problem, rows), start[rows], end[rows]))
     assert whole > 0.0
-    assert in_parts(parts, slope, bend, 50.0) == pytest.approx(whole, rel=1e-10)
+    stretches = search_line(partial(Events.of, losses, start, end), slope, bend)
+    assert stretches == pytest.approx(whole, rel=1e-12)
+    assert in_parts(parts, slope, bend, 50.0) == pytest.approx(whole, rel=1e-5)
 
 
 def test_nowhere_to_fall() -> None:
     dual, start, end = line("hinge", 100, 0)
-    events = Events.of(Losses(SignedProblem.of(dual, 0.0, None)), start, end)
-    assert search(events, 1e4, 1.0) == 0.0
-    assert in_parts([events], 1e4, 1.0, 10.0) == 0.0
+    losses = Losses(SignedProblem.of(dual, 0.0, None))
+    assert search(Events.of(losses, start, end), 1e4, 1.0) == 0.0
+    assert search_line(partial(Events.of, losses, start, end), 1e4, 1.0) == 0.0
+    assert in_parts([(losses, start, end)], 1e4, 1.0, 10.0) == 0.0
 
 
-def in_parts(parts: list[Events], slope: float, bend: float, farthest: float) -> float:
-    """Search as rows in parts do: by their histograms, then by the few events of one bin."""
+def in_parts(parts: list[Any], slope: float, bend: float, farthest: float) -> float:
+    """Search as rows in parts do: by their histograms, then by those of one bin."""
     edges = edges_to(farthest)
-    histogram = np.sum([part.histogram(edges) for part in parts], axis=0)
-    low, high = bracket(histogram, edges, slope, bend)
-    few = [part.between(low, high).joined() for part in parts]
-    assert high == 0.0 or sum(len(one.at) for one in few) < 3_000
-    return search_between(few, slope, bend, low, high)
+    near = [Events.of(*part, low=0.0, high=farthest) for part in parts]
+    histogram = np.sum([events.histogram(edges) for events in near], axis=0)
+    low, high, k = bracket(histogram, edges, slope, bend)
+    if high == 0.0:
+        return k
+    edges = edges_between(low, high)
+    few = [Events.of(*part, low=low, high=high) for part in parts]
+    histogram = np.sum([events.histogram(edges - low) for events in few], axis=0)
+    return bracket(histogram, edges, slope, bend)[2]

@@ -130,7 +130,7 @@ def _in_parts(
     if best:
         layers.append(layer(steps.OUTPUT, steps.output, histogram=line_search))
     if line_search:
-        layers += [between(steps.NARROW, steps.narrow), layer(steps.FEW, steps.few)]
+        layers += [between(steps.NARROW, steps.narrow), layer(steps.SLOPES, steps.slopes)]
     if best:
         how = {"previous": previous, "line_search": line_search}
         layers.append(between(steps.SEARCH, steps.search, **how))

@@ -1,8 +1,9 @@
 """An iteration over rows in several parts: sums of a fixed size go between the tasks.
 
-The reduced problem gives w_t; each part finds the outputs of its rows at w_b and w_t and a
-histogram of the slope between them; the events of one bin settle where w_b goes; each part finds
-its cut. Outputs of w_b are computed again, so that nothing of the rows' number is committed.
+The reduced problem gives w_t; each part finds the outputs of its rows at w_b and w_t and the slopes
+at the edges of bins between them, then those inside of the bin in which their sum changes its sign,
+which settles where w_b goes; each part finds its cut. Outputs of w_b are computed again, so that
+nothing of the rows' number is committed.
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ from dcsvm_dask.solvers.cutting import (
     Planes,
     Products,
     bracket,
+    edges_between,
     edges_to,
     mix,
-    search_between,
 )
 from dcsvm_dask.solvers.linear.problem import SignedProblem
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
-REDUCE, OUTPUT, NARROW, FEW, SEARCH, CUT = "reduce", "output", "narrow", "few", "search", "cut"
+REDUCE, OUTPUT, NARROW, SLOPES = "reduce", "output", "narrow", "slopes"
+SEARCH, CUT = "search", "cut"
 """The layers."""
 
 Vector = NDArray[np.float64]
@@ -133,11 +135,11 @@ def output(
         attempt.write(f"start_{machine:04d}", start)
         attempt.write(f"end_{machine:04d}", end)
         # Those of 0 are what F(0) is made of.
-        risks.append([float(losses.values(one).sum()) for one in (start, end)])
+        risks.append([losses.risk(one) for one in (start, end)])
         farthest = lines.record["of_svms"][i]["farthest"]
         if histogram and farthest > 0.0:
-            slopes = Events.of(losses, start, end).histogram(edges_to(farthest))
-            attempt.write(f"slopes_{machine:04d}", slopes)
+            events = Events.of(losses, start, end, 0.0, farthest)
+            attempt.write(f"slopes_{machine:04d}", events.histogram(edges_to(farthest)))
     return {"rows": len(rows), "risks": risks, "reading": rows.reading, "bytes": rows.n_bytes}
 
 
@@ -153,19 +155,11 @@ def narrow(
     """
     del attempt
     lines = run.node(stage, REDUCE).record["of_svms"]
-    nodes = [run.node(stage, name_of(OUTPUT, part)) for part in range(parts)]
-    bins = []
-    for machine, line in zip(machines, lines, strict=True):
-        if line["farthest"] == 0.0:
-            bins.append([0.0, 0.0])
-            continue
-        histogram = np.sum([node.read(f"slopes_{machine:04d}") for node in nodes], axis=0)
-        edges = edges_to(line["farthest"])
-        bins.append(list(bracket(histogram, edges, line["slope"], line["bend"])))
-    return {"bins": bins}
+    edges = [edges_to(line["farthest"]) for line in lines]
+    return {"bins": _brackets(run, stage, OUTPUT, machines, parts, edges)}
 
 
-def few(
+def slopes(
     run: RunFolder,
     attempt: Attempt,
     *,
@@ -175,7 +169,7 @@ def few(
     parts: int,
     constant: float,
 ) -> Record:
-    """Find the events of a part's rows within the bin: ``at_i``, ``jump_i`` and ``bent_i``.
+    """Find the slopes of a part's rows inside of the bin, ``slopes_i``.
 
     Parameters
     ----------
@@ -184,17 +178,13 @@ def few(
     """
     outputs, bins = run.node(stage, name_of(OUTPUT, part)), run.node(stage, NARROW).record["bins"]
     rows = _Rows(read_problem(run), part, parts, constant)
-    each = []
-    for machine, (low, high) in zip(machines, bins, strict=True):
-        if high == 0.0:
-            each.append([0.0, 0.0])
-            continue
-        start, end = (outputs.read(f"{name}_{machine:04d}") for name in ("start", "end"))
-        events = Events.of(rows.losses(machine), start, end).between(low, high).joined()
-        for name in ("at", "jump", "bent"):
-            attempt.write(f"{name}_{machine:04d}", getattr(events, name))
-        each.append([events.slope, events.bend])
-    return {"rows": len(rows), "of_svms": each}
+    for machine, (low, high, _) in zip(machines, bins, strict=True):
+        if high > 0.0:
+            start, end = (outputs.read(f"{name}_{machine:04d}") for name in ("start", "end"))
+            events = Events.of(rows.losses(machine), start, end, low, high)
+            found = events.histogram(edges_between(low, high) - low)
+            attempt.write(f"slopes_{machine:04d}", found)
+    return {"rows": len(rows)}
 
 
 def search(
@@ -217,31 +207,39 @@ def search(
         As for `output` and `reduce`.
     """
     del attempt
-    lines = run.node(stage, REDUCE)
-    layer = FEW if line_search else OUTPUT
-    nodes = [run.node(stage, name_of(layer, part)) for part in range(parts)]
-    found: list[float] = []
-    for i, (machine, line) in enumerate(zip(machines, lines.record["of_svms"], strict=True)):
-        if not line_search:
-            w = lines.read(f"w_t_{machine:04d}")
-            end = 0.5 * float(w @ w) + sum(node.record["risks"][i][1] for node in nodes)
-            start = np.inf if previous is None else planes_of(run, previous, machine).objective
-            found.append(1.0 if end < start else 0.0)
-            continue
-        low, high = run.node(stage, NARROW).record["bins"][i]
-        events = (
-            []
-            if high == 0.0
-            else [
-                Events(
-                    *node.record["of_svms"][i],
-                    *(node.read(f"{name}_{machine:04d}") for name in ("at", "jump", "bent")),
-                )
-                for node in nodes
-            ]
-        )
-        found.append(search_between(events, line["slope"], line["bend"], low, high))
+    if line_search:
+        bins = run.node(stage, NARROW).record["bins"]
+        edges = [edges_between(low, high) for low, high, _ in bins]
+        return {"k": [k for *_, k in _brackets(run, stage, SLOPES, machines, parts, edges)]}
+    lines, found = run.node(stage, REDUCE), list[float]()
+    nodes = [run.node(stage, name_of(OUTPUT, part)) for part in range(parts)]
+    for i, machine in enumerate(machines):
+        w = lines.read(f"w_t_{machine:04d}")
+        end = 0.5 * float(w @ w) + sum(node.record["risks"][i][1] for node in nodes)
+        start = np.inf if previous is None else planes_of(run, previous, machine).objective
+        found.append(1.0 if end < start else 0.0)
     return {"k": found}
+
+
+def _brackets(
+    run: RunFolder,
+    stage: str,
+    layer: str,
+    machines: list[int],
+    parts: int,
+    edges: list[Vector],
+) -> list[tuple[float, float, float]]:
+    """Return what `bracket` finds for each SVM, by the slopes that the parts have written."""
+    lines = run.node(stage, REDUCE).record["of_svms"]
+    nodes = [run.node(stage, name_of(layer, part)) for part in range(parts)]
+    found = []
+    for machine, line, of_line in zip(machines, lines, edges, strict=True):
+        if of_line[-1] == 0.0:
+            found.append((0.0, 0.0, 0.0))
+            continue
+        histogram = np.sum([node.read(f"slopes_{machine:04d}") for node in nodes], axis=0)
+        found.append(bracket(histogram, of_line, line["slope"], line["bend"]))
+    return found
 
 
 def cut(
@@ -274,26 +272,26 @@ def cut(
     lines = run.node(stage, REDUCE)
     ends = [lines.read(f"w_t_{machine:04d}") for machine in machines]
     known: list[tuple[Vector, Vector]] = []
+    ks = [1.0] * len(machines)
     if best:
         outputs, ks = run.node(stage, name_of(OUTPUT, part)), run.node(stage, SEARCH).record["k"]
-        for machine, k in zip(machines, ks, strict=True):
+        for machine in machines:
             start, end = (outputs.read(f"{name}_{machine:04d}") for name in ("start", "end"))
-            known.append((mix(start, end, k), end))
+            known.append((start, end))
     planes = np.zeros((len(machines), rows.width))
     risks, offsets, losing = (np.zeros(len(machines)) for _ in range(3))
     for piece, products in rows:
         for i, w in enumerate(ends):
             if known:
-                at_best, end = (one[piece] for one in known[i])
+                start, end = (one[piece] for one in known[i])
             else:
-                at_best = end = products.outputs(w)
-            losses = Losses(problems[i], piece)
-            values = losses.values(at_best)
-            slopes, offset = losses.cut(mix(at_best, end, share))
-            planes[i] += products.sum(slopes)
-            risks[i] += values.sum()
+                start = end = products.outputs(w)
+            _, subgradient = both = np.empty((2, len(end)))
+            risk, offset, lost = Losses(problems[i], piece).advance(start, end, ks[i], share, *both)
+            planes[i] += products.sum(subgradient)
+            risks[i] += risk
             offsets[i] += offset
-            losing[i] += np.count_nonzero(values > 0.0)
+            losing[i] += lost
     for machine, plane in zip(machines, planes, strict=True):
         attempt.write(f"plane_{machine:04d}", plane)
     return {
@@ -336,10 +334,13 @@ def advanced(
     )
     plane = np.sum([node.read(f"plane_{machine:04d}") for node in nodes], axis=0)
     before = _planes(run, read_problem(run), previous, machine)
+    objective = 0.5 * float(w @ w) + risk
+    if best and previous is not None and objective > before.objective:  # by rounding
+        w, objective = before.w, before.objective
     now = before.advanced(
         lines.read(f"alpha_{machine:04d}"),
         w,
-        0.5 * float(w @ w) + risk,
+        objective,
         lines.record["of_svms"][i]["bound"],
         plane,
         offset,

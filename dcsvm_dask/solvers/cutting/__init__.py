@@ -1,6 +1,6 @@
 """Linear SVMs by cutting planes in the primal: OCAS and the plain cutting plane algorithm."""
 
-from dcsvm_dask.solvers.cutting.line_search import Events, bracket, edges_to, search_between
+from dcsvm_dask.solvers.cutting.line_search import Events, bracket, edges_between, edges_to
 from dcsvm_dask.solvers.cutting.losses import Losses
 from dcsvm_dask.solvers.cutting.products import Products
 from dcsvm_dask.solvers.cutting.solve import SHARE, Unit, mix, size_of, solve_cutting
@@ -17,9 +17,9 @@ __all__ = [
     "Step",
     "Unit",
     "bracket",
+    "edges_between",
     "edges_to",
     "mix",
-    "search_between",
     "size_of",
     "solve_cutting",
 ]

@@ -6,27 +6,30 @@ between events, at which it jumps (losses with a kink) or its own slope changes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.solvers.cutting.losses import Losses
+from dcsvm_dask.solvers.cutting.loops import crossing
+from dcsvm_dask.solvers.cutting.losses import Losses, Span
 
 Vector = NDArray[np.float64]
-# Of the histogram of parts: equal ones, and so many to an octave.
-_BINS, _OF_OCTAVE = 1024, 24
+# Of the histograms of parts: equal ones and so many to an octave, then equal ones inside of one.
+_BINS, _OF_OCTAVE, _SUBBINS = 1024, 24, 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The slope of the risk along a line, by k > 0, of some rows."""
+    """The slope of the risk along a stretch of a line, by k from where it begins, of some rows."""
 
     slope: float
-    """At k = 0, from the right."""
+    """Where it begins, from the right."""
     bend: float
     """The slope's slope there."""
+    last: float
+    """The slope where it ends, from the right; of no use where it has no end."""
     at: Vector
     """Values of k above 0 where it changes, in any order."""
     jump: Vector
@@ -35,57 +38,42 @@ class Events:
     """By how much its slope changes at each."""
 
     @classmethod
-    def of(cls, losses: Losses, start: Vector, end: Vector) -> Events:
-        """Find the events of the line between the outputs at k = 0 and those at k = 1.
+    def of(
+        cls,
+        losses: Losses,
+        start: Vector,
+        end: Vector,
+        low: float = 0.0,
+        high: float = np.inf,
+        rows: Span | None = None,
+    ) -> Events:
+        """Find those of the stretch (low, high] of the line between two points.
 
         Parameters
         ----------
         losses : Losses
         start, end : array, shape (n,), float64
+            The outputs at the points, where the line's k is 0 and where it is 1.
+        low, high : float
+        rows : (int, int), optional
+            The first of the rows that count, and the one behind the last; all by default.
         """
-        slope = bend = 0.0
-        found: list[tuple[Vector, Vector, Vector]] = []
-        for side, bound in ((-1.0, losses.upper), (1.0, -losses.lower)):
-            # The side's excess is z + k d; the loss is bound (z + k d), or its square over 2 D.
-            d = side * (end - start)
-            rows = np.flatnonzero((bound > 0.0) & (d != 0.0))
-            d, ridge, cost = d[rows], losses.ridge[rows], bound[rows]
-            z = side * (start[rows] + losses.p[rows]) - losses.epsilon[rows]
-            squared = ridge > 0.0
-            cost = np.where(squared, 0.0, cost)
-            curve = np.divide(d * d, ridge, out=np.zeros(len(d)), where=squared)
-            with np.errstate(over="ignore"):  # of a subnormal d: an event that is never met
-                k = -z / d
-            active = (k > 0.0) == (d < 0.0)  # on the right of k = 0
-            linear = np.divide(z * d, ridge, out=cost * d, where=squared)
-            slope += float(linear[active].sum())
-            bend += float(curve[active].sum())
-            later = (k > 0.0) & np.isfinite(k)
-            change = np.where(d > 0.0, curve, -curve)
-            found.append((k[later], (cost * np.abs(d))[later], change[later]))
-        at, jump, bent = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return cls(slope, bend, at, jump, bent)
+        at, jump, bent, slope, bend, last = losses.events(start, end, low, high, rows)
+        return cls(slope, bend, last, at - low, jump, bent)
 
-    def slope_at(self, k: float) -> tuple[float, float]:
-        """Return the slope at k, from the right, and its slope."""
-        met = self.at <= k
-        slope = self.slope + self.bend * k
-        slope += float((self.jump[met] + self.bent[met] * (k - self.at[met])).sum())
-        return slope, self.bend + float(self.bent[met].sum())
-
-    def between(self, low: float, high: float) -> Events:
-        """Return the events of (low, high], with k counted from low."""
-        slope, bend = self.slope_at(low)
-        kept = (self.at > low) & (self.at <= high)
-        return Events(slope, bend, self.at[kept] - low, self.jump[kept], self.bent[kept])
-
-    def joined(self) -> Events:
-        """Return the same with one event for all at the same k, in order."""
-        at, which = np.unique(self.at, return_inverse=True)
-        jump, bent = np.zeros(len(at)), np.zeros(len(at))
-        np.add.at(jump, which, self.jump)
-        np.add.at(bent, which, self.bent)
-        return Events(self.slope, self.bend, at, jump, bent)
+    @classmethod
+    def of_parts(cls, parts: Sequence[Events]) -> Events:
+        """Return those of all rows, given those of each part."""
+        if len(parts) == 1:
+            return parts[0]
+        slope, bend, last = (
+            sum(getattr(part, name) for part in parts) for name in ("slope", "bend", "last")
+        )
+        at, jump, bent = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("at", "jump", "bent")
+        )
+        return cls(slope, bend, last, at, jump, bent)
 
     def histogram(self, edges: Vector) -> Vector:
         """Return the slope at each edge, from the right; those of parts of the rows add up.
@@ -108,50 +96,38 @@ class Events:
         return np.asarray(self.slope + self.bend * edges + jump + bent * edges - moment)
 
 
+def search_line(find: Callable[[float, float], Events], slope: float, bend: float) -> float:
+    """Return the k >= 0 at which the objective along a line is least; 0 where it does not fall.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the events of a stretch of the line. Most are met after k = 1, most answers are
+        before it: they are asked for only where they count.
+    slope, bend : float
+        Of the regularizer: w_b'(w_t - w_b) and |w_t - w_b|^2.
+    """
+    near = find(0.0, 1.0)
+    if slope + bend + near.last >= 0.0:
+        return min(search(near, slope, bend), 1.0)
+    return 1.0 + search(find(1.0, np.inf), slope + bend, bend)
+
+
 def search(events: Events, slope: float, bend: float) -> float:
-    """Return the k >= 0 at which the objective along the line is least.
+    """Return the k >= 0, of a stretch of a line, at which the objective is least.
 
     Parameters
     ----------
     events : Events
         Of the risk.
     slope, bend : float
-        Of the regularizer: w_b'(w_t - w_b) and |w_t - w_b|^2.
-
-    Returns
-    -------
-    float
-        0 where the objective does not fall.
+        Of the regularizer, where the stretch begins.
     """
-    if slope + events.slope >= 0.0:
-        return 0.0
-    # Most events are met after k = 1, most answers are before it: few have to be sorted.
-    if slope + bend + events.slope_at(1.0)[0] >= 0.0:
-        return min(_sorted(events.between(0.0, 1.0), slope, bend), 1.0)
-    return 1.0 + _sorted(events.between(1.0, np.inf), slope + bend, bend)
-
-
-def _sorted(events: Events, slope: float, bend: float) -> float:
-    """Find the k of `search` by all events in order."""
     slope, bend = slope + events.slope, bend + events.bend
     if slope >= 0.0:
         return 0.0
-    order = np.argsort(events.at, kind="stable")
-    at = np.concatenate([[0.0], events.at[order]])
-    bends = bend + np.concatenate([[0.0], np.cumsum(events.bent[order])])
-    # The slope before and after each event.
-    before = slope + np.concatenate([[0.0], np.cumsum(bends[:-1] * np.diff(at))])
-    jumps = np.concatenate([[0.0], np.cumsum(events.jump[order])])
-    after = before + jumps
-    met = int(np.searchsorted(np.maximum.accumulate(after), 0.0))
-    if met < len(at) and after[met - 1] + bends[met - 1] * (at[met] - at[met - 1]) < 0.0:
-        return float(at[met])
-    return _zero(float(at[met - 1]), float(after[met - 1]), float(bends[met - 1]))
-
-
-def _zero(k: float, slope: float, bend: float) -> float:
-    """Return where a line through a slope below 0 is 0; k itself where it does not rise."""
-    return k - slope / bend if bend > 0.0 else k
+    copies = (one.copy() for one in (events.at, events.jump, events.bent))
+    return float(crossing(*copies, slope, bend))
 
 
 def edges_to(farthest: float) -> Vector:
@@ -164,43 +140,39 @@ def edges_to(farthest: float) -> Vector:
     return np.union1d(equal, farthest * np.exp2(-np.arange(_BINS) / _OF_OCTAVE))
 
 
-def bracket(histogram: Vector, edges: Vector, slope: float, bend: float) -> tuple[float, float]:
-    """Return the bin that holds the k of `search`, as (low, high]; (0, 0) where nothing falls.
+def edges_between(low: float, high: float) -> Vector:
+    """Return edges of equal bins of a stretch of a line, which a first histogram has found."""
+    return np.linspace(low, high, _SUBBINS + 1)
+
+
+def bracket(
+    histogram: Vector, edges: Vector, slope: float, bend: float
+) -> tuple[float, float, float]:
+    """Return the bin that holds the k of `search`, and k as far as the bin tells it.
 
     Parameters
     ----------
     histogram : array, shape (m,), float64
         The slope of the risk at each edge: the sum of those of all parts of the rows.
     edges : array, shape (m,), float64
-        Of `edges_to`.
+        Of `edges_to` or `edges_between`.
     slope, bend : float
-        As for `search`.
+        As for `search_line`.
+
+    Returns
+    -------
+    low, high : float
+        Both 0 where the objective does not fall along the line.
+    k : float
+        Where the chord between the slopes at both is 0. The objective there is above the least one
+        by less than the events of the bin change the slope, times the width of the bin.
     """
     slopes = histogram + slope + bend * edges
-    if slopes[0] >= 0.0:
-        return 0.0, 0.0
+    if edges[0] == 0.0 and slopes[0] >= 0.0:
+        return 0.0, 0.0, 0.0
     bin_ = int(np.searchsorted(np.maximum.accumulate(slopes[1:-1]), 0.0))
-    return float(edges[bin_]), float(edges[bin_ + 1])
-
-
-def search_between(
-    parts: Sequence[Events], slope: float, bend: float, low: float, high: float
-) -> float:
-    """Return the k of `search`, which lies in (low, high].
-
-    Parameters
-    ----------
-    parts : sequence of Events
-        What `Events.between` finds there in each part of the rows.
-    slope, bend : float
-        As for `search`.
-    low, high : float
-        Of `bracket`.
-    """
-    if high == 0.0:
-        return 0.0
-    at, jump, bent = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("at", "jump", "bent")
-    )
-    risk = Events(sum(p.slope for p in parts), sum(p.bend for p in parts), at, jump, bent)
-    return low + min(search(risk, slope + bend * low, bend), high - low)
+    low, high = float(edges[bin_]), float(edges[bin_ + 1])
+    below, above = float(slopes[bin_]), float(slopes[bin_ + 1])
+    if below >= 0.0 or above <= 0.0:
+        return low, high, low if below >= 0.0 else high
+    return low, high, low - below * (high - low) / (above - below)

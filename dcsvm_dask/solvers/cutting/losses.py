@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.solvers.cutting import loops
 from dcsvm_dask.solvers.linear.problem import SignedProblem
 from dcsvm_dask.tasks.dual import UNBOUNDED
 
 Vector = NDArray[np.float64]
+Span = tuple[int, int]
+"""The first of some rows, and the one behind the last."""
 
 
 class Losses:
@@ -29,41 +32,72 @@ class Losses:
 
     def __init__(self, problem: SignedProblem, rows: slice = slice(None)) -> None:
         dual = problem.dual[rows]
-        self.p, self.lower, self.upper = dual.p, dual.lower, dual.upper
-        self.epsilon, self.ridge = problem.epsilon[rows], problem.ridge[rows]
-        squared = self.ridge > 0.0
-        ends = np.abs(np.concatenate([self.lower[squared], self.upper[squared]]))
+        ridge = problem.ridge[rows]
+        self._arrays = dual.p, dual.lower, dual.upper, problem.epsilon[rows], ridge
+        ends = np.abs(np.concatenate([dual.lower[ridge > 0.0], dual.upper[ridge > 0.0]]))
         if ((ends < UNBOUNDED) & (ends > 0.0)).any():
             raise InputError("rows of a squared loss have bounds: give no upper bound.")
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self.p)
+        return len(self._arrays[0])
 
-    def values(self, outputs: Vector) -> Vector:
-        """Return the loss of each row, shape (n,)."""
-        return self._both(outputs)[0]
+    def risk(self, outputs: Vector, rows: Span | None = None) -> float:
+        """Return the sum of the losses of all rows, or some, at outputs of shape (n,)."""
+        first, last = rows or (0, len(self))
+        unused = np.empty(len(self))
+        risk, _, _ = loops.advance(
+            *self._arrays, first, last, outputs, outputs, 0.0, 0.0, unused, unused
+        )
+        return float(risk)
 
-    def cut(self, outputs: Vector) -> tuple[Vector, float]:
-        """Return a subgradient of the risk by the outputs, shape (n,), and the plane's offset.
+    def advance(
+        self,
+        start: Vector,
+        end: Vector,
+        k: float,
+        share: float,
+        best: Vector,
+        slopes: Vector,
+        rows: Span | None = None,
+    ) -> tuple[float, float, int]:
+        """Move along the line between the outputs at two points, and touch the risk near there.
 
-        The risk, the sum of the losses, is at least subgradient'o + offset at any outputs o and
-        equal to it at these. At a kink it is the end that is farther from zero, as in (5).
+        The plane that touches it, slopes'o + offset, is at most the risk at any outputs o. At a
+        kink its slope is the end that is farther from zero, as in (5).
+
+        Parameters
+        ----------
+        start, end : array, shape (n,), float64
+            Outputs at the two points.
+        k : float
+            How far to move, in units of the way between them.
+        share : float
+            How far to go on, from there to `end`, to where the plane touches the risk.
+        best, slopes : array, shape (n,), float64
+            What is overwritten: outputs at k, and derivatives of losses where the plane touches.
+        rows : (int, int), optional
+            Which rows to do it for; all by default.
+
+        Returns
+        -------
+        risk, offset : float
+            The risk at k and the plane's offset.
+        losing : int
+            Rows with a loss at k.
         """
-        values, slopes = self._both(outputs)
-        return slopes, float((values - slopes * outputs).sum())
+        first, last = rows or (0, len(self))
+        found = loops.advance(*self._arrays, first, last, start, end, k, share, best, slopes)
+        return float(found[0]), float(found[1]), int(found[2])
 
-    def _both(self, outputs: Vector) -> tuple[Vector, Vector]:
-        g = outputs + self.p
-        excess = np.abs(g) - self.epsilon
-        rate = np.where(g < 0.0, -self.upper, -self.lower)
-        squared = self.ridge > 0.0
-        if not squared.any():
-            slopes = np.where(excess >= 0.0, rate, 0.0)
-            return np.abs(slopes) * np.maximum(excess, 0.0), slopes
-        far = np.maximum(excess, 0.0)
-        steep = np.divide(far, self.ridge, out=np.zeros(len(g)), where=squared)
-        # A bound of zero has no loss on its side; the other one has no bound.
-        steep = np.where(rate == 0.0, 0.0, np.copysign(steep, g))
-        slopes = np.where(squared, steep, np.where(excess >= 0.0, rate, 0.0))
-        return np.where(squared, 0.5, 1.0) * np.abs(slopes) * far, slopes
+    def events(
+        self, start: Vector, end: Vector, low: float, high: float, rows: Span | None = None
+    ) -> tuple[Vector, Vector, Vector, float, float, float]:
+        """Return where the slope of the risk changes along a line; see `Events.of`."""
+        first, last = rows or (0, len(self))
+        at, jump, bent = np.empty((3, 2 * (last - first)))
+        with np.errstate(over="ignore"):  # of a subnormal way: an event that is never met
+            count, slope, bend, later = loops.events(
+                *self._arrays, first, last, start, end, low, high, at, jump, bent
+            )
+        return at[:count], jump[:count], bent[:count], slope, bend, later

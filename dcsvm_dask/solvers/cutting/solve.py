@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
-from dcsvm_dask.solvers.cutting.line_search import Events, search
+from dcsvm_dask.solvers.cutting.line_search import Events, search_line
 from dcsvm_dask.solvers.cutting.losses import Losses
 from dcsvm_dask.solvers.cutting.products import Products
 from dcsvm_dask.solvers.cutting.state import CuttingSolution, Planes, State, Step
@@ -118,11 +118,11 @@ def solve_cutting(
     if len(dual) != n:
         raise InputError(f"the problem has {len(dual)} rows and X {n}: give as many.")
     losses = Losses(problem)
-    at_zero = float(losses.values(np.zeros(n)).sum())
+    at_zero = losses.risk(np.zeros(n))
     if state is None:
-        now, outputs_best = Planes.none(rows.shape[1], at_zero), np.zeros(n)
+        now, outputs = Planes.none(rows.shape[1], at_zero), np.zeros(n)
     else:
-        now, outputs_best = _continued(state, rows, losses)
+        now, outputs = _continued(state, rows, losses)
 
     history: list[Step] = []
     while now.iteration < max_iter:
@@ -130,30 +130,34 @@ def solve_cutting(
         alpha, w, bound = now.reduced()
         clock.append(perf_counter())
 
-        outputs = rows.outputs(w) if w.any() else np.zeros(n)
-        clock.append(perf_counter())
-
-        w_best, outputs_new = w, outputs
+        k, slope, bend = 1.0, *_slopes(now.w, w)
         if line_search:
-            k = _line_search(losses, now.w, outputs_best, w, outputs)
-            w_best, outputs_new = mix(now.w, w, k), mix(outputs_best, outputs, k)
-        objective = _objective(losses, w_best, outputs_new)
-        if best and objective > now.objective:  # by rounding, where a line was searched
-            w_best, outputs_new, objective = now.w, outputs_best, now.objective
-        outputs_best = outputs_new
+            end, near = rows.look(losses, outputs, w)
+        else:
+            end = rows.outputs(w)
         clock.append(perf_counter())
 
-        gap = objective - bound
+        if line_search:
+            k = _best(rows, losses, outputs, end, near, slope, bend)
+        elif best and 0.5 * float(w @ w) + losses.risk(end) > now.objective:
+            k = 0.0
+        clock.append(perf_counter())
+
+        found, risk, plane, offset = rows.touch(losses, outputs, end, k, share)
+        w_best = mix(now.w, w, k)
+        objective = 0.5 * float(w_best @ w_best) + risk
+        if best and objective > now.objective:  # by rounding, where a line was searched
+            w_best, found, objective = now.w, outputs, now.objective
+        outputs, gap = found, objective - bound
         converged = gap <= tol * size_of(unit, at_zero, objective)
-        # Even of the last iteration, so that its state goes on as if there had been no stop.
-        slopes, offset = losses.cut(mix(outputs_best, outputs, share))
-        now = now.advanced(alpha, w_best, objective, bound, rows.sum(slopes), offset)
+        # With the plane of the last iteration, too, the state goes on as if there had been no stop.
+        now = now.advanced(alpha, w_best, objective, bound, plane, offset)
         clock.append(perf_counter())
 
         reduced, output, searched, cut = np.diff(clock)
         step = Step(now.iteration, objective, bound, gap, output, searched, cut, reduced)
         history.append(step)
-        if converged or (callback is not None and callback(step, State(now, outputs_best))):
+        if converged or (callback is not None and callback(step, State(now, outputs))):
             break
 
     w = now.w
@@ -162,7 +166,7 @@ def solve_cutting(
     allowed = tol * size_of(unit, at_zero, objective) + 1e-12 * objective
     converged = objective - now.bound <= allowed
     b = float(w[-1] * problem.constant)
-    last = State(now, outputs_best)
+    last = State(now, outputs)
     return CuttingSolution(
         w[:-1].copy(), b, objective, now.bound, now.iteration, converged, tuple(history), last
     )
@@ -201,13 +205,29 @@ def _continued(state: State | Planes, rows: Products, losses: Losses) -> tuple[P
 
 
 def _objective(losses: Losses, w: Vector, outputs: Vector) -> float:
-    return 0.5 * float(w @ w) + float(losses.values(outputs).sum())
+    return 0.5 * float(w @ w) + losses.risk(outputs)
 
 
-def _line_search(losses: Losses, w: Vector, start: Vector, far: Vector, end: Vector) -> float:
-    """Return where the line from w, through `far`, is best; with the outputs of both."""
+def _slopes(w: Vector, far: Vector) -> tuple[float, float]:
+    """Return slope and curvature of the regularizer along the line from w, through `far`."""
     direction = far - w
-    bend = float(direction @ direction)
+    return float(w @ direction), float(direction @ direction)
+
+
+def _best(
+    rows: Products,
+    losses: Losses,
+    start: Vector,
+    end: Vector,
+    near: Events,
+    slope: float,
+    bend: float,
+) -> float:
+    """Return where the line between two points is best, given its events between them."""
     if bend == 0.0:
         return 0.0
-    return search(Events.of(losses, start, end), float(w @ direction), bend)
+
+    def find(low: float, _: float) -> Events:
+        return near if low == 0.0 else rows.beyond(losses, start, end)
+
+    return search_line(find, slope, bend)

