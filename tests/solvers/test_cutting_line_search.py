@@ -97,7 +97,9 @@ def test_nowhere_to_fall() -> None:
     assert in_parts([(losses, start, end)], 1e4, 1.0, 10.0) == 0.0
 
 
-def in_parts(parts: list[Any], slope: float, bend: float, farthest: float) -> float:
+def in_parts(
+    parts: list[tuple[Losses, Any, Any]], slope: float, bend: float, farthest: float
+) -> float:
     """Search as rows in parts do: by their histograms, then by those of one bin."""
     edges = edges_to(farthest)
     near = [Events.of(*part, low=0.0, high=farthest) for part in parts]
