@@ -9,6 +9,7 @@ from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.api.training import Place, open_holdout, train
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.pipeline.linear import as_begun
 from dcsvm_dask.pipeline.parameters import DEFAULT_INNER, LEVEL_TOL
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.callbacks import Callback
@@ -57,6 +58,7 @@ def train_or_resume(
         return train(data, run, holdout=holdout, **how, **parameters)
     training = Training.of(parameters)
     header = RunFolder.open(place).header
+    training = as_begun(training, str(header["settings"].get("method")))
     differing = differences(training, dataset, header, holdout)
     if differing:
         told = "; ".join(

@@ -23,6 +23,7 @@ from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.probe import probe_rows
 from dcsvm_dask.methods.problem import PROBE, seen_by
 from dcsvm_dask.methods.settings import CAPS, Settings
+from dcsvm_dask.pipeline.linear import suited
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.announcer import Announcer
@@ -240,9 +241,10 @@ def _trained(
 ) -> Run:
     """Train from a data set; see `train`."""
     held_out = None if holdout is None else open_holdout(holdout, dataset)
-    wanted, goals, shape = training.settle(dataset, holdout=held_out is not None)
     say = Announcer(place.url, follow).say
     memory = available_memory(execution, place.url, dataset.url, say=say)
+    training = suited(training, dataset, holding(dataset, execution, memory), say)
+    wanted, goals, shape = training.settle(dataset, holdout=held_out is not None)
     settings = fitted(wanted, goals, shape, training, execution, memory)
     lowered = chosen_sizes(wanted, settings)
     header = {
@@ -288,9 +290,10 @@ def plan_on(
     """Return what `plan` does, given the workers of the execution; `tell` takes what is to know."""
     said = tell or (lambda _: None)
     training, dataset = Training.of(parameters), DataSet.open(data)
-    wanted, goals, shape = training.settle(dataset)
     execution = execution or Execution()
     check_reach(execution, dataset.url)
+    training = suited(training, dataset, holding(dataset, execution, workers.memory), said)
+    wanted, goals, shape = training.settle(dataset)
     settings = fitted(wanted, goals, shape, training, execution, workers.memory)
     lowered = chosen_sizes(wanted, settings)
     if lowered:
@@ -331,6 +334,18 @@ def fitted(
     given = [name for name in CAPS if getattr(training, name) is not None]
     # The run may go on to the exact model later, with the sizes that it was begun with.
     return fit_caps(settings, replace(goals, stop_at=0), shape, room, given=given)
+
+
+def holding(
+    dataset: DataSet, execution: Execution, memory: int | None
+) -> Callable[[Training], bool]:
+    """Return whether tasks of a training hold their rows in a worker's memory (bytes)."""
+
+    def holds(training: Training) -> bool:
+        settings = fitted(*training.settle(dataset), training, execution, memory)
+        return bool(settings.options.get("chunks", 1) <= 1)
+
+    return holds
 
 
 def told_of_sizes(lowered: str) -> str:

@@ -22,6 +22,7 @@ from dcsvm_dask.methods.choice import Choice, choose_model, reached_model
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.registry import approximation
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers import ArraySource
 from dcsvm_dask.runtime.callbacks import Callback
@@ -178,6 +179,8 @@ def trained(
     InputError
         If the run was begun with other data or parameters.
     """
+    # Estimators promise the attributes of theirs: none is chosen for them.
+    words = {"method": DEFAULT_METHOD, **words}
     taken = {"weights": weights, "task": words.get("task", "classification")}
     source = ArraySource(X, y, feature_names=feature_names)
     if callbacks is not None and not isinstance(callbacks, list | tuple):

@@ -54,6 +54,8 @@ class Training(TrainingParameters):
 
     options: Options = field(default_factory=NoOptions)
     """The parameters of the method; see `dcsvm_dask.methods.registry`."""
+    chooses: bool = False
+    """Whether no method was named: a linear kernel may have another; see `pipeline.linear`."""
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -105,9 +107,10 @@ class Training(TrainingParameters):
                     f"{', '.join(known)} (workers and scheduler belong to execution=Execution(...))"
                 )
         own = {one.name for one in fields(described.options)}
-        options = {word: value for word, value in parameters.items() if word in own}
+        own_words = {word: value for word, value in parameters.items() if word in own}
         others = {word: value for word, value in parameters.items() if word not in own}
-        return cls(**others, options=described.options(**options))
+        options = described.options(**own_words)
+        return cls(**others, options=options, chooses="method" not in parameters)
 
     def words(self) -> dict[str, Any]:
         """Return the keyword arguments that describe it."""
@@ -244,9 +247,13 @@ class Training(TrainingParameters):
                 f"{where}method {self.method} is not for {task}; methods that are: {known}"
             )
 
+    def task_of(self, data: DataSet) -> str:
+        """Return the name of the task on some data, with the type of its SVM."""
+        return self._named(data.task if self.task == "auto" else self.task)
+
     def _task(self, data: DataSet) -> Task:
         """Return the task, for the targets of the data where they have some."""
-        name = self._named(data.task if self.task == "auto" else self.task)
+        name = self.task_of(data)
         check_kind(data, name)
         self._refuse_unable(name, f"{data.url}: ")
         self._refuse_of_others(name)
