@@ -58,8 +58,9 @@ class Events:
         rows : (int, int), optional
             The first of the rows that count, and the one behind the last; all by default.
         """
-        at, jump, bent, slope, bend, last = losses.events(start, end, low, high, rows)
-        return cls(slope, bend, last, at - low, jump, bent)
+        slope, bend = losses.slopes_at(start, end, low, rows)
+        last = losses.slopes_at(start, end, high, rows)[0] if high < np.inf else np.nan
+        return cls(slope, bend, last, *losses.events(start, end, low, high, rows))
 
     @classmethod
     def of_parts(cls, parts: Sequence[Events]) -> Events:

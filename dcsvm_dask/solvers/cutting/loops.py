@@ -1,6 +1,8 @@
 """Compiled passes over the losses of rows: their sum, subgradients, and slopes along a line.
 
-`p`, `lower`, `upper`, `epsilon` and `ridge` are those of `Losses`, a value a row.
+A face is a side of the rows' losses, `side`, `offset`, `rate` and `curve` a value a row: at the
+output o the excess is z = side o + offset, and where it is above 0 the loss is
+rate z + curve z^2 / 2. Nothing branches on it, since no processor foresees which rows have a loss.
 """
 
 from __future__ import annotations
@@ -13,28 +15,16 @@ from numba import njit
 from dcsvm_dask.solvers.linear.loops import OPTIONS
 
 _u = np.uintp
+# Sums may be made in the lanes of a vector.
+_SUMS = {**OPTIONS, "fastmath": {"contract", "reassoc", "nsz"}}
 
 
-@njit(**OPTIONS)
-def _loss(g: Any, lower: Any, upper: Any, epsilon: Any, ridge: Any) -> tuple[float, float]:
-    """Return the loss at g = o + p and its derivative; at a kink the end farther from zero."""
-    excess = abs(g) - epsilon
-    rate = -upper if g < 0.0 else -lower
-    if excess < 0.0 or rate == 0.0:
-        return 0.0, 0.0
-    if ridge > 0.0:
-        slope = excess / ridge if g > 0.0 else -excess / ridge
-        return 0.5 * abs(slope) * excess, slope
-    return abs(rate) * excess, rate
-
-
-@njit(**OPTIONS)
+@njit(**_SUMS)
 def advance(
-    p: Any,
-    lower: Any,
-    upper: Any,
-    epsilon: Any,
-    ridge: Any,
+    side: Any,
+    offset: Any,
+    rate: Any,
+    curve: Any,
     first: Any,
     last: Any,
     start: Any,
@@ -46,34 +36,56 @@ def advance(
 ) -> tuple[float, float, int]:
     """Move along the line from `start` to `end` by k, and touch the risk near there.
 
-    Writes the outputs there of the rows from `first` to `last` to `best`, and the derivatives of
-    their losses, a share of the way on to `end`, to `slopes`. Returns the risk there, the offset of
-    the plane, and how many rows have a loss.
+    Writes the outputs there of the rows from `first` to `last` to `best`, and adds the derivatives
+    of their losses, a share of the way on to `end`, to `slopes`; at a kink the end farther from
+    zero. Returns the risk there, the offset of the plane, and how many rows have a loss.
     """
-    risk, offset, losing = 0.0, 0.0, 0
+    risk, constant, losing = 0.0, 0.0, 0
     for i in range(_u(first), _u(last)):
-        there = start[i] if k == 0.0 else end[i] if k == 1.0 else (1.0 - k) * start[i] + k * end[i]
+        there = (1.0 - k) * start[i] + k * end[i]
         best[i] = there
-        touched = (1.0 - share) * there + share * end[i] if share > 0.0 else there
-        if share == 1.0:
-            touched = end[i]
-        value, slope = _loss(touched + p[i], lower[i], upper[i], epsilon[i], ridge[i])
-        slopes[i] = slope
-        offset += value - slope * touched
-        if touched != there:
-            value, _ = _loss(there + p[i], lower[i], upper[i], epsilon[i], ridge[i])
-        risk += value
-        losing += value > 0.0
-    return risk, offset, losing
+        touched = (1.0 - share) * there + share * end[i]
+        z = side[i] * touched + offset[i]
+        excess, is_met = max(z, 0.0), 1.0 if z >= 0.0 else 0.0
+        slope = side[i] * (rate[i] * is_met + curve[i] * excess)
+        slopes[i] += slope
+        constant += excess * (rate[i] + 0.5 * curve[i] * excess) - slope * touched
+        excess = max(side[i] * there + offset[i], 0.0)
+        loss = excess * (rate[i] + 0.5 * curve[i] * excess)
+        risk += loss
+        losing += 1 if loss > 0.0 else 0
+    return risk, constant, losing
+
+
+@njit(**_SUMS)
+def line_slopes(
+    side: Any,
+    offset: Any,
+    rate: Any,
+    curve: Any,
+    first: Any,
+    last: Any,
+    start: Any,
+    end: Any,
+    k: Any,
+) -> tuple[float, float]:
+    """Return the slope of the risk along the line, from the right of k, and its own slope."""
+    slope, bend = 0.0, 0.0
+    for i in range(_u(first), _u(last)):
+        way = side[i] * (end[i] - start[i])
+        z = side[i] * ((1.0 - k) * start[i] + k * end[i]) + offset[i]
+        is_met = (z > 0.0) | ((z == 0.0) & (way > 0.0))
+        bend += curve[i] * way * way if is_met else 0.0
+        slope += (rate[i] + curve[i] * z) * way if is_met else 0.0
+    return slope, bend
 
 
 @njit(**OPTIONS)
 def events(
-    p: Any,
-    lower: Any,
-    upper: Any,
-    epsilon: Any,
-    ridge: Any,
+    side: Any,
+    offset: Any,
+    rate: Any,
+    curve: Any,
     first: Any,
     last: Any,
     start: Any,
@@ -83,42 +95,28 @@ def events(
     at: Any,
     jump: Any,
     bent: Any,
-) -> tuple[int, float, float, float]:
+) -> int:
     """Find where the slope of the risk changes along the line from `start` to `end`.
 
-    Writes the k in (low, high] at which it does, by how much the slope jumps there and by how much
-    its own slope changes. Returns their number, the slope from the right of `low` and its slope
-    there, and the slope from the right of `high`.
+    Writes the k in (low, high] at which it does, counted from low, by how much the slope jumps
+    there and by how much its own slope changes; returns their number.
     """
-    count, slope, bend, later, later_bend = _u(0), 0.0, 0.0, 0.0, 0.0
+    count, has_end = _u(0), high < np.inf
+    far = high if has_end else 1.0
     for i in range(_u(first), _u(last)):
-        way = end[i] - start[i]
-        if way == 0.0:
-            continue
-        for side in (-1.0, 1.0):
-            cost = upper[i] if side < 0.0 else -lower[i]
-            if not cost > 0.0:
-                continue
-            # The side's excess is z + k d; the loss is cost (z + k d), or its square over 2 D.
-            d, z = side * way, side * (start[i] + p[i]) - epsilon[i]
-            k = -z / d
-            curve = d * d / ridge[i] if ridge[i] > 0.0 else 0.0
-            rise = z * d / ridge[i] if ridge[i] > 0.0 else cost * d
-            is_inside = k > low and k <= high and k < np.inf
-            if k > low if d < 0.0 else k <= low:
-                slope += rise
-                bend += curve
-            if k > high if d < 0.0 else k <= high:
-                later += rise
-                later_bend += curve
-            if is_inside:
-                at[count] = k
-                jump[count] = 0.0 if ridge[i] > 0.0 else cost * abs(d)
-                bent[count] = curve if d > 0.0 else -curve
-                count += _u(1)
-    if high < np.inf:
-        later += later_bend * high
-    return int(count), slope + bend * low, bend, later
+        way = side[i] * (end[i] - start[i])
+        z = side[i] * ((1.0 - low) * start[i] + low * end[i]) + offset[i]
+        beyond = side[i] * ((1.0 - far) * start[i] + far * end[i]) + offset[i]
+        if not has_end:
+            beyond = way if way != 0.0 else z
+        before = (z > 0.0) | ((z == 0.0) & (way > 0.0))
+        after = (beyond > 0.0) | ((beyond == 0.0) & (way > 0.0))
+        # Overwritten by the next one where there is none.
+        at[count] = -z / way
+        jump[count] = rate[i] * abs(way)
+        bent[count] = curve[i] * way * abs(way)
+        count += _u(before != after)
+    return int(count)
 
 
 @njit(**OPTIONS)

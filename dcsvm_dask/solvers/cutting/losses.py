@@ -32,24 +32,34 @@ class Losses:
 
     def __init__(self, problem: SignedProblem, rows: slice = slice(None)) -> None:
         dual = problem.dual[rows]
-        ridge = problem.ridge[rows]
-        self._arrays = dual.p, dual.lower, dual.upper, problem.epsilon[rows], ridge
+        ridge, epsilon = problem.ridge[rows], problem.epsilon[rows]
         ends = np.abs(np.concatenate([dual.lower[ridge > 0.0], dual.upper[ridge > 0.0]]))
         if ((ends < UNBOUNDED) & (ends > 0.0)).any():
             raise InputError("rows of a squared loss have bounds: give no upper bound.")
+        self._n = len(dual.p)
+        rises, falls = -dual.lower, dual.upper
+        if ((rises > 0.0) & (falls > 0.0)).any():
+            sides = [(np.full(self._n, -1.0), falls), (np.ones(self._n), rises)]
+        else:  # a side each, as classes have it
+            sides = [(np.where(falls > 0.0, -1.0, 1.0), np.maximum(falls, rises))]
+        self._faces = [
+            (
+                side,
+                side * dual.p - epsilon,
+                np.where(ridge > 0.0, 0.0, cost),
+                np.divide(1.0, ridge, out=np.zeros(self._n), where=(ridge > 0.0) & (cost > 0.0)),
+            )
+            for side, cost in sides
+        ]
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self._arrays[0])
+        return self._n
 
-    def risk(self, outputs: Vector, rows: Span | None = None) -> float:
-        """Return the sum of the losses of all rows, or some, at outputs of shape (n,)."""
-        first, last = rows or (0, len(self))
-        unused = np.empty(len(self))
-        risk, _, _ = loops.advance(
-            *self._arrays, first, last, outputs, outputs, 0.0, 0.0, unused, unused
-        )
-        return float(risk)
+    def risk(self, outputs: Vector) -> float:
+        """Return the sum of the losses of all rows at outputs of shape (n,)."""
+        unused = np.empty((2, self._n))
+        return self.advance(outputs, outputs, 0.0, 0.0, *unused)[0]
 
     def advance(
         self,
@@ -86,18 +96,33 @@ class Losses:
         losing : int
             Rows with a loss at k.
         """
-        first, last = rows or (0, len(self))
-        found = loops.advance(*self._arrays, first, last, start, end, k, share, best, slopes)
-        return float(found[0]), float(found[1]), int(found[2])
+        first, last = rows or (0, self._n)
+        slopes[first:last] = 0.0
+        risk, offset, losing = 0.0, 0.0, 0
+        for face in self._faces:
+            found = loops.advance(*face, first, last, start, end, k, share, best, slopes)
+            risk, offset, losing = risk + found[0], offset + found[1], losing + found[2]
+        return risk, offset, losing
+
+    def slopes_at(
+        self, start: Vector, end: Vector, k: float, rows: Span | None = None
+    ) -> tuple[float, float]:
+        """Return the slope of the risk along a line, from the right of k, and its own slope."""
+        first, last = rows or (0, self._n)
+        each = [loops.line_slopes(*face, first, last, start, end, k) for face in self._faces]
+        slope, bend = np.sum(each, axis=0)
+        return float(slope), float(bend)
 
     def events(
         self, start: Vector, end: Vector, low: float, high: float, rows: Span | None = None
-    ) -> tuple[Vector, Vector, Vector, float, float, float]:
+    ) -> tuple[Vector, Vector, Vector]:
         """Return where the slope of the risk changes along a line; see `Events.of`."""
-        first, last = rows or (0, len(self))
-        at, jump, bent = np.empty((3, 2 * (last - first)))
-        with np.errstate(over="ignore"):  # of a subnormal way: an event that is never met
-            count, slope, bend, later = loops.events(
-                *self._arrays, first, last, start, end, low, high, at, jump, bent
-            )
-        return at[:count], jump[:count], bent[:count], slope, bend, later
+        first, last = rows or (0, self._n)
+        found = []
+        for face in self._faces:
+            # One more, in which what is no event may end.
+            arrays = np.empty((3, last - first + 1))
+            count = loops.events(*face, first, last, start, end, low, high, *arrays)
+            found.append(arrays[:, :count])
+        at, jump, bent = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+        return at, jump, bent

@@ -20,7 +20,7 @@ from dcsvm_dask.solvers.linear.products import combine, outputs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
 
 Vector = NDArray[np.float64]
-_PART_ROWS, _MOST_PARTS = 4096, 32
+_PART_ROWS, _MOST_PARTS = 16_384, 32
 # Values of rows that are worth a second thread.
 _WORTH = 1 << 20
 

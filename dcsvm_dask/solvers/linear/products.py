@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from dcsvm_dask.solvers.linear.loops import OPTIONS
-from dcsvm_dask.solvers.linear.rows import add, add_squares, dot
+from dcsvm_dask.solvers.linear.rows import add, add_four, add_squares, dot
 
 _u = np.uintp
 
@@ -27,11 +27,20 @@ def outputs(rows: Any, start: Any, stop: Any, constant: Any, w: Any, f: Any) -> 
 @njit(**OPTIONS)
 def combine(rows: Any, start: Any, stop: Any, constant: Any, b: Any, total: Any) -> None:
     """Add sum_i b_i x_i of the rows from start to stop to `total`."""
-    last = _u(total.shape[0] - 1)
+    last, these, met = _u(total.shape[0] - 1), np.empty(4, np.uintp), 0
+    weight = 0.0
     for i in range(_u(start), _u(stop)):
-        if b[i] != 0.0:
-            add(rows, i, b[i], total)
-            total[last] += b[i] * constant
+        these[met] = i
+        met += b[i] != 0.0
+        weight += b[i]
+        if met == 4:
+            four = these[0], these[1], these[2], these[3]
+            steps = b[four[0]], b[four[1]], b[four[2]], b[four[3]]
+            add_four(rows, four, steps, total)
+            met = 0
+    for t in range(met):
+        add(rows, these[t], b[these[t]], total)
+    total[last] += weight * constant
 
 
 @njit(**OPTIONS)

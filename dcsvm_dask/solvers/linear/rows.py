@@ -39,6 +39,11 @@ def add(rows: Any, i: Any, step: Any, w: Any) -> Any:
     raise NotImplementedError("add exists in compiled code only")
 
 
+def add_four(rows: Any, these: Any, steps: Any, w: Any) -> Any:
+    """Add the sum of steps_j x_j over four rows to w, so that w is met once; in compiled code."""
+    raise NotImplementedError("add_four exists in compiled code only")
+
+
 def add_squares(rows: Any, i: Any, step: Any, total: Any) -> Any:
     """Add step x_i^2 to total, a feature each; in compiled code only."""
     raise NotImplementedError("add_squares exists in compiled code only")
@@ -101,6 +106,24 @@ def _add_csr(rows: Any, i: Any, step: Any, w: Any) -> Any:
     data, indices, indptr = rows
     for p in range(_u(indptr[i]), _u(indptr[i + _u(1)])):
         w[_u(indices[p])] += step * np.float64(data[p])
+
+
+@overload(add_four, jit_options={"fastmath": _FLAGS})
+def _add_four(rows: Any, these: Any, steps: Any, w: Any) -> Callable[..., Any]:  # noqa: ARG001
+    return _add_four_dense if isinstance(rows, types.Array) else _add_four_csr
+
+
+def _add_four_dense(rows: Any, these: Any, steps: Any, w: Any) -> Any:
+    i, j, k, m = these
+    a, b, c, d = steps
+    for f in range(_u(rows.shape[1])):
+        pair = a * np.float64(rows[i, f]) + b * np.float64(rows[j, f])
+        w[f] += pair + (c * np.float64(rows[k, f]) + d * np.float64(rows[m, f]))
+
+
+def _add_four_csr(rows: Any, these: Any, steps: Any, w: Any) -> Any:
+    for t in range(4):
+        add(rows, these[t], steps[t], w)
 
 
 @overload(add_squares, jit_options={"fastmath": _FLAGS})
