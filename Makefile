@@ -13,8 +13,9 @@ unexport PYTHONDONTWRITEBYTECODE
 PROCESSES ?= 4
 PYTEST := -m pytest --numprocesses $(PROCESSES) --dist loadfile
 TEST := $(BIN)/python $(PYTEST)
-# Folders of tests of numbers: what the first case shows of a version of a library, others show too.
-NUMERICS := clustering features kernels methods solvers
+# Folders of tests in which the first case shows of a version of a library what others show, too.
+ALIKE := api cli clustering diagnostics features kernels methods models pipeline prediction runtime \
+	solvers storage tasks
 # Others than that of .venv, as far as they are installed.
 PYTHONS ?= 3.12 3.13
 
@@ -26,7 +27,7 @@ help:
 	@echo "make test-all      those and the long ones (half an hour on two cores)"
 	@echo "make test-soak     a few of the long ones many times over (more than half an hour more)"
 	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows,"
-	@echo "                   of numerics the first case of each"
+	@echo "                   of most the first case of each"
 	@echo "make test-pythons  the quick tests on Python $(PYTHONS), where they are installed"
 	@echo "make browser       Debian's Chromium and its driver, for a few long tests; as root"
 	@echo "make lint          ruff and mypy"
@@ -66,7 +67,7 @@ venv-lowest: .venv-lowest/.ready
 	@touch $@
 
 test-lowest: .venv-lowest/.ready
-	DCSVM_TEST_FIRST_CASES="$(NUMERICS)" .venv-lowest/bin/python $(PYTEST) -m "not long"
+	DCSVM_TEST_FIRST_CASES="$(ALIKE)" .venv-lowest/bin/python $(PYTEST) -m "not long"
 
 test-pythons: $(PYTHONS:%=test-python-%)
 

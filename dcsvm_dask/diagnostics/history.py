@@ -17,6 +17,7 @@ MEASURED = {
     "moved": ("moved",),
     "objective_error": ("objective_error",),
     "gap_error": ("gap_error",),
+    "passes": ("passes",),
 }
 
 
@@ -37,7 +38,8 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
         (seconds of work up to its end, of all processes that ran it), ``objective`` and ``gap`` (of
         the whole problem; at levels estimates, with the standard errors ``objective_error`` and
         ``gap_error``), ``violation``, ``n_support`` and ``n_bounded`` (support vectors at C),
-        ``moved`` (alphas that a round changed), and the scores on held-out rows: ``accuracy``, or
+        ``moved`` (alphas that a round changed), ``primal_objective`` (which the gap lies above the
+        dual one), ``passes`` (over the rows, of linear methods), and the scores on held-out rows: ``accuracy``, or
         those of the run's task, such as ``r2``, ``pinball`` or ``auc``. A figure that was
         not measured is None: rounds of refinement measure gap and violation of the support
         vectors' problem only.
@@ -67,5 +69,7 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
             entry[key] = next((record[known] for known in names if known in record), None)
         if not kind.of_all_rows:
             entry["gap"] = entry["violation"] = None
+        dual, gap = entry["objective"], entry["gap"]
+        entry["primal_objective"] = None if dual is None or gap is None else gap - dual
         entries.append({**entry, **{key: score.get(key) for key in keys}})
     return entries

@@ -9,8 +9,11 @@ from dcsvm_dask.methods.linear.model import model_stage
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 
-# Iterations until the gap is a thousandth of the objective, typically: of OCAS, and of CPA.
-ITERATIONS, ITERATIONS_OF_CPA = 80, 1000
+# Iterations until the gap is a thousandth of the objective, typically: of OCAS in memory, over many
+# rows of small cost each, and of CPA.
+ITERATIONS, ITERATIONS_OF_PARTS, ITERATIONS_OF_CPA = 80, 30, 1000
+# Bytes of rows that a task decompresses in a second where it reads nothing else.
+READ_PER_SECOND = 500e6
 # Of a core, for a value of a row in an iteration, and for the losses of a row.
 VALUE_SECONDS, ROW_SECONDS = 1e-9, 1e-7
 # Bytes of vectors for each row: of a task's part, and of all rows in every task.
@@ -23,7 +26,9 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     layout = Layout.of(settings, shape)
     features, rows = sizes.row / 4.0, n / layout.parts
     width = (shape.n_features or features) + 1
-    iterations = ITERATIONS if layout.changes["line_search"] else ITERATIONS_OF_CPA
+    iterations = ITERATIONS if layout.parts == 1 else ITERATIONS_OF_PARTS
+    if not layout.changes["line_search"]:
+        iterations = ITERATIONS_OF_CPA
     planes = 8.0 * min(iterations, 100) * width
     # Rows of one part stay in memory, twice while their chunks are put together; of several parts
     # two chunks are there at a time.
@@ -37,7 +42,7 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     number, rounds = 0, 0
     if layout.parts > 1:
         rounds = iterations
-        busy += layout.reads * sizes.reading_seconds() / layout.machines
+        busy += layout.reads * n * sizes.row / READ_PER_SECOND / layout.machines
     else:
         while number < iterations:
             rounds += 1

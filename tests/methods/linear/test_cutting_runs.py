@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmError, InputError
+from dcsvm_dask.methods import problem
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_cutting, solve_linear_dual
 from dcsvm_dask.tasks import Classification
@@ -195,6 +196,27 @@ def test_a_tolerance_below_rounding_ends(
     assert not run.status()["converged"]
     assert "larger tol" in run.status()["message"]
     assert model_of(run)["violation"] < 1e-8
+
+
+@pytest.mark.long
+def test_rows_that_change_during_a_run_are_found(
+    classes: Rows, train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    train(classes, parts=2, tol=0.5)
+    chunks = [path for path in (tmp_path / "data").rglob("c/*") if path.is_file()]
+    key = max(chunks, key=lambda path: path.stat().st_size)
+    content = bytearray(key.read_bytes())
+    content[len(content) // 2] ^= 1
+    key.write_bytes(bytes(content))
+    # As another process, which has read nothing yet.
+    problem._cached_rows.cache_clear()
+    problem._read_problem.cache_clear()
+    # What the run has committed stays; it goes on once the rows are there again.
+    with pytest.raises(DcsvmError, match=r"damaged|checksum|changed"):
+        api.resume(tmp_path / "run", tol=1e-3, execution=HERE, quiet=True)
+    content[len(content) // 2] ^= 1
+    key.write_bytes(bytes(content))
+    assert api.resume(tmp_path / "run", tol=1e-3, execution=HERE, quiet=True).status()["converged"]
 
 
 @pytest.mark.long

@@ -253,6 +253,8 @@ def test_the_record_bounds_what_is_left(classes: Rows, train: Callable[..., api.
     assert len(points) > 2
     for point in points:
         assert -1e-9 <= point["objective"] - best <= point["gap"] + 1e-9
+        assert point["primal_objective"] == pytest.approx(point["gap"] - point["objective"])
+    assert [point["passes"] for point in points] == sorted(point["passes"] for point in points)
     last = run.status()["stages"][points[-1]["stage"]]
     assert last["primal_objective"] == pytest.approx(last["gap"] - last["objective"])
     assert last["passes"] > 0
