@@ -39,9 +39,9 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
         the whole problem; at levels estimates, with the standard errors ``objective_error`` and
         ``gap_error``), ``violation``, ``n_support`` and ``n_bounded`` (support vectors at C),
         ``moved`` (alphas that a round changed), ``primal_objective`` (which the gap lies above the
-        dual one), ``passes`` (over the rows, of linear methods), and the scores on held-out rows: ``accuracy``, or
-        those of the run's task, such as ``r2``, ``pinball`` or ``auc``. A figure that was
-        not measured is None: rounds of refinement measure gap and violation of the support
+        dual one), ``passes`` (over the rows, of linear methods), and the scores on held-out rows:
+        ``accuracy``, or those of the run's task, such as ``r2``, ``pinball`` or ``auc``. A figure
+        that was not measured is None: rounds of refinement measure gap and violation of the support
         vectors' problem only.
     """
     stages = status["stages"]
