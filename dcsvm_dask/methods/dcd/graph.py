@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from dcsvm_dask.methods.dcd import nodes as steps
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, single
@@ -20,6 +20,7 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.parameters import parameter
+from dcsvm_dask.solvers.linear.visits import Order
 from dcsvm_dask.storage.stage_id import StageId
 
 DESCENT = "descent"
@@ -46,6 +47,13 @@ class Descent(LinearOptions):
         0, "pieces in which a task reads its rows; 0: as few as fit a worker", least=0
     )
 
+    order: str = parameter(
+        "shuffled",
+        "order of the rows in a pass: shuffled anew, fixed, or drawn (Algorithm 2 of the paper)",
+        choices=get_args(Order),
+    )
+    shrinking: bool = parameter(True, "let rows rest that stay at a bound")
+
     def lighter(self) -> Iterator[Self]:
         """Yield these parameters, then others by which the same method takes ever less memory."""
         if self.chunks:
@@ -70,6 +78,10 @@ class Layout:
     """Rows of a part."""
     row_work: float
     """Work of visiting a row."""
+    order: str
+    """Order of the rows in a pass."""
+    shrinking: bool
+    """Whether rows that stay at a bound rest."""
 
     @classmethod
     def of(cls, settings: Settings, shape: Shape) -> Layout:
@@ -83,7 +95,9 @@ class Layout:
         values = shape.n_bytes / (4.0 * max(1, shape.n_rows))
         work = VISIT + values * (READ_AGAIN if chunks > 1 else 1)
         constant = options.constant if settings.fit_intercept else 0.0
-        return cls(machines, parts, chunks, constant, n / parts, work)
+        return cls(
+            machines, parts, chunks, constant, n / parts, work, options.order, options.shrinking
+        )
 
     @property
     def most_passes(self) -> int | None:
@@ -157,7 +171,8 @@ def round_stage(
         "tol": goals.tol * (WITHIN if parts > 1 else 1.0),
         **at,
     }
-    ends = {"most_visits": layout.most_visits(number), "most_passes": layout.most_passes}
+    visits = {"order": layout.order, "shrinking": layout.shrinking}
+    ends = {**visits, "most_visits": layout.most_visits(number), "most_passes": layout.most_passes}
     places = [{"machine": machine, "part": part} for machine in machines for part in range(parts)]
     layers = [_layer(steps.DESCEND, steps.descend, places, {**solve, **ends})]
     if parts > 1:

@@ -13,6 +13,7 @@ from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.random_streams import DESCENT, generator
 from dcsvm_dask.solvers import descend_part, joint_factors, measure_part
+from dcsvm_dask.solvers.linear.visits import Order, Visits
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import Dual
@@ -44,6 +45,8 @@ def descend(
     chunks: int,
     constant: float,
     tol: float,
+    order: Order,
+    shrinking: bool,
     most_visits: int | None,
     most_passes: int | None,
 ) -> Record:
@@ -70,6 +73,10 @@ def descend(
         The constant feature; 0: none.
     tol : float
         Violation of the part's problem at which descent ends.
+    order : str
+        Order of the rows in a pass; see `Visits`.
+    shrinking : bool
+        Whether rows that stay at a bound rest.
     most_visits, most_passes : int or None
         Rows that are visited, or passes over active rows, until it ends without that, about.
     """
@@ -96,6 +103,7 @@ def descend(
         tol=tol,
         most_visits=most_visits,
         most_passes=most_passes,
+        visits=Visits(order, 1.0 if shrinking else np.inf),
         seed=int(rng.integers(1 << 62)),
         callback=tell,
     )

@@ -12,6 +12,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.linear.descent import Chunks, LinearDescent, Measured
 from dcsvm_dask.solvers.linear.problem import SignedProblem, Vector
+from dcsvm_dask.solvers.linear.visits import USUAL, Visits
 from dcsvm_dask.tasks import Dual
 
 
@@ -38,6 +39,7 @@ def descend_part(
     most_visits: int | None = None,
     most_passes: int | None = None,
     inner_passes: int = 3,
+    visits: Visits = USUAL,
     seed: int = 0,
     callback: Callable[[int, float], object] | None = None,
 ) -> Descended:
@@ -64,6 +66,8 @@ def descend_part(
         Rows that are visited, about, until it ends without that.
     most_passes : int, optional
         Passes over active rows until it ends without that; `most_visits` does not count then.
+    visits : Visits
+        The order of passes and shrinking.
     inner_passes, seed, callback
         As for `solve_linear_chunks`.
 
@@ -72,7 +76,7 @@ def descend_part(
     InputError
         For shapes or values that do not fit.
     """
-    problem = SignedProblem.of(dual, constant, beta)
+    problem = SignedProblem.of(dual, constant, beta, visits)
     descent = LinearDescent(chunks, problem, seed, max(1, inner_passes), outside)
     found = descent.solve(tol, most_passes, callback, most_visits)
     return Descended(found.alpha, descent.w, found.n_iter)

@@ -44,6 +44,8 @@ def train(train_linear: Callable[..., api.Run]) -> Callable[..., api.Run]:
         ({"loss": SQUARED, "chunks": 4}, False),
         ({"parts": 2, "chunks": 3, "loss": SQUARED}, True),
         ({"fit_intercept": False, "chunks": 3}, True),
+        ({"order": "drawn"}, False),
+        ({"order": "fixed", "shrinking": False, "parts": 2}, False),
     ],
 )
 def test_classes_are_liblinears(
