@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 NAME = "liblinear.so.4"
-SOLVERS = {"squared_hinge": 1, "hinge": 3}
-"""Those of the dual problem."""
+SOLVERS = {"squared_hinge": 1, "hinge": 3, "primal": 2}
+"""Those of the dual problem by loss, and Newton's method for the squared hinge loss."""
 NODE = np.dtype([("index", np.int32), ("value", np.float64)], align=True)
 
 
@@ -71,22 +71,26 @@ class Trained:
 
 
 class Liblinear:
-    """Rows in LIBLINEAR's form, float64, with an appended constant of 1."""
+    """Rows in LIBLINEAR's form, float64, with an appended constant of 1 where there is a bias."""
 
-    def __init__(self, X: Any, y: NDArray[Any]) -> None:
+    def __init__(self, X: Any, y: NDArray[Any], *, bias: bool = True) -> None:
         X = sparse.csr_matrix(X).astype(np.float64)
         n, d = X.shape
         lengths = np.diff(X.indptr)
-        nodes = np.zeros(X.nnz + 2 * n, NODE)
-        starts = X.indptr[:-1].astype(np.int64) + 2 * np.arange(n)
-        place = np.arange(X.nnz) + 2 * np.repeat(np.arange(n), lengths)
+        more = 2 if bias else 1
+        nodes = np.zeros(X.nnz + more * n, NODE)
+        starts = X.indptr[:-1].astype(np.int64) + more * np.arange(n)
+        place = np.arange(X.nnz) + more * np.repeat(np.arange(n), lengths)
         nodes["index"][place], nodes["value"][place] = X.indices + 1, X.data
-        nodes["index"][starts + lengths], nodes["value"][starts + lengths] = d + 1, 1.0
-        nodes["index"][starts + lengths + 1] = -1
+        if bias:
+            nodes["index"][starts + lengths], nodes["value"][starts + lengths] = d + 1, 1.0
+        nodes["index"][starts + lengths + more - 1] = -1
+        self._bias = bias
         self._nodes = nodes
         self._x = (nodes.ctypes.data + starts * NODE.itemsize).astype(np.uintp)
         self._y = np.asarray(y, np.float64).copy()
-        self._problem = _Problem(n, d + 1, self._y.ctypes.data, self._x.ctypes.data, 1.0)
+        places = self._y.ctypes.data, self._x.ctypes.data
+        self._problem = _Problem(n, d + bias, *places, 1.0 if bias else -1.0)
         self._library = ctypes.CDLL(NAME)
         self._library.train.restype = POINTER(_Model)
         self._said: list[str] = []
@@ -94,7 +98,7 @@ class Liblinear:
         self._library.set_print_string_function(self._listen)
 
     def train(self, loss: str, C: float, eps: float) -> Trained:
-        """Solve the dual problem."""
+        """Solve the dual problem, or of the loss "primal" the primal one."""
         self._said.clear()
         parameter = _Parameter(SOLVERS[loss], eps, C, 0, None, None, 0.1, None)
         begin = time.process_time()
@@ -105,7 +109,10 @@ class Liblinear:
         sign = 1.0 if found.label[0] > 0 else -1.0
         w = sign * np.ctypeslib.as_array(found.w, (self._problem.n,)).copy()
         said = "".join(self._said).splitlines()
-        dual = next(float(line.split("=")[1]) for line in said if line.startswith("Objective"))
-        passes = next(int(line.split("=")[1]) for line in said if line.startswith("optimization"))
+        told = dict(line.split("=") for line in said if line.count("=") == 1)
+        dual = float(told.get("Objective value ", "nan"))
+        passes = int(told.get("optimization finished, #iter ", "0"))
         self._library.free_and_destroy_model(byref(model))
+        if not self._bias:
+            return Trained(w, 0.0, dual, passes, seconds)
         return Trained(w[:-1], float(w[-1]), dual, passes, seconds)
