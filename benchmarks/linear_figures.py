@@ -6,8 +6,8 @@
 Each solver trains on four fifths of the rows, C 1, without a bias, with growing budgets: passes,
 iterations, or falling tolerances. At each the primal objective and the accuracy on the other fifth
 are measured. Prints the seconds to 1 %, .1 % and .01 % above the best objective, which dual
-coordinate descent finds to a gap of 1e-7. Seconds are processor seconds of training. "rcv1" is made:
-20,000 rows of 47,236 features of its shape; "rcv1-600000" has 600,000. Writes
+coordinate descent finds to a gap of 1e-7. Seconds are processor seconds of training. "rcv1" is
+made: 20,000 rows of 47,236 features of its shape; "rcv1-600000" has 600,000. Writes
 ``linear-figures.json``.
 """
 

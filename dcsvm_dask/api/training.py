@@ -113,10 +113,11 @@ def train(
     callbacks : sequence of Callback, optional
         Who else is told of progress; see `dcsvm_dask.Callback`.
     method : str, default "dcsvm"
-        How to train: "dcsvm", "cascade", "bagging", "nystrom", "fourier", "ltpu", "greedy",
-        "online", "dcd", "ocas", "cpa", "subsample", "libsvm" or "liblinear". The others have no
-        levels, but parameters of their own, which ``dcsvm methods NAME`` lists and
-        ``docs/methods.md`` explains.
+        How to train. Where nobody names one, a linear kernel without a bias is trained by "dcd",
+        or by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "cascade",
+        "bagging", "nystrom", "fourier", "ltpu", "greedy", "online", "dcd", "ocas", "cpa",
+        "subsample", "libsvm" and "liblinear". All but the first have no levels, but parameters of
+        their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     gamma, coef0 : float, default 1.0 and 0.0
@@ -168,7 +169,8 @@ def train(
         Level to stop at, whose early model is the result; 0 trains the exact model.
     tol : float, default 1e-3
         Tolerance > 0 for the violation of the exact model: the largest absolute projected gradient,
-        with a bias LIBSVM's m(alpha) - M(alpha).
+        with a bias LIBSVM's m(alpha) - M(alpha). Of "ocas" and "cpa" it is the gap between primal
+        and dual objective as a share of the former.
     seed : int, default 0
         Random seed, from 0.
     n_samples_clustering : int, default 1000

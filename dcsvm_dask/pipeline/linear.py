@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 
+import numpy as np
+
 from dcsvm_dask.kernels import KERNELS
 from dcsvm_dask.pipeline.training import Training, parameter_names
 from dcsvm_dask.storage.dataset import DataSet
@@ -38,25 +40,27 @@ def suited(
         return training
     if training.fit_intercept:
         say(
-            "kernel linear: `--method dcd` needs no kernel values and takes a fraction of the "
+            "kernel linear: the method dcd needs no kernel values and takes a fraction of the "
             "time; its bias is regularised, as LIBLINEAR's"
         )
         return training
     same = "the kernel is linear and there is no bias, so it solves the problem of dcsvm"
     if fits(linear):
-        say(f"method {IN_MEMORY}: {same}, without kernel values (--method names another)")
+        say(f"method {IN_MEMORY}: {same}, without kernel values; name a method to have another")
         return linear
     streamed = as_linear(training, STREAMED)
     assert streamed is not None
     say(
         f"method {STREAMED}: {same}, over rows that do not fit the workers' memory; tol is its gap "
-        "as a share of the objective (--method names another)"
+        "as a share of the objective; name a method to have another"
     )
     return streamed
 
 
 def as_begun(training: Training, method: str) -> Training:
     """Return a training that names no method as `suited` may have begun it, by a run's method."""
+    if training.fit_intercept:
+        return training
     return (method in (IN_MEMORY, STREAMED) and as_linear(training, method)) or training
 
 
@@ -68,7 +72,11 @@ def as_linear(training: Training, method: str) -> Training | None:
     if not training.chooses or not KERNELS[training.kernel].is_linear:
         return None
     usual = {one.name: one.default for one in fields(Training)}
-    given = {name: value for name, value in training.words().items() if value != usual[name]}
+    given = {
+        name: value
+        for name, value in training.words().items()
+        if not np.array_equal(np.asarray(value, object), np.asarray(usual[name], object))
+    }
     given.pop("method", None)
     if given.keys() - set(parameter_names(method)):
         return None

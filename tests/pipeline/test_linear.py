@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.pipeline.linear import as_begun, suited
+from dcsvm_dask.pipeline.linear import as_begun, as_linear, suited
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
@@ -45,6 +45,16 @@ def test_with_a_bias_the_other_problem_is_offered(data: DataSet) -> None:
     found, said = chosen(data, fit_intercept=True)
     assert found.method == "dcsvm"
     assert "its bias is regularised" in said[0]
+    training = Training.of({"kernel": "linear", "fit_intercept": True})
+    assert as_begun(training, "dcd") is training
+
+
+def test_parameters_of_numpy_are_kept() -> None:
+    levels = np.array([0.1, 0.5])
+    training = Training.of({"kernel": "linear", "task": "quantile", "quantile": levels})
+    linear = as_linear(training, "dcd")
+    assert linear is not None
+    assert np.array_equal(np.asarray(linear.quantile), levels)
 
 
 @pytest.mark.parametrize(

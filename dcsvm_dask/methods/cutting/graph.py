@@ -27,7 +27,10 @@ MOST_STALLED = 20
 
 
 def cutting_planes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield rounds until the gap of every SVM is within the tolerance; SVMs within it rest.
+    """Yield rounds until the gap of every SVM is within the tolerance.
+
+    Of rows in one part SVMs within it rest. Of several the rows are read for all of them, and nodes
+    of a round are for all, whatever tolerance a run is gone on with.
 
     Parameters
     ----------
@@ -38,7 +41,7 @@ def cutting_planes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     layout, before = Layout.of(settings, shape), [merge_stage()]
     previous: str | None = None
     left: Sequence[int] = range(layout.machines)
-    converged, stall = False, Stall(MOST_STALLED)
+    converged, stall = False, Stall() if layout.parts == 1 else Stall(MOST_STALLED)
     for number in range(1, goals.max_rounds + 1):
         stage = round_stage(layout, goals, number, previous, left)
         record = (yield [*before, stage])[stage.name]
@@ -48,7 +51,8 @@ def cutting_planes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # If the run went further before its tolerance was raised, this point is gone.
         if (converged or stall.is_over) and not record["released"]:
             break
-        left = [i for i, one in enumerate(record["violations"]) if one > goals.tol] or left
+        if layout.parts == 1:
+            left = [i for i, one in enumerate(record["violations"]) if one > goals.tol] or left
     assert previous is not None
     model = model_stage(previous, layout.constant)
     yield scored(model, shape)

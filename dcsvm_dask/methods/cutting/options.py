@@ -15,9 +15,9 @@ from dcsvm_dask.solvers.cutting import SHARE, Unit
 
 # Bytes and rows of a part, at most: one part does without a commit for each iteration.
 PART_BYTES, PART_ROWS = 256 << 20, 1 << 22
-# Work of the first round of rows in one part, and of the largest one: values that are met. A row of
-# an iteration costs some more, and each of its values is met for the outputs and for the cut.
-FIRST_WORK, MOST_WORK, ROW_WORK, MEETINGS = 1e9, 6e10, 60, 2
+# Work of the first round of rows in one part, and of the largest one: values that are met. Each
+# iteration costs some, a row of it too, and each value is met for the outputs and for the cut.
+FIRST_WORK, MOST_WORK, ITERATION_WORK, ROW_WORK, MEETINGS = 1e9, 6e10, 1e6, 60, 2
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,25 @@ class Ocas(CuttingPlanes):
 
     best: bool = parameter(True, "keep the best point so far")
     line_search: bool = parameter(True, "search the best point on the line; needs best")
-    share: float = parameter(
-        SHARE, "share of the reduced problem's solution in the point of a cut", least=0, most=1
+    share: float | None = parameter(
+        None,
+        "share of the reduced problem's solution in the point of a cut",
+        least=0,
+        most=1,
+        default_text=f"{SHARE}, without line_search 1",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check(self.best or not self.line_search, "line_search", True, "false where best is false")
         wanted = "1 where line_search is false: other cuts may leave w_t as it is"
-        check(self.line_search or self.share == 1.0, "share", self.share, wanted)
+        check(self.line_search or self.share in (None, 1.0), "share", self.share, wanted)
 
     def changes(self) -> dict[str, Any]:
         """Return which of the three changes of CPA are made, as `solve_cutting` takes them."""
-        return {"best": self.best, "line_search": self.line_search, "share": self.share}
+        usual = SHARE if self.line_search else 1.0
+        share = usual if self.share is None else self.share
+        return {"best": self.best, "line_search": self.line_search, "share": share}
 
 
 KINDS: dict[str, type[CuttingPlanes]] = {"ocas": Ocas, "cpa": CuttingPlanes}
@@ -82,16 +88,19 @@ class Layout:
     def of(cls, settings: Settings, shape: Shape) -> Layout:
         """Return the layout of a run."""
         options, n = KINDS[settings.method](**settings.options), shape.n_variables
-        wanted = math.ceil(max(shape.n_bytes / PART_BYTES, shape.n_rows / PART_ROWS))
+        machines = number_of_svms(settings, shape)
+        # Tasks hold the outputs of all SVMs, but for one part, where each SVM has its own.
+        outputs = n * machines if n > PART_ROWS or shape.n_bytes > PART_BYTES else n
+        wanted = math.ceil(max(shape.n_bytes / PART_BYTES, outputs / PART_ROWS))
         constant = options.constant if settings.fit_intercept else 0.0
         values = shape.n_bytes / (4.0 * max(1, shape.n_rows))
         return cls(
-            number_of_svms(settings, shape),
+            machines,
             min(n, max(1, options.parts or wanted)),
             constant,
             options.changes(),
             options.unit,
-            n * (ROW_WORK + MEETINGS * values),
+            ITERATION_WORK + n * (ROW_WORK + MEETINGS * values),
         )
 
     @property

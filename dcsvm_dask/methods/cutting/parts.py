@@ -129,15 +129,15 @@ def output(
         for piece, products in rows:
             for out, w in weights:
                 out[piece] = products.outputs(w)
-    risks = []
+    risks: list[float] = []
     for i, machine in enumerate(machines):
         losses, (start, end) = rows.losses(machine), found[:, i]
         attempt.write(f"start_{machine:04d}", start)
         attempt.write(f"end_{machine:04d}", end)
-        # Those of 0 are what F(0) is made of.
-        risks.append([losses.risk(one) for one in (start, end)])
         farthest = lines.record["of_svms"][i]["farthest"]
-        if histogram and farthest > 0.0:
+        if not histogram:
+            risks.append(losses.risk(end))
+        elif farthest > 0.0:
             events = Events.of(losses, start, end, 0.0, farthest)
             attempt.write(f"slopes_{machine:04d}", events.histogram(edges_to(farthest)))
     return {"rows": len(rows), "risks": risks, "reading": rows.reading, "bytes": rows.n_bytes}
@@ -215,7 +215,7 @@ def search(
     nodes = [run.node(stage, name_of(OUTPUT, part)) for part in range(parts)]
     for i, machine in enumerate(machines):
         w = lines.read(f"w_t_{machine:04d}")
-        end = 0.5 * float(w @ w) + sum(node.record["risks"][i][1] for node in nodes)
+        end = 0.5 * float(w @ w) + sum(node.record["risks"][i] for node in nodes)
         start = np.inf if previous is None else planes_of(run, previous, machine).objective
         found.append(1.0 if end < start else 0.0)
     return {"k": found}
@@ -268,7 +268,6 @@ def cut(
         As for `output`.
     """
     rows = _Rows(read_problem(run), part, parts, constant)
-    problems = [rows.problem(machine) for machine in machines]
     lines = run.node(stage, REDUCE)
     ends = [lines.read(f"w_t_{machine:04d}") for machine in machines]
     known: list[tuple[Vector, Vector]] = []
@@ -287,7 +286,9 @@ def cut(
             else:
                 start = end = products.outputs(w)
             _, subgradient = both = np.empty((2, len(end)))
-            risk, offset, lost = Losses(problems[i], piece).advance(start, end, ks[i], share, *both)
+            risk, offset, lost = rows.losses(machines[i], piece).advance(
+                start, end, ks[i], share, *both
+            )
             planes[i] += products.sum(subgradient)
             risks[i] += risk
             offsets[i] += offset
@@ -375,13 +376,10 @@ class _Rows:
     def __len__(self) -> int:
         return len(self._index)
 
-    def problem(self, machine: int) -> SignedProblem:
-        """Return the problem of an SVM on these rows."""
-        return SignedProblem.of(dual_of(self._problem, machine, self._index), self._constant, None)
-
-    def losses(self, machine: int) -> Losses:
-        """Return the losses of an SVM on these rows."""
-        return Losses(self.problem(machine))
+    def losses(self, machine: int, rows: slice = slice(None)) -> Losses:
+        """Return the losses of an SVM on these rows, or some of them."""
+        dual = dual_of(self._problem, machine, self._index[rows])
+        return Losses(SignedProblem.of(dual, self._constant, None))
 
     def __iter__(self) -> Iterator[tuple[slice, Products]]:
         tell: Callable[..., None] = advance_reporter()

@@ -16,8 +16,10 @@ ITERATIONS, ITERATIONS_OF_PARTS, ITERATIONS_OF_CPA = 80, 30, 1000
 READ_PER_SECOND = 500e6
 # Of a core, for a value of a row in an iteration, and for the losses of a row.
 VALUE_SECONDS, ROW_SECONDS = 1e-9, 1e-7
-# Bytes of vectors for each row: of a task's part, and of all rows in every task.
-ROW_VECTORS, PROBLEM_VECTORS = 200.0, 30.0
+# Bytes of vectors for each row: of a task's part, the same for each SVM, and of all rows in tasks.
+ROW_VECTORS, SVM_VECTORS, PROBLEM_VECTORS = 200.0, 32.0, 30.0
+# Rows of a chunk, at most.
+CHUNK_ROWS = 8192.0
 
 
 def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
@@ -32,8 +34,9 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     planes = 8.0 * min(iterations, 100) * width
     # Rows of one part stay in memory, twice while their chunks are put together; of several parts
     # two chunks are there at a time.
-    held = 2.0 * rows * sizes.row if layout.parts == 1 else 3.0 * min(rows, 4096.0) * sizes.row
-    vectors = ROW_VECTORS * rows + PROBLEM_VECTORS * n
+    held = 2.0 * rows * sizes.row if layout.parts == 1 else 3.0 * min(rows, CHUNK_ROWS) * sizes.row
+    svms = 1 if layout.parts == 1 else layout.machines
+    vectors = (ROW_VECTORS + SVM_VECTORS * svms) * rows + PROBLEM_VECTORS * n
     need = largest(
         sizes.fixed(held + vectors + 16.0 * width * layout.machines),
         sizes.fixed(3.0 * planes + PROBLEM_VECTORS * n),

@@ -37,8 +37,8 @@ def advance(
     """Move along the line from `start` to `end` by k, and touch the risk near there.
 
     Writes the outputs there of the rows from `first` to `last` to `best`, and adds the derivatives
-    of their losses, a share of the way on to `end`, to `slopes`; at a kink the end farther from
-    zero. Returns the risk there, the offset of the plane, and how many rows have a loss.
+    of their losses, a share of the way on to `end`, to `slopes`; where a face begins, its own.
+    Returns the risk there, the offset of the plane, and how many rows have a loss.
     """
     risk, constant, losing = 0.0, 0.0, 0
     for i in range(_u(first), _u(last)):
@@ -112,10 +112,10 @@ def events(
         before = (z > 0.0) | ((z == 0.0) & (way > 0.0))
         after = (beyond > 0.0) | ((beyond == 0.0) & (way > 0.0))
         # Overwritten by the next one where there is none.
-        at[count] = -z / way
+        at[count] = min(max(-z / way, 0.0), far - low) if has_end else -z / way
         jump[count] = rate[i] * abs(way)
         bent[count] = curve[i] * way * abs(way)
-        count += _u(before != after)
+        count += _u((before != after) & (way != 0.0))
     return int(count)
 
 

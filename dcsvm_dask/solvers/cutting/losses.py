@@ -73,8 +73,8 @@ class Losses:
     ) -> tuple[float, float, int]:
         """Move along the line between the outputs at two points, and touch the risk near there.
 
-        The plane that touches it, slopes'o + offset, is at most the risk at any outputs o. At a
-        kink its slope is the end that is farther from zero, as in (5).
+        The plane that touches it, slopes'o + offset, is at most the risk at any outputs o. Where a
+        loss begins its slope is the loss', as in (5).
 
         Parameters
         ----------

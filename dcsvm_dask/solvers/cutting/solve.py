@@ -20,6 +20,8 @@ from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
 Unit = Literal["cost", "objective", "absolute"]
+# Iterations that change neither the objective nor the bound, after which none is expected to.
+_STALLED = 30
 SHARE = 0.1
 """lambda of (8): the share of w_t in the point of the new plane."""
 
@@ -125,6 +127,7 @@ def solve_cutting(
         now, outputs = _continued(state, rows, losses)
 
     history: list[Step] = []
+    stalled = 0
     while now.iteration < max_iter:
         clock = [perf_counter()]
         alpha, w, bound = now.reduced()
@@ -150,6 +153,8 @@ def solve_cutting(
             w_best, found, objective = now.w, outputs, now.objective
         outputs, gap = found, objective - bound
         converged = gap <= tol * size_of(unit, at_zero, objective)
+        stalls = objective >= now.objective and bound <= now.bound and now.iteration > 0
+        stalled = stalled + 1 if stalls else 0
         # With the plane of the last iteration, too, the state goes on as if there had been no stop.
         now = now.advanced(alpha, w_best, objective, bound, plane, offset)
         clock.append(perf_counter())
@@ -157,7 +162,11 @@ def solve_cutting(
         reduced, output, searched, cut = np.diff(clock)
         step = Step(now.iteration, objective, bound, gap, output, searched, cut, reduced)
         history.append(step)
-        if converged or (callback is not None and callback(step, State(now, outputs))):
+        if (
+            converged
+            or stalled >= _STALLED
+            or (callback is not None and callback(step, State(now, outputs)))
+        ):
             break
 
     w = now.w
@@ -197,7 +206,7 @@ def _continued(state: State | Planes, rows: Products, losses: Losses) -> tuple[P
     if fits := fits and kept.shape == (n,):
         objective = _objective(losses, found.w, kept)
         spread = 1e-6 * (1.0 + float(np.abs(kept).max(initial=0.0)))
-        fits = abs(objective - found.objective) <= 1e-9 * objective
+        fits = abs(objective - found.objective) <= 1e-9 * objective + 1e-12 * found.at_zero
         fits &= bool((np.abs(rows.outputs(found.w) - kept) <= spread).all())
     if not fits:
         raise InputError("the state is of another problem: give the X and the dual it was made of.")

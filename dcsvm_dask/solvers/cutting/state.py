@@ -13,7 +13,7 @@ Vector = NDArray[np.float64]
 # The reduced problem is solved to this share of the gap.
 _REDUCED = 0.1
 # A smaller gap, as a share of the objective at w = 0, is rounding.
-_ROUNDING = 1e-10
+_ROUNDING = 1e-12
 # A plane that has been inactive for so many iterations is dropped.
 _PATIENCE = 50
 

@@ -62,3 +62,18 @@ class Killing:
             return commit(attempt, record)
 
         monkeypatch.setattr(Attempt, "commit", call)
+
+
+class KillingAt:
+    """Lets the process die at the commit of a node of a stage."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, stage: str, node: str) -> None:
+        commit = Attempt.commit
+
+        def call(attempt: Attempt, record: dict[str, Any]) -> bool:
+            if {stage, f"{node}.json"} <= {*str(attempt.commit_object).split("/")}:
+                monkeypatch.setattr(Attempt, "commit", commit)
+                raise KilledError
+            return commit(attempt, record)
+
+        monkeypatch.setattr(Attempt, "commit", call)

@@ -23,6 +23,7 @@ from tests.methods.linear.runs import (
     ROWS,
     SQUARED,
     Killing,
+    KillingAt,
     Rows,
     model_of,
     primal,
@@ -167,6 +168,35 @@ def test_a_run_that_died_ends_at_the_same_model(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("tol", [0.2, 1e-3])
+@pytest.mark.parametrize("died_at", ["output-0000", "cut-0001", "commit"])
+def test_a_run_of_many_svms_that_died_goes_on_with_another_tolerance(
+    tol: float,
+    died_at: str,
+    wine: tuple[np.ndarray, np.ndarray],
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = wine
+    how: dict[str, Any] = {"multiclass": "ovr", "parts": 2, "tol": 1e-2}
+    whole = planes_of(train(wine, "whole", **how))
+    # In a round in which some of the SVMs are within the tolerance already.
+    number = next(
+        i for i, one in enumerate(whole) if min(one["violations"]) <= 1e-2 < one["violation"]
+    )
+    KillingAt(monkeypatch, f"planes-{number + 2:03d}", died_at)
+    with pytest.raises(KilledError):
+        train(wine, "cut", **how)
+    again = api.resume(tmp_path / "cut", tol=tol, execution=HERE, quiet=True)
+    assert again.status()["converged"]
+    for i, svm in enumerate(planes_of(again)[-1]["of_svms"]):
+        best = least(X, Classification().dual(np.where(y == i, 1.0, -1.0), np.full(len(y), C)))
+        assert best * (1.0 - 1e-9) <= svm["objective"] <= best * (1.0 + tol)
+        assert svm["bound"] <= best * (1.0 + 1e-9)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_resumed_run_goes_on_from_its_planes(
     parts: int, classes: Rows, train: Callable[..., api.Run]
@@ -187,10 +217,8 @@ def test_a_resumed_run_goes_on_from_its_planes(
 @pytest.mark.long
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_tolerance_below_rounding_ends(
-    parts: int, classes: Rows, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+    parts: int, classes: Rows, train: Callable[..., api.Run]
 ) -> None:
-    monkeypatch.setattr("dcsvm_dask.methods.cutting.options.FIRST_WORK", 1e6)
-    monkeypatch.setattr("dcsvm_dask.methods.cutting.options.MOST_WORK", 1e6)
     X, y = classes
     run = train((X[:60], y[:60]), tol=1e-200, parts=parts)
     assert not run.status()["converged"]
@@ -237,7 +265,7 @@ def test_workers_change_nothing(
     [
         ({"kernel": "rbf"}, "kernel must be linear here"),
         ({"best": False}, "line-search must be false where best is false"),
-        ({"line_search": False}, "share must be 1 where line_search is false"),
+        ({"line_search": False, "share": 0.5}, "share must be 1 where line_search is false"),
         ({"share": 1.5}, "share must be from 0 to 1"),
         ({"unit": "C"}, "unit must be one of"),
         ({"method": "cpa", "line_search": True}, "no such parameter of cpa"),
