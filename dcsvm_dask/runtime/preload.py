@@ -39,9 +39,14 @@ def allocation(memory_limit: int) -> dict[str, str]:
     return {
         "MALLOC_ARENA_MAX": "1",
         "MALLOC_MMAP_MAX_": "0",
-        "MALLOC_TRIM_THRESHOLD_": str(memory_limit // 8),
+        "MALLOC_TRIM_THRESHOLD_": str(free_memory(memory_limit)),
         "MALLOC_TOP_PAD_": str(64 << 20),
     }
+
+
+def free_memory(memory_limit: int) -> int:
+    """Return how many bytes of free memory a process keeps, given its limit."""
+    return memory_limit // 8
 
 
 def own_cache(folder: Path) -> Path:

@@ -15,9 +15,11 @@ from dcsvm_dask import __version__
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.methods import resources
 from dcsvm_dask.runtime.caretaker import plugin_name
+from dcsvm_dask.runtime.cluster.forking import keep_at_most
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.compile_once import compile_once
 from dcsvm_dask.runtime.placement import Placement
+from dcsvm_dask.runtime.preload import free_memory
 from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.versions import RESULT_VERSION, differing, versions
 
@@ -100,6 +102,8 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         _one_blas_thread.take()
         self._limited.add(worker.address)
         if self._shield:
+            if worker.memory_manager.memory_limit:
+                keep_at_most(free_memory(worker.memory_manager.memory_limit))
             with contextlib.suppress(ValueError):  # not the main thread: nothing to shield
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
             warm_up()

@@ -86,7 +86,10 @@ class Command:
         found = []
         for child in psutil.Process(self.process.pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):  # it has just ended
-                if "spawn_main" in " ".join(child.cmdline()):
+                # Python's fork server has the same command line as the workers that it forks.
+                parent = child.parent()
+                forked = parent is not None and is_fork_server(parent) and is_fork_server(child)
+                if forked or "spawn_main" in " ".join(child.cmdline()):
                     found.append(child)
         return found
 
@@ -104,6 +107,11 @@ def command(tmp_path: Path) -> Iterator[Callable[..., Command]]:
     for one in started:
         if one.process.poll() is None:
             one.kill_group()
+
+
+def is_fork_server(process: psutil.Process) -> bool:
+    """Whether a process is Python's fork server or one that it has forked."""
+    return "multiprocessing.forkserver" in " ".join(process.cmdline())
 
 
 class DaskCluster:

@@ -26,6 +26,7 @@ from dcsvm_dask.runtime.arrival import first_workers, in_words, wanted
 from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.caretaker import Caretaker, plugin_name
 from dcsvm_dask.runtime.clients import check_client
+from dcsvm_dask.runtime.cluster.forking import forked, load_package
 from dcsvm_dask.runtime.executors import Executor, OnCluster
 from dcsvm_dask.runtime.exits import report_exits
 from dcsvm_dask.runtime.placement import workers_of
@@ -88,16 +89,19 @@ def local_cluster(
         If the processes do not start.
     """
     import dask
-    from distributed import Client, LocalCluster
 
     refuse_in_child()
-    security = temporary_security()
-    if security is None:
-        announcer.say(OPEN_TO_ALL)
     with contextlib.ExitStack() as stack:
+        how = {SPAWNED_WITH: allocation(memory_limit), **forked(), **settings}
+        stack.enter_context(dask.config.set(how))
+        with uninterrupted():
+            load_package(dask.config.get(SPAWNED_WITH))
+        from distributed import Client, LocalCluster
+
+        security = temporary_security()
+        if security is None:
+            announcer.say(OPEN_TO_ALL)
         try:
-            how = {SPAWNED_WITH: allocation(memory_limit), **settings}
-            stack.enter_context(dask.config.set(how))
             with uninterrupted(), warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Port .* is already in use")
                 cluster = LocalCluster(
@@ -105,6 +109,8 @@ def local_cluster(
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=memory_limit,
+                    # Of a fork it would be that of the fork server's start.
+                    env=dict(os.environ),
                     security=security,
                     dashboard_address=f"127.0.0.1:{dashboard_port()}",
                     # Failures reach the user as errors; retried tasks need no traceback.
@@ -347,7 +353,10 @@ def refuse_in_child() -> None:
     It raises `SystemExit`, which no ``except Exception`` of the script catches.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise SystemExit(f"dcsvm_dask: {GUARD}")
+        # Of a fork nobody prints what an exit says.
+        sys.stderr.write(f"dcsvm_dask: {GUARD}\n")
+        sys.stderr.flush()
+        raise SystemExit(1)
 
 
 def _forward(message: Any, announcer: Announcer) -> None:
