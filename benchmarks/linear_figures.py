@@ -109,7 +109,8 @@ def rcv1(n: int) -> tuple[Any, Any]:
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     X.data /= np.repeat(np.maximum(lengths, 1e-12), np.diff(X.indptr))
     y = np.where(rng.random(n) < 0.03, -topic, topic)
-    return X.astype(np.float32), y
+    narrow = (X.data.astype(np.float32), X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sparse.csr_array(narrow, shape=X.shape), y
 
 
 def ways(X: Any, y: Any, squared: bool) -> dict[str, tuple[Way, Iterable[Any]]]:
