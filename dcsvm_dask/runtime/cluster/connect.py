@@ -94,8 +94,9 @@ def local_cluster(
     with contextlib.ExitStack() as stack:
         how = {SPAWNED_WITH: allocation(memory_limit), **forked(), **settings}
         stack.enter_context(dask.config.set(how))
+        environment = {name: str(v) for name, v in dask.config.get(SPAWNED_WITH).items()}
         with uninterrupted():
-            load_package(dask.config.get(SPAWNED_WITH))
+            load_package(environment)
         from distributed import Client, LocalCluster
 
         security = temporary_security()
@@ -110,7 +111,7 @@ def local_cluster(
                     processes=True,
                     memory_limit=memory_limit,
                     # Of a fork it would be that of the fork server's start.
-                    env=dict(os.environ),
+                    env={**os.environ, **environment},
                     security=security,
                     dashboard_address=f"127.0.0.1:{dashboard_port()}",
                     # Failures reach the user as errors; retried tasks need no traceback.

@@ -31,7 +31,7 @@ def forked() -> dict[str, Any]:
     return {METHOD: "forkserver"} if sys.platform == "linux" and usual else {}
 
 
-def load_package(environment: Mapping[str, Any]) -> None:
+def load_package(environment: Mapping[str, str]) -> None:
     """Start the fork server, which loads the package while this process goes on.
 
     Only where Dask's configuration says that workers are forked. One that runs already stays as it
@@ -53,7 +53,7 @@ def load_package(environment: Mapping[str, Any]) -> None:
         return
     forkserver.set_forkserver_preload(["distributed", LOADED])
     before = dict(os.environ)
-    os.environ.update({name: str(value) for name, value in environment.items()})
+    os.environ.update(environment)
     try:
         forkserver.ensure_running()
         from distributed import utils
