@@ -7,17 +7,17 @@ is one iteration.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from dcsvm_dask.methods.cutting import parts as steps
 from dcsvm_dask.methods.cutting import whole
 from dcsvm_dask.methods.cutting.commit import commit_round
 from dcsvm_dask.methods.cutting.options import Layout
-from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, many, single
-from dcsvm_dask.methods.linear.model import model_stage
+from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, many, single
+from dcsvm_dask.methods.linear.rounds import rounds
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.storage.stage_id import StageId
 
@@ -38,25 +38,19 @@ def cutting_planes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     goals : Goals
     shape : Shape
     """
-    layout, before = Layout.of(settings, shape), [merge_stage()]
-    previous: str | None = None
-    left: Sequence[int] = range(layout.machines)
-    converged, stall = False, Stall() if layout.parts == 1 else Stall(MOST_STALLED)
-    for number in range(1, goals.max_rounds + 1):
-        stage = round_stage(layout, goals, number, previous, left)
-        record = (yield [*before, stage])[stage.name]
-        before, previous = [], stage.name
-        converged = record["violation"] <= goals.tol
-        stall.see(record)
-        # If the run went further before its tolerance was raised, this point is gone.
-        if (converged or stall.is_over) and not record["released"]:
-            break
-        if layout.parts == 1:
-            left = [i for i, one in enumerate(record["violations"]) if one > goals.tol] or left
-    assert previous is not None
-    model = model_stage(previous, layout.constant)
-    yield scored(model, shape)
-    return Outcome(model.name, converged, "" if converged else stall.message(goals.tol))
+    layout = Layout.of(settings, shape)
+    in_memory = layout.parts == 1
+    return (
+        yield from rounds(
+            goals,
+            shape,
+            partial(round_stage, layout, goals),
+            Stall() if in_memory else Stall(MOST_STALLED),
+            svms=layout.machines,
+            rest=in_memory,
+            constant=layout.constant,
+        )
+    )
 
 
 def round_stage(

@@ -63,7 +63,8 @@ def iterate(
     told, first = set_reporter(), list[float]()
 
     def tell(step: Step, _: object) -> None:
-        gap = step.gap / size_of(unit, at_zero, step.objective)
+        size = size_of(unit, at_zero, step.objective)
+        gap = step.gap / size if size else 0.0  # nothing loses anything
         first.append(gap)
         told(step.iteration, {"violation": gap, "start": max(first), "tol": tol})
 
@@ -87,7 +88,7 @@ def iterate(
         **write_planes(attempt, machine, found.state.planes),
         "rows": problem.n,
         "losing": int(np.count_nonzero(losing)),
-        "seconds": {
+        "phases": {
             name: sum(getattr(step, name) for step in found.history)
             for name in ("output", "line_search", "cut", "reduced")
         },

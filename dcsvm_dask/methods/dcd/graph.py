@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self, get_args
 
 from dcsvm_dask.methods.dcd import nodes as steps
-from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, single
-from dcsvm_dask.methods.linear.model import model_stage
+from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, single
 from dcsvm_dask.methods.linear.options import LinearOptions, number_of_svms
+from dcsvm_dask.methods.linear.rounds import rounds
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.linear.visits import Order
@@ -127,24 +127,18 @@ def dcd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     goals : Goals
     shape : Shape
     """
-    layout, before = Layout.of(settings, shape), [merge_stage()]
-    previous: str | None = None
-    left: Sequence[int] = range(layout.machines)
-    converged, stall = False, Stall()
-    for number in range(1, goals.max_rounds + 1):
-        stage = round_stage(layout, goals, number, previous, left)
-        record = (yield [*before, stage])[stage.name]
-        before, previous = [], stage.name
-        converged = record["violation"] <= goals.tol
-        stall.see(record)
-        # If the run went further before its tolerance was raised, this point is gone.
-        if (converged or stall.is_over) and not record["released"]:
-            break
-        left = [i for i, one in enumerate(record["violations"]) if one > goals.tol] or left
-    assert previous is not None
-    model = model_stage(previous, layout.constant)
-    yield scored(model, shape)
-    return Outcome(model.name, converged, "" if converged else stall.message(goals.tol))
+    layout = Layout.of(settings, shape)
+    return (
+        yield from rounds(
+            goals,
+            shape,
+            partial(round_stage, layout, goals),
+            Stall(),
+            svms=layout.machines,
+            rest=True,
+            constant=layout.constant,
+        )
+    )
 
 
 def round_stage(

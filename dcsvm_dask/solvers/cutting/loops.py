@@ -2,7 +2,8 @@
 
 A face is a side of the rows' losses, `side`, `offset`, `rate` and `curve` a value a row: at the
 output o the excess is z = side o + offset, and where it is above 0 the loss is
-rate z + curve z^2 / 2. Nothing branches on it, since no processor foresees which rows have a loss.
+rate z + curve z^2 / 2. Nothing branches on it, since which rows have a loss
+cannot be predicted.
 """
 
 from __future__ import annotations

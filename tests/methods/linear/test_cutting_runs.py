@@ -216,6 +216,18 @@ def test_a_resumed_run_goes_on_from_its_planes(
 
 @pytest.mark.long
 @pytest.mark.parametrize("parts", [1, 2])
+def test_targets_within_epsilon_need_no_weights(
+    parts: int, targets: Rows, train: Callable[..., api.Run]
+) -> None:
+    X, z = targets
+    run = train((X, z), task="regression", epsilon=100.0, parts=parts)
+    assert run.status()["converged"]
+    assert model_of(run)["primal_objective"] == 0.0
+    np.testing.assert_allclose(run.predict(X[:5], execution=HERE), z.mean(), rtol=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("parts", [1, 2])
 def test_a_tolerance_below_rounding_ends(
     parts: int, classes: Rows, train: Callable[..., api.Run]
 ) -> None:
