@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dcsvm_dask.runtime.interrupts import raised_between_passes
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -27,7 +29,7 @@ def warm_up(
     """Compile, or load from the cache, every compiled function of the package.
 
     Functions that this process has compiled or loaded cost nothing. See `is_compiled` for the mark
-    in the cache.
+    in the cache. Ctrl-C ends it between two passes of the compiler.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ def warm_up(
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
-    with first_compiled(compiling or (lambda: None)):
+    with raised_between_passes(), first_compiled(compiling or (lambda: None)):
         _once(_drop_outdated)
         _once(kernels.warm_up)
         _once(solvers.warm_up)
