@@ -13,7 +13,14 @@ from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows
 from dcsvm_dask.diagnostics.report.views.glyphs import dots, line, points
 from dcsvm_dask.diagnostics.report.views.predictions import nothing_scored
-from dcsvm_dask.diagnostics.report.views.style import EXACT, hover, linear_range, plot
+from dcsvm_dask.diagnostics.report.views.style import (
+    EXACT,
+    hover,
+    legend,
+    linear_range,
+    plot,
+    series_colour,
+)
 from dcsvm_dask.tasks import RealTargets
 from dcsvm_dask.tasks.scores import SCORES
 
@@ -83,9 +90,15 @@ def scatter(pairs: Table) -> Any:
     both = [*pairs["target"], *pairs["prediction"]]
     low, high = min(both), max(both)
     line(made, points([low, high], [low, high]), GREY, 1, dash="dashed")
-    shown = {"x": pairs["target"], "y": pairs["prediction"], "quantile": pairs["quantile"]}
-    marks = dots(made, ColumnDataSource(shown), EXACT, 4, alpha=0.5)
-    several = [("quantile", "@quantile")] if any_of(pairs["quantile"]) else []
-    hover(made, [("target", "@x"), ("prediction", "@y"), *several], [marks])
+    names = list(dict.fromkeys(pairs["quantile"]))  # None where there are not several quantiles
+    colours = [EXACT if name is None else series_colour(i) for i, name in enumerate(names)]
+    for name, colour in zip(names, colours, strict=True):
+        mine = [i for i, one in enumerate(pairs["quantile"]) if one == name]
+        source = ColumnDataSource({key: [pairs[key][i] for i in mine] for key in pairs})
+        marks = dots(made, source, colour, 4, x="target", y="prediction", alpha=0.5)
+        several = [] if name is None else [("quantile", "@quantile")]
+        hover(made, [("target", "@target"), ("prediction", "@prediction"), *several], [marks])
+    if len(names) > 1:
+        legend(made, [(str(name), colour) for name, colour in zip(names, colours, strict=True)])
     made.x_range, made.y_range = linear_range(low, high), linear_range(low, high)
     return made
