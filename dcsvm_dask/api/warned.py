@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from dcsvm_dask.diagnostics.status import fallbacks_of, read_nodes
+from dcsvm_dask.diagnostics.status import fallbacks_of, read_nodes, status
+from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.errors import DcsvmWarning
 from dcsvm_dask.methods.choice import reached_model
 from dcsvm_dask.methods.fallbacks import told_of_fallbacks
@@ -18,9 +19,16 @@ from dcsvm_dask.storage.run import RunFolder
 def warn_of_model(run: RunFolder) -> None:
     """Warn the caller of the model that a run reached.
 
-    Its kernel matrix is the identity, its tolerance does not resolve its margin, or the inner
-    solver that is named did not finish its working sets.
+    It did not converge, its kernel matrix is the identity, its tolerance does not resolve its
+    margin, or the inner solver that is named did not finish its working sets.
     """
+    found = status(run)
+    if found["state"] == "complete" and is_exact(found) and not found["converged"]:
+        said = "the run ended before its violation was within the tolerance"
+        if found["violation"] is not None:
+            said += f": {found['violation']:.2g}, not {run.header['goals']['tol']:g}"
+        said += f" ({found['message']})" if found["message"] else ""
+        warnings.warn(DcsvmWarning(said), stacklevel=4)
     stage = reached_model(run)
     node = None if stage is None else run.find(stage, "commit")
     if node is None:

@@ -182,13 +182,16 @@ class _Decomposition:
             if len(active) <= self.size:
                 target = self.tol  # one set is all that there is to do
             F, dual = F[active], dual[active]
-            while violation > target and n_iter < limit and going:
-                steps = self._round(active, F, dual, violation, target, limit - n_iter)
+            least, idle, noise = violation, 0, self._rounding()
+            while violation > target and n_iter < limit and going and idle < _STALLS:
+                steps, fall = self._round(active, F, dual, violation, target, limit - n_iter)
                 n_iter += steps
                 self._resize()
                 last = violation
                 violation, F, dual = problem.look(beta, self.F, active)
                 self._widen(violation / last)
+                idle = 0 if fall > noise or violation < least else idle + 1
+                least = min(least, violation)
                 if callback is not None:
                     going = not callback(n_iter, violation)
                 if steps == 0:
@@ -196,6 +199,13 @@ class _Decomposition:
             resting = np.setdiff1d(everyone, active, assume_unique=True)
             self.F[resting] += self._product(beta - before, resting)
             exact = False
+            if idle == _STALLS:
+                stalls = _STALLS
+
+    def _rounding(self) -> float:
+        """Return by how much the objective falls at least where it is not rounding."""
+        half = 0.5 * np.abs(self.beta)
+        return float(np.finfo(float).eps * (half @ np.abs(self.F) + half @ np.abs(self.linear)))
 
     def _resize(self) -> None:
         """Bring up to date how much the size of the variables may still grow."""
@@ -218,10 +228,11 @@ class _Decomposition:
         violation: float,
         target: float,
         limit: int,
-    ) -> int:
+    ) -> tuple[int, float]:
         """Solve one working set and bring the gradient of the active rows up to date.
 
-        F and dual are the centred gradient of the active rows and their problem.
+        Return the steps taken, and by how much the objective falls. F and dual are the centred
+        gradient of the active rows and their problem.
         """
         problem, beta = self.problem, self.beta
         chosen = self._choose(active, F, dual, target)
@@ -242,9 +253,14 @@ class _Decomposition:
         self.fallbacks += found.fallbacks
         step = np.zeros_like(beta)
         step[rows] = found.beta - beta[rows]
+        mean, longer = 0.5 * self.F[rows], np.abs(found.beta) - np.abs(beta[rows])
         beta[rows] = found.beta
         self.F[active] += self._product(step, active) + self._ridge(step, active)
-        return found.n_iter
+        mean += 0.5 * self.F[rows]
+        fall = -float(step[rows] @ mean)
+        if dual.epsilon is not None:
+            fall -= float(dual.epsilon @ longer)
+        return found.n_iter, fall
 
     def _solve_set(
         self,

@@ -45,6 +45,7 @@ Answer = Callable[[Stage], dict[str, Any]]
 def point(stage: Stage, violation: float) -> dict[str, Any]:
     """Return the record of a chain's stage."""
     return {
+        "objective": violation - 10.0,
         "violation": violation,
         "from_scratch": any(layer.name in ("recompute", "close") for layer in stage.layers),
         "tol": GOALS.tol,

@@ -8,6 +8,7 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.summary import is_exact, state_of
 from dcsvm_dask.errors import DcsvmError
+from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.numbers import brief, clock, megabytes
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
@@ -48,8 +49,9 @@ def next_commands(run: RunFolder, status: dict[str, Any]) -> list[str]:
     """Return commands that are useful next."""
     place = shown(run.place.url)
     found = [] if status["state"] == "complete" else [f"dcsvm resume {place}"]
-    if status["state"] == "complete" and is_exact(status) and not status["converged"]:
-        found.append(f"dcsvm resume {place} --max-rounds {2 * run.header['goals']['max_rounds']}")
+    most = run.header["goals"]["max_rounds"]
+    if status["state"] == "complete" and not status["converged"] and _last_round(status) >= most:
+        found.append(f"dcsvm resume {place} --max-rounds {2 * most}")
     if status["state"] == "complete" and not (is_exact(status) or status["approximates"]):
         found.append(f"dcsvm resume {place} --stop-at 0")
     if status["model"] is not None:
@@ -57,6 +59,14 @@ def next_commands(run: RunFolder, status: dict[str, Any]) -> list[str]:
         found.append(f"dcsvm evaluate {place} {rows}")
         found.append(f"dcsvm predict {place} {rows} --out predictions.csv")
     return found
+
+
+def _last_round(status: dict[str, Any]) -> int:
+    """Return the number of the last round of those that go on until the tolerance; 0 without."""
+    stages = map(StageId, status["stages"])
+    kinds = ((stage, kind_of(stage)) for stage in stages)
+    rounds = [stage.number for stage, kind in kinds if kind.is_round and kind.until_tolerance]
+    return max((number for number in rounds if number is not None), default=0)
 
 
 def test_rows(run: RunFolder) -> str:

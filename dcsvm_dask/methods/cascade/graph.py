@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.methods.bagging.graph import Bagging, bag_of, plan_bag, votes_of
@@ -116,9 +116,9 @@ def cascade(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         if (record["violation"] <= goals.tol or stall.is_over) and not record["released"]:
             break
     converged = bool(record["violation"] <= goals.tol and record["tol"] <= goals.tol)
-    reached = Reached(StageId.numbered(CHECK, number), record, converged)
-    outcome = yield from finish_with(reached, shape)
-    return outcome if converged else replace(outcome, message=stall.message(goals.tol))
+    message = "" if converged else stall.message(goals.tol)
+    reached = Reached(StageId.numbered(CHECK, number), record, converged, message)
+    return (yield from finish_with(reached, shape))
 
 
 def pass_stage(settings: Settings, goals: Goals, number: int, previous: str | None) -> Stage:

@@ -16,9 +16,14 @@ from dcsvm_dask.methods.graph import (
 )
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.stages import scored
+from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import MODEL, StageId
+
+# Rounds in a row that may lower neither objective nor violation: a round moves few of the
+# variables, so that other rounds may still bring progress after one without.
+MOST_IDLE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +49,40 @@ class Reached:
     stage: str
     record: Record
     converged: bool
+    message: str = ""
+    """Why it did not converge, where the limit of rounds is not the reason."""
 
 
 def conquer(chain: Chain) -> Generator[Graph, dict[str, Record], Reached]:
     """Yield a start, then rounds, until the violation with f from scratch is within the tolerance.
 
-    A chain over support vectors alone ends without a last check from scratch, since the next chain
-    starts with one.
+    Rounds also end where rounding lets neither objective nor violation fall. A chain over support
+    vectors alone ends without a last check from scratch, since the next chain starts with one.
     """
     stage = check_stage(chain, 0, chain.source)
     record = (yield [stage])[stage.name]
-    number = 0
+    number, stall = 0, Stall(MOST_IDLE)
     while number < chain.max_rounds:
         done = record["violation"] <= chain.tol
+        stall.see(record)
         # If the run went further before its tolerance was raised, this point is gone.
         if done and not record["released"] and (chain.support_only or holds(chain, record)):
             return Reached(stage.name, record, converged=True)
+        if stall.is_over and record["from_scratch"] and not record["released"]:
+            break
         number += 1
-        if done or not record["blocks"]:
+        if done or stall.is_over or not record["blocks"]:
             stage = check_stage(chain, number, stage.name)
         else:
             stage = round_stage(chain, number, stage.name, record["blocks"])
         record = (yield [stage])[stage.name]
-    return Reached(stage.name, record, converged=holds(chain, record))
+    return last_point(chain, stage, record, stall)
+
+
+def last_point(chain: Chain, stage: Stage, record: Record, stall: Stall) -> Reached:
+    """Return the point at which a chain ends without a proof of convergence, and why."""
+    converged = holds(chain, record)
+    return Reached(stage.name, record, converged, "" if converged else stall.message(chain.tol))
 
 
 def holds(chain: Chain, record: Record) -> bool:
@@ -197,4 +213,4 @@ def finish_with(reached: Reached, shape: Shape) -> Generator[Graph, dict[str, Re
     name = StageId.about(MODEL, reached.stage)
     layers = (single(COMMIT, finish.commit_model, source=reached.stage),)
     yield scored(Stage(name, layers, "model"), shape)
-    return Outcome(name, reached.converged)
+    return Outcome(name, reached.converged, reached.message)

@@ -10,10 +10,19 @@ from typing import Any
 
 from dcsvm_dask.methods.conquer import working_set
 from dcsvm_dask.methods.conquer import working_set as subset
-from dcsvm_dask.methods.conquer.graph import Chain, Reached, check_stage, holds, stage_name
+from dcsvm_dask.methods.conquer.graph import (
+    MOST_IDLE,
+    Chain,
+    Reached,
+    check_stage,
+    holds,
+    last_point,
+    stage_name,
+)
 from dcsvm_dask.methods.graph import COMMIT, Graph, Keep, Layer, Node, Stage, many, single
 from dcsvm_dask.methods.node import Step
 from dcsvm_dask.methods.stage_kind import StageKind
+from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import CONQUER, REFINE
 
@@ -55,7 +64,8 @@ def working_sets(
     """Yield a start from zero, then rounds of one working set each.
 
     A round whose set is likely to be the last one sums f from scratch instead of bringing it up
-    to date: that is what a claim of convergence needs anyway.
+    to date: that is what a claim of convergence needs anyway. Rounds also end where rounding lets
+    neither objective nor violation fall.
 
     Parameters
     ----------
@@ -79,19 +89,23 @@ def working_sets(
         graph += [subset_stage()] if predicts_support else []
         stage = start_stage(chain, predicts_support=predicts_support)
     record = (yield [*graph, stage])[stage.name]
+    stall = Stall(MOST_IDLE)
     while number < chain.max_rounds:
         done = record["violation"] <= chain.tol
+        stall.see(record)
         if done and not record["released"] and holds(chain, record):
             return Reached(stage.name, record, converged=True)
+        if stall.is_over and record["from_scratch"] and not record["released"]:
+            break
         number += 1
-        if done or not record["blocks"]:
+        if done or stall.is_over or not record["blocks"]:
             stage = check_stage(chain, number, stage.name, scoped=False)
         elif record["at_once"] or (record["closing"] and not record["from_scratch"]):
             stage = closing_stage(chain, number, stage.name, at_once=record["at_once"])
         else:
             stage = set_stage(chain, number, stage.name)
         record = (yield [stage])[stage.name]
-    return Reached(stage.name, record, converged=holds(chain, record))
+    return last_point(chain, stage, record, stall)
 
 
 def subset_stage() -> Stage:
