@@ -25,11 +25,6 @@ def for_each(
         for item in items:
             work(item)
         return
-    if after <= 0.0:
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(work, items):
-                pass
-        return
     left, nothing = iter(items), object()
     turn, over = threading.Lock(), threading.Event()
 
