@@ -62,6 +62,8 @@ WEIGHTED_SAMPLE = 9702
 """Rows of other blocks that stand for the rest of the data in a block of a search."""
 DESCENT = 9800
 """Order of the rows in dual coordinate descent; round, SVM and part follow."""
+BUDGET = 9850
+"""Order of the rows in descent on a budget; epoch and share follow, and a piece."""
 ESTIMATOR_SEARCH = 9900
 """Rows on which the blocks of `DCSVMSearchCV` are chosen."""
 

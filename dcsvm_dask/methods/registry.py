@@ -9,6 +9,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods import compressed, stages, subsample
 from dcsvm_dask.methods.approximation import graph as features
 from dcsvm_dask.methods.bagging import graph as bagging
+from dcsvm_dask.methods.budget import method as budget_method
 from dcsvm_dask.methods.cascade import graph as cascade
 from dcsvm_dask.methods.cutting import method as cutting_methods
 from dcsvm_dask.methods.dcd import method as dcd_method
@@ -30,6 +31,7 @@ METHODS: dict[str, Method] = {
         *features.METHODS,
         greedy_plan.METHOD,
         direct.METHOD,
+        budget_method.METHOD,
         dcd_method.METHOD,
         *cutting_methods.METHODS,
         subsample.METHOD,

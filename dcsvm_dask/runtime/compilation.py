@@ -25,6 +25,7 @@ def warm_up(
     kinks: bool = False,
     signed: bool = False,
     cutting: bool = False,
+    budget: bool = False,
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
@@ -45,6 +46,8 @@ def warm_up(
         Whether to include functions for linear SVMs of tasks without classes.
     cutting : bool, default False
         Whether to include functions for linear SVMs by cutting planes.
+    budget : bool, default False
+        Whether to include functions for SVMs on a budget of support vectors.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -65,6 +68,8 @@ def warm_up(
             _once(solvers.warm_up_linear_dual)
         if cutting:
             _once(solvers.warm_up_cutting)
+        if budget:
+            _once(solvers.warm_up_budget)
 
 
 @cache

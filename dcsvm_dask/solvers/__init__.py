@@ -4,6 +4,14 @@ No Dask, no Zarr, no files; a solver never knows where a problem comes from.
 """
 
 from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.budget.learner import (
+    BudgetedLearner,
+    BudgetedPoint,
+    check_merge,
+    far_merges,
+    joined_points,
+)
+from dcsvm_dask.solvers.budget.tables import MergeTables
 from dcsvm_dask.solvers.cutting import CuttingSolution, solve_cutting
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
@@ -53,6 +61,7 @@ from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
 from dcsvm_dask.solvers.sums import brought_to_size, brought_to_sums, brought_to_task
 from dcsvm_dask.solvers.warm import (
     warm_up,
+    warm_up_budget,
     warm_up_cutting,
     warm_up_kinks,
     warm_up_linear,
@@ -72,6 +81,8 @@ __all__ = [
     "INNER_SOLVERS",
     "SCHEMES",
     "BasisRows",
+    "BudgetedLearner",
+    "BudgetedPoint",
     "Chunks",
     "ClassesSolution",
     "CuttingSolution",
@@ -79,6 +90,7 @@ __all__ = [
     "Learned",
     "LinearSolution",
     "Machine",
+    "MergeTables",
     "Newton",
     "NuSolution",
     "Output",
@@ -92,13 +104,16 @@ __all__ = [
     "brought_to_size",
     "brought_to_sums",
     "brought_to_task",
+    "check_merge",
     "coefficient_rows",
     "descend_part",
     "duality_gap",
     "eased",
+    "far_merges",
     "first_set",
     "grow_basis",
     "inner_tol",
+    "joined_points",
     "joint_factors",
     "labels_of_classes",
     "largest_machine",
@@ -137,6 +152,7 @@ __all__ = [
     "violation_box",
     "violation_pair",
     "warm_up",
+    "warm_up_budget",
     "warm_up_cutting",
     "warm_up_kinks",
     "warm_up_linear",

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers.box_qp import solve_box_qp
+from dcsvm_dask.solvers.budget.learner import BudgetedLearner
 from dcsvm_dask.solvers.cutting import solve_cutting
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_dual
 from dcsvm_dask.solvers.online.solve import solve_online
@@ -47,6 +48,16 @@ def warm_up_online() -> None:
     X, y = np.eye(16, dtype=np.float32), np.tile([1.0, -1.0], 8)
     # So small a cache that kernel rows have to be made again.
     solve_online(Kernel("rbf"), X, y, 1.0, passes=2, cache_bytes=1)
+
+
+def warm_up_budget() -> None:
+    """Compile, or load from the cache, descent on a budget of support vectors."""
+    X, y = np.eye(8, dtype=np.float32), np.tile([1.0, -1.0], 4)
+    dual = svc_dual(y, 1.0)
+    learner = BudgetedLearner(Kernel("rbf"), 8, 2)
+    for rows in (X, sparse.csr_array(X)):
+        learner.learn(rows, dual, np.arange(8), total=8)
+    learner.shrink()
 
 
 def warm_up_linear() -> None:
