@@ -3,6 +3,7 @@
 They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `dcsvm_dask.solvers`.
 """
 
+from dcsvm_dask.estimators.budgeted import BudgetedSVC, BudgetedSVR
 from dcsvm_dask.estimators.libsvm import to_libsvm
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.linear_svr import LinearDCSVR
@@ -26,6 +27,8 @@ __all__ = [
     "DCSVC",
     "DCSVR",
     "BaggingSVC",
+    "BudgetedSVC",
+    "BudgetedSVR",
     "CascadeSVC",
     "DCNuSVC",
     "DCNuSVR",

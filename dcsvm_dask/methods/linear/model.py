@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.graph import COMMIT, Stage, single
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.models.schemes import SINGLE
-from dcsvm_dask.solvers import Machine
+from dcsvm_dask.models.own_support import model_of_own
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -71,17 +69,12 @@ def linear_model(problem: Problem, w: np.ndarray, bias: np.ndarray) -> Model:
     Model
         Support vector i is w of SVM i, and belongs to no other.
     """
-    scheme = problem.scheme if problem.has_several else SINGLE
-    coef, counts = np.zeros((scheme.n_coefficients, len(w))), np.zeros((1, scheme.n_groups), int)
-    for i, machine in enumerate(problem.machines if problem.has_several else [None]):
-        group = row = 0
-        if isinstance(machine, Machine):
-            group = machine.positive
-            row = int(machine.place(np.array([group]))[0])
-        elif machine is not None:
-            row = i
-        coef[row, i] = 1.0
-        counts[0, group] += 1
-    support: Rows = np.ascontiguousarray(w, dtype=np.float32)
-    support = sparse.csr_array(support) if problem.X.is_sparse else support
-    return Model(Kernel("linear"), support, coef, counts, bias[None, :], scheme)
+    return model_of_own(
+        Kernel("linear"),
+        list(np.asarray(w, dtype=np.float32)[:, None, :]),
+        [np.ones(1)] * len(w),
+        bias,
+        problem.scheme if problem.has_several else None,
+        problem.machines if problem.has_several else (),
+        as_sparse=problem.X.is_sparse,
+    )
