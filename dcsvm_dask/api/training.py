@@ -115,7 +115,7 @@ def train(
     method : str, default "dcsvm"
         How to train. Where nobody names one, a linear kernel without a bias is trained by "dcd",
         or by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "cascade",
-        "bagging", "nystrom", "fourier", "ltpu", "greedy", "online", "dcd", "ocas", "cpa",
+        "bagging", "nystrom", "fourier", "ltpu", "greedy", "online", "bsgd", "dcd", "ocas", "cpa",
         "subsample", "libsvm" and "liblinear". All but the first have no levels, but parameters of
         their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
     kernel : str, default "rbf"

@@ -57,6 +57,7 @@ def test_methods_and_their_parameters_are_listed() -> None:
         ("fourier", "-P", "outputs=128", "-P", "structured=true"),
         ("greedy", "-P", "basis=20", "-P", "pool=10"),
         ("online", "-P", "passes=2"),
+        ("bsgd", "-P", "budget=50", "-P", "epochs=3", "-P", "merge=lookup-h"),
         ("ltpu", "-P", "centres=20", "-P", "neighbours=2", "-P", "chunks=2"),
         ("libsvm", "--fit-intercept", "-P", "cache=10", "-P", "shrinking=false"),
         ("liblinear", "--kernel", "linear", "-P", "loss=squared_hinge", "-P", "dual=false"),

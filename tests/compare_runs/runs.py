@@ -68,6 +68,8 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "subsample": ("chunks", {**LOCAL, **BIAS, "method": "subsample", "fraction": 0.2}),
     "online": ("moons", {**LOCAL, **BIAS, "method": "online"}),
     "online-samples": ("weighted", {**LOCAL, "method": "online", "samples": 10, "passes": 2}),
+    "bsgd": ("moons", {**LOCAL, **BIAS, "method": "bsgd", "budget": 30, "epochs": 3}),
+    "bsgd-shares": ("weighted", {**LOCAL, "method": "bsgd", "budget": 30, "shares": 3}),
     "greedy": ("moons", {**LOCAL, "method": "greedy", "basis": 40}),
     "greedy-bias": ("sparse", {"gamma": 1.0, **BIAS, "method": "greedy", "basis": 30, "pool": 20}),
     "nystrom": ("moons", NYSTROM),
