@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.methods.problem import data_of
 from dcsvm_dask.runtime import session
 from dcsvm_dask.runtime.execution import Execution
@@ -110,7 +110,8 @@ def test_a_goal_back_at_a_level_is_reached_at_once(copied: Path) -> None:
 def test_rounds_that_end_without_convergence_say_so_and_go_on(
     train: Callable[..., api.Run], small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = train(max_rounds=1)
+    with pytest.warns(DcsvmWarning, match="ended before its violation"):
+        run = train(max_rounds=1)
     found = run.status()
     assert (found["state"], found["converged"]) == ("complete", False)
     assert found["violation"] > 1e-4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,14 +94,17 @@ def descend(
         first.append(violation)
         told(passes, {"violation": violation, "start": max(first), "tol": tol})
 
-    outside = w - sums[part]
+    # From zero all parts begin alike: each takes the others to move as it does (the sum of CoCoA+,
+    # Ma et al. 2015, with sigma' = K). Later they move apart, and the joint step decides.
+    alike = parts if previous is None else 1
+    outside = w / alike - sums[part]
     found = descend_part(
         rows,
-        dual,
+        _as_of_all(dual, alike),
         start,
         outside,
         constant=constant,
-        tol=tol,
+        tol=tol / alike,
         most_visits=most_visits,
         most_passes=most_passes,
         visits=Visits(order, 1.0 if shrinking else np.inf),
@@ -135,6 +139,15 @@ def descend(
         "slope": float(slope),
         "ridge": 0.0 if dual.ridge is None else float(dual.ridge @ moved**2),
     }
+
+
+def _as_of_all(dual: Dual, parts: int) -> Dual:
+    """Return the problem of a part, by a factor, if as many parts take the same step."""
+    if parts == 1:
+        return dual
+    epsilon = None if dual.epsilon is None else dual.epsilon / parts
+    ridge = None if dual.ridge is None else dual.ridge / parts
+    return replace(dual, p=dual.p / parts, epsilon=epsilon, ridge=ridge)
 
 
 def join_steps(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import DcsvmError, InputError
+from dcsvm_dask.errors import DcsvmError, DcsvmWarning, InputError
 from dcsvm_dask.methods import problem
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_cutting, solve_linear_dual
@@ -232,7 +232,8 @@ def test_a_tolerance_below_rounding_ends(
     parts: int, classes: Rows, train: Callable[..., api.Run]
 ) -> None:
     X, y = classes
-    run = train((X[:60], y[:60]), tol=1e-200, parts=parts)
+    with pytest.warns(DcsvmWarning, match="give a larger tol"):
+        run = train((X[:60], y[:60]), tol=1e-200, parts=parts)
     assert not run.status()["converged"]
     assert "larger tol" in run.status()["message"]
     assert model_of(run)["violation"] < 1e-8

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC, LinearSVR
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import DcsvmError, InputError
+from dcsvm_dask.errors import DcsvmError, DcsvmWarning, InputError
 from dcsvm_dask.runtime.execution import Execution
 from tests.left import KilledError
 from tests.methods.linear.runs import (
@@ -197,7 +197,8 @@ def test_a_tolerance_below_rounding_ends(
     monkeypatch.setattr("dcsvm_dask.methods.dcd.graph.MOST_WORK", 1e6)
     monkeypatch.setattr("dcsvm_dask.methods.dcd.graph.FIRST_WORK", 1e6)
     X, y = classes
-    run = train((X[:60], y[:60]), tol=1e-200)
+    with pytest.warns(DcsvmWarning, match="give a larger tol"):
+        run = train((X[:60], y[:60]), tol=1e-200)
     assert not run.status()["converged"]
     assert model_of(run)["violation"] < 1e-10
 
