@@ -36,6 +36,8 @@ class Expansion(NamedTuple):
     """Shape (1,)."""
     counts: NDArray[np.int64]
     """Shape (N_COUNTS,)."""
+    cycles: NDArray[np.int64]
+    """Shape (2,): those of all steps and of merges, removals or projections among them."""
     lost: NDArray[np.float64]
     """Shape (3,): what merges that were looked at twice cost by the best partner and h, by golden
     section search, and as they were made."""
@@ -111,6 +113,7 @@ def empty(n_features: int, budget: int, *, projects: bool) -> Expansion:
         np.zeros(room),
         np.zeros(1),
         np.zeros(N_COUNTS, np.int64),
+        np.zeros(2, np.int64),
         np.zeros(3),
         np.zeros((side, side)),
     )

@@ -10,6 +10,7 @@ from numba import njit
 from dcsvm_dask.kernels.kinds import L1_DISTANCE, SQUARED_DISTANCE
 from dcsvm_dask.kernels.values import to_values
 from dcsvm_dask.solvers.budget.arguments import of_dense, of_sparse
+from dcsvm_dask.solvers.budget.cycles import cycles
 from dcsvm_dask.solvers.budget.merging import maintain, padded
 from dcsvm_dask.solvers.budget.state import SIZE, STEPS, VIOLATIONS
 from dcsvm_dask.solvers.budget.tables import INNER, OPTIONS
@@ -59,6 +60,7 @@ def descend(
         Whether merges are compared with those by golden section search.
     """
     p, lower, upper, epsilon = dual
+    began = cycles()
     work = np.zeros((3, S.points.shape[1]), np.float32)
     for row in order:
         f = decision(S, code, rows, row, work)
@@ -77,7 +79,10 @@ def descend(
         if with_bias:
             S.bias[0] += step
         if S.counts[SIZE] > budget:
+            before = cycles()
             maintain(S, code, how, tables, audit, work)
+            S.cycles[1] += cycles() - before
+    S.cycles[0] += cycles() - began
 
 
 @njit(**INNER)
