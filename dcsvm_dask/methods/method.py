@@ -91,6 +91,11 @@ class Options:
         return not self.approximates
 
     @property
+    def compiles(self) -> tuple[str, ...]:
+        """What is compiled for these parameters beside what the method needs; see `Method`."""
+        return ()
+
+    @property
     def takes_weights(self) -> bool:
         """Whether the method trains on rows that have weights."""
         return True
@@ -126,6 +131,18 @@ class Options:
         ------
         InputError
         """
+
+    def check_classes(self, number: int) -> None:
+        """Refuse a number of classes for which these parameters mean nothing; by default none.
+
+        Raises
+        ------
+        InputError
+        """
+
+    def scheme_of(self, multiclass: str) -> str:
+        """Return the scheme of more than two classes, given that of the training."""
+        return multiclass
 
     def of_task(self, task: Task) -> Self:
         """Return these parameters where those that depend on the task are not given."""
