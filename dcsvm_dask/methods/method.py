@@ -91,6 +91,11 @@ class Options:
         return not self.approximates
 
     @property
+    def is_joint(self) -> bool:
+        """Whether all classes share one problem, of which each SVM otherwise has its own."""
+        return False
+
+    @property
     def compiles(self) -> tuple[str, ...]:
         """What is compiled for these parameters beside what the method needs; see `Method`."""
         return ()

@@ -13,6 +13,8 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from dcsvm_dask import api
+from dcsvm_dask.diagnostics.report.tables.comparison import comparison
+from dcsvm_dask.diagnostics.report.tables.records import read_records
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators import LinearDCSVC
 from dcsvm_dask.runtime.execution import Execution
@@ -241,6 +243,11 @@ def test_ovr_is_the_scheme_of_that_name(
     assert model_of(named)["objective"] == model_of(plain)["objective"]
     values = [run.decision_function(rows[0], execution=HERE) for run in (named, plain)]
     assert np.array_equal(*values)
+    joint = train(rows, "joint", tol=1e-3)
+    table = comparison([read_records(run.folder) for run in (named, plain, joint)])
+    # Objectives of other problems are not compared.
+    assert list(table["problem"]) == [1, 1, 2]
+    assert list(table["relative_error"]) == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
