@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 
-from dcsvm_dask.diagnostics.status import fallbacks_of, read_nodes, status
-from dcsvm_dask.diagnostics.summary import is_exact
+from dcsvm_dask.diagnostics.status import fallbacks_of, read_nodes
 from dcsvm_dask.errors import DcsvmWarning
 from dcsvm_dask.methods.choice import reached_model
 from dcsvm_dask.methods.fallbacks import told_of_fallbacks
 from dcsvm_dask.methods.isolated import told_of_isolated
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.narrow import margins_of, told_of_narrow
+from dcsvm_dask.methods.registry import approximation
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import MODEL, StageId
+from dcsvm_dask.storage.state import read_state
 
 
 def warn_of_model(run: RunFolder) -> None:
@@ -22,18 +24,19 @@ def warn_of_model(run: RunFolder) -> None:
     It did not converge, its kernel matrix is the identity, its tolerance does not resolve its
     margin, or the inner solver that is named did not finish its working sets.
     """
-    found = status(run)
-    if found["state"] == "complete" and is_exact(found) and not found["converged"]:
-        said = "the run ended before its violation was within the tolerance"
-        if found["violation"] is not None:
-            said += f": {found['violation']:.2g}, not {run.header['goals']['tol']:g}"
-        said += f" ({found['message']})" if found["message"] else ""
-        warnings.warn(DcsvmWarning(said), stacklevel=4)
     stage = reached_model(run)
     node = None if stage is None else run.find(stage, "commit")
-    if node is None:
+    if stage is None or node is None:
         return
     settings, record = Settings.from_json(run.header["settings"]), node.record
+    ended = read_state(run)
+    exact = StageId(stage).kind == MODEL and approximation(run.header["settings"]) is None
+    if exact and ended.get("state") == "complete" and not ended["converged"]:
+        said = "the run ended before its violation was within the tolerance"
+        if record.get("violation") is not None:
+            said += f": {record['violation']:.2g}, not {run.header['goals']['tol']:g}"
+        said += f" ({ended['message']})" if ended["message"] else ""
+        warnings.warn(DcsvmWarning(said), stacklevel=4)
     if record.get("isolated"):
         said = told_of_isolated(settings.kernel, None if "outputs" in record else record["support"])
         warnings.warn(DcsvmWarning(said), stacklevel=4)

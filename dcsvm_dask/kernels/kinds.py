@@ -93,6 +93,14 @@ class KernelKind:
         return self.argument != INNER_PRODUCT
 
     @property
+    def is_gaussian(self) -> bool:
+        """Whether K falls with the squared distance by its exponential.
+
+        A point between two others then comes nearest to their sum, of all points.
+        """
+        return self.function == EXPONENTIAL and self.argument == SQUARED_DISTANCE
+
+    @property
     def is_linear(self) -> bool:
         """Whether K(x, z) = x'z: a model is then one vector of weights."""
         return self.function == IDENTITY and self.argument == INNER_PRODUCT

@@ -91,6 +91,16 @@ class Options:
         return not self.approximates
 
     @property
+    def is_joint(self) -> bool:
+        """Whether all classes share one problem, of which each SVM otherwise has its own."""
+        return False
+
+    @property
+    def compiles(self) -> tuple[str, ...]:
+        """What is compiled for these parameters beside what the method needs; see `Method`."""
+        return ()
+
+    @property
     def takes_weights(self) -> bool:
         """Whether the method trains on rows that have weights."""
         return True
@@ -126,6 +136,18 @@ class Options:
         ------
         InputError
         """
+
+    def check_classes(self, number: int) -> None:
+        """Refuse a number of classes for which these parameters mean nothing; by default none.
+
+        Raises
+        ------
+        InputError
+        """
+
+    def scheme_of(self, multiclass: str) -> str:
+        """Return the scheme of more than two classes, given that of the training."""
+        return multiclass
 
     def of_task(self, task: Task) -> Self:
         """Return these parameters where those that depend on the task are not given."""

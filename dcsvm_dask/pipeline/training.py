@@ -12,7 +12,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.method import Goals, Method, NoOptions, Options, Shape
 from dcsvm_dask.methods.problem import seen_by
-from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.methods.registry import METHODS, options_of
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
 from dcsvm_dask.pipeline.data_checks import (
@@ -146,6 +146,7 @@ class Training(TrainingParameters):
         task = self._task(data)
         if task.has_classes:
             check_classes(data, self.method, committee=self.committee)
+            self.options.check_classes(len(data.classes))
         if data.weights is not None and not self.options.takes_weights:
             raise InputError(
                 f"{data.url}: its rows have weights, which method {self.method} cannot take into "
@@ -171,7 +172,7 @@ class Training(TrainingParameters):
             kernel=Kernel(str(self.kernel), float(self.gamma), int(self.degree), float(self.coef0)),
             C=float(self.C),
             fit_intercept=bool(self.fit_intercept) or task.has_sum,
-            multiclass=self.multiclass if len(data.classes) > 2 else "ovo",
+            multiclass=self.options.scheme_of(self.multiclass) if len(data.classes) > 2 else "ovo",
             class_weight=class_weights(self.class_weight, data.classes, data.counts),
             clusters=clusters,
             levels_forced=forced,
@@ -207,6 +208,7 @@ class Training(TrainingParameters):
         """
         # As this version reads them: an older one had fewer.
         settings = Settings.from_json(settings).to_json()
+        settings["options"] = options_of(settings)[1].to_json()
         own = self.settle(data)[0].to_json()
         settled = {name for name in CAPS if getattr(self, name) is None}
         options = self.options.of_task(make_task(own["task"], own["task_options"]))

@@ -131,9 +131,11 @@ def _one_vs_one(run: RunFolder, form: str) -> Model:
     """
     model = load_model(run, choose_model(run, "exact").stage)
     if not isinstance(model.scheme, OneVsOne):
+        _, options = options_of(run.header["settings"])
+        own = "" if options.scheme_of("ovo") == "ovo" else " and without -P multi_class"
         raise InputError(
             f"{run.place}: has an SVM for each class (one-vs-rest), but {form} has one for each "
-            "pair of classes; train with --multiclass ovo"
+            f"pair of classes; train with --multiclass ovo{own}"
         )
     return model
 

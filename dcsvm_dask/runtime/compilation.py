@@ -26,6 +26,7 @@ def warm_up(
     signed: bool = False,
     cutting: bool = False,
     budget: bool = False,
+    classes: bool = False,
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
@@ -48,6 +49,8 @@ def warm_up(
         Whether to include functions for linear SVMs by cutting planes.
     budget : bool, default False
         Whether to include functions for SVMs on a budget of support vectors.
+    classes : bool, default False
+        Whether to include functions for linear SVMs of all classes in one problem.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -70,6 +73,8 @@ def warm_up(
             _once(solvers.warm_up_cutting)
         if budget:
             _once(solvers.warm_up_budget)
+        if classes:
+            _once(solvers.warm_up_classes)
 
 
 @cache

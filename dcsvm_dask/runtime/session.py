@@ -19,7 +19,7 @@ from dcsvm_dask.methods.graph import Outcome
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.problem import settings_of
-from dcsvm_dask.methods.registry import BEGUN
+from dcsvm_dask.methods.registry import BEGUN, options_of
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
@@ -321,7 +321,8 @@ CUTTING_PLANES = "cutting"
 
 def compiled_for(run: RunFolder) -> tuple[str, ...]:
     """Return what a run needs compiled beside what all need: parameters of `warm_up`."""
-    own, task = BEGUN[method_of(run)].compiles, settings_of(run).make_task()
+    task, (name, options) = settings_of(run).make_task(), options_of(run.header["settings"])
+    own = (*BEGUN[name].compiles, *options.compiles)
     if SIGNED_LINEAR_SOLVER in own or CUTTING_PLANES in own:
         return own
     if LINEAR_SOLVER in own:

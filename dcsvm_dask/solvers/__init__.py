@@ -62,6 +62,7 @@ from dcsvm_dask.solvers.sums import brought_to_size, brought_to_sums, brought_to
 from dcsvm_dask.solvers.warm import (
     warm_up,
     warm_up_budget,
+    warm_up_classes,
     warm_up_cutting,
     warm_up_kinks,
     warm_up_linear,
@@ -153,6 +154,7 @@ __all__ = [
     "violation_pair",
     "warm_up",
     "warm_up_budget",
+    "warm_up_classes",
     "warm_up_cutting",
     "warm_up_kinks",
     "warm_up_linear",

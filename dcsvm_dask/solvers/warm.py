@@ -9,6 +9,7 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.budget.learner import BudgetedLearner
 from dcsvm_dask.solvers.cutting import solve_cutting
+from dcsvm_dask.solvers.linear.crammer_singer import solve_crammer_singer
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_dual
 from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
@@ -87,3 +88,10 @@ def warm_up_cutting() -> None:
     X = np.eye(2, dtype=np.float32)
     for rows in (X, sparse.csr_array(X)):
         solve_cutting(rows, svc_dual([1.0, -1.0], 1.0), max_iter=2)
+
+
+def warm_up_classes() -> None:
+    """Compile, or load from the cache, the solver of Crammer and Singer; for rows as above."""
+    X = np.eye(3, dtype=np.float32)
+    for rows in (X, sparse.csr_array(X)):
+        solve_crammer_singer(rows, np.arange(3), 1.0, 3)

@@ -16,7 +16,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods import resources
 from dcsvm_dask.methods.approximation.graph import Fourier
-from dcsvm_dask.methods.dcd.graph import Descent
+from dcsvm_dask.methods.dcd.options import Descent
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import CAPS

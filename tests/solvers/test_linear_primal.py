@@ -131,6 +131,37 @@ def test_all_classes_as_liblinear(is_sparse: bool) -> None:
     assert found.history[-1, 0] == pytest.approx(found.objective, rel=1e-9)
 
 
+def test_all_classes_go_on_from_a_start() -> None:
+    X, codes = load_digits(return_X_y=True)
+    X, C = (X / 16).astype(np.float32), np.where(codes == 3, 0.2, 0.1)
+    short = solve_crammer_singer(X, codes, C, 10, constant=1.0, tol=1e-5, max_iter=3)
+    assert not short.converged
+    how: Any = {"constant": 1.0, "tol": 1e-5}
+    on = solve_crammer_singer(X, codes, C, 10, alpha=short.alpha, **how)
+    whole = solve_crammer_singer(X, codes, C, 10, **how)
+    assert on.converged
+    assert on.objective == pytest.approx(whole.objective, rel=1e-8)
+    assert on.history[0, 0] < short.objective
+    # A few visits of each row find nothing left to do.
+    again = solve_crammer_singer(X, codes, C, 10, alpha=on.alpha, **how)
+    assert again.converged
+    assert again.n_iter < 4 < whole.n_iter
+    assert again.objective == pytest.approx(on.objective, rel=1e-9)
+    X[:5] = 0.0
+    flat = solve_crammer_singer(X, codes, C, 10, alpha=short.alpha, tol=1e-5)
+    assert flat.converged
+    assert flat.gap < 1e-2
+    uneven, high, odd = np.zeros((3, *short.alpha.shape))
+    uneven[7, codes[7]] = 0.5 * C[7]
+    high[7, [codes[7], codes[7] - 1]] = 2.0 * C[7], -2.0 * C[7]
+    odd[7, 2] = np.nan
+    for start in (uneven, high, odd):
+        with pytest.raises(InputError, match="alpha is not feasible: give rows that sum to zero"):
+            solve_crammer_singer(X, codes, C, 10, alpha=start)
+    with pytest.raises(InputError, match=r"alpha has the shape \(5, 10\): give a value for each"):
+        solve_crammer_singer(X, codes, C, 10, alpha=short.alpha[:5])
+
+
 @pytest.mark.long
 def test_two_solvers_of_a_problem_agree(labelled: Callable[[str], tuple[Any, Any]]) -> None:
     X, y = labelled("dense")

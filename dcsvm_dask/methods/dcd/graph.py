@@ -7,27 +7,25 @@ in several parts each descends for itself from the same w, and their steps are j
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self, get_args
+from typing import Any
 
 from dcsvm_dask.methods.dcd import nodes as steps
+from dcsvm_dask.methods.dcd.classes import commit_classes
+from dcsvm_dask.methods.dcd.options import Descent
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, single
-from dcsvm_dask.methods.linear.options import LinearOptions, number_of_svms
+from dcsvm_dask.methods.linear.options import number_of_svms
 from dcsvm_dask.methods.linear.rounds import rounds
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stall import Stall
-from dcsvm_dask.parameters import parameter
-from dcsvm_dask.solvers.linear.visits import Order
 from dcsvm_dask.storage.stage_id import StageId
 
 DESCENT = "descent"
 # Bytes of the rows of a part; joining parts takes rounds that fewer rows are not worth.
 PART_BYTES, MOST_PARTS = 40 << 20, 16
-# How often the pieces in which rows are read are halved, at most, to fit a worker.
-MOST_HALVINGS = 12
 # Work of the first round of rows in one part, and of the largest one: values that are met. A visit
 # costs some more, and far more where rows are read again for each pass.
 FIRST_WORK, MOST_WORK, VISIT, READ_AGAIN = 2e8, 3e10, 20, 16
@@ -37,29 +35,6 @@ INNER_PASSES = 3
 PASSES_OF_PART, LEAST_WORK = 10, 2e8
 # Times the tolerance at which a part's own problem is solved.
 WITHIN = 0.1
-
-
-@dataclass(frozen=True)
-class Descent(LinearOptions):
-    """How rows are shared and read."""
-
-    chunks: int = parameter(
-        0, "pieces in which a task reads its rows; 0: as few as fit a worker", least=0
-    )
-
-    order: str = parameter(
-        "shuffled",
-        "order of the rows in a pass: shuffled anew, fixed, or drawn (Algorithm 2 of the paper)",
-        choices=get_args(Order),
-    )
-    shrinking: bool = parameter(True, "let rows rest that stay at a bound")
-
-    def lighter(self) -> Iterator[Self]:
-        """Yield these parameters, then others by which the same method takes ever less memory."""
-        if self.chunks:
-            yield self
-        else:
-            yield from (replace(self, chunks=2**i) for i in range(MOST_HALVINGS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +57,31 @@ class Layout:
     """Order of the rows in a pass."""
     shrinking: bool
     """Whether rows that stay at a bound rest."""
+    classes: int = 0
+    """Classes of the one problem of all classes; 0: each SVM has a problem of its own."""
 
     @classmethod
     def of(cls, settings: Settings, shape: Shape) -> Layout:
         """Return the layout of a run."""
         options, n = Descent(**settings.options), shape.n_variables
         machines = number_of_svms(settings, shape)
+        classes = machines if options.is_joint else 0
         # SVMs run side by side, too.
         wanted = min(MOST_PARTS, shape.n_bytes // PART_BYTES) // machines
-        parts = min(n, max(1, options.parts or wanted))
+        parts = 1 if classes else min(n, max(1, options.parts or wanted))
         chunks = min(max(1, options.chunks), max(1, n // parts))
         values = shape.n_bytes / (4.0 * max(1, shape.n_rows))
         work = VISIT + values * (READ_AGAIN if chunks > 1 else 1)
-        constant = options.constant if settings.fit_intercept else 0.0
         return cls(
-            machines, parts, chunks, constant, n / parts, work, options.order, options.shrinking
+            machines=1 if classes else machines,
+            parts=parts,
+            chunks=chunks,
+            constant=options.constant if settings.fit_intercept else 0.0,
+            rows=n / parts,
+            row_work=work * max(1, classes),
+            order=options.order,
+            shrinking=options.shrinking,
+            classes=classes,
         )
 
     @property
@@ -114,6 +99,14 @@ class Layout:
         work = min(FIRST_WORK * float(1 << min(number - 1, 64)), MOST_WORK)
         # No round is shorter than a pass; the first ones double, too.
         return max(round(work / self.row_work), round(self.rows * min(number, 4)))
+
+    def rounds_of(self, visits: float) -> int:
+        """Return how many rounds visit so many rows where they are one part, about."""
+        made, rounds = 0.0, 0
+        while made < visits:
+            rounds += 1
+            made += self.most_visits(rounds)
+        return max(1, rounds)
 
 
 def dcd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -158,6 +151,17 @@ def round_stage(
         SVMs that are not yet within the tolerance.
     """
     name, parts = StageId.numbered(DESCENT, number), layout.parts
+    if layout.classes:
+        joint = single(
+            COMMIT,
+            commit_classes,
+            number=number,
+            previous=previous,
+            constant=layout.constant,
+            tol=goals.tol,
+            most_visits=layout.most_visits(number),
+        )
+        return Stage(name, (joint,), DESCENT, supersedes=previous)
     how: dict[str, Any] = {"parts": parts, "chunks": layout.chunks, "constant": layout.constant}
     at: dict[str, Any] = {"previous": previous, **how}
     solve = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.methods.dcd.graph import DESCENT, Descent, dcd
+from dcsvm_dask.methods.dcd.graph import DESCENT, dcd
+from dcsvm_dask.methods.dcd.options import Descent
 from dcsvm_dask.methods.dcd.plan import plan_stages
 from dcsvm_dask.methods.method import Method
 from dcsvm_dask.methods.stage_kind import StageKind, describe_point

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dcsvm_dask.methods.dcd.classes_plan import plan_classes
 from dcsvm_dask.methods.dcd.graph import (
     PASSES_OF_PART,
     READ_AGAIN,
@@ -30,6 +31,8 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take; the rounds after the first stand for one."""
     settings, shape, n = sizes.settings, sizes.shape, sizes.n
     layout = Layout.of(settings, shape)
+    if layout.classes:
+        return plan_classes(sizes, goals, layout)
     features = sizes.row / 4.0
     rows = layout.rows * sizes.row
     # A piece (one of several is copied, to stand beside rows of the others), and it while it is
@@ -47,11 +50,7 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         rounds, visits = ROUNDS, ROUNDS * (PASSES_OF_PART + 2.0)
         side = ROUNDS * KEPT_PASSES * min(KEPT * n, KEPT_BYTES / sizes.row) / n / 10.0
     else:
-        work = 0.0
-        while work < visits * n * layout.row_work:
-            work += layout.most_visits(rounds) * layout.row_work
-            rounds += 1
-        rounds = max(1, rounds - 1)
+        rounds = layout.rounds_of(visits * n)
     busy = layout.machines * n * (visits * again + side) * (features + 20.0) * VALUE_SECONDS
     busy += layout.machines * rounds * 2.0 * sizes.reading_seconds()
     written = layout.machines * 8.0 * n

@@ -25,7 +25,7 @@ def commit_linear(run: RunFolder, attempt: Attempt, *, source: str, constant: fl
     """Commit the model of a round.
 
     Its commit has ``sums_i``, what each part of the rows gives to w of SVM i with the constant's
-    weight last, and in its record ``of_svms``.
+    weight last.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def commit_linear(run: RunFolder, attempt: Attempt, *, source: str, constant: fl
         The constant feature; 0: none.
     """
     problem, point = read_problem(run), run.node(source, "commit")
-    number = len(point.record["of_svms"])
+    number = len(problem.machines) if problem.has_several else 1
     w = np.stack([point.read(f"sums_{i:04d}").sum(axis=0) for i in range(number)])
     # The dual problem leaves the centre out: the bias is as short as its distance from there.
     bias = constant * w[:, -1] + problem.task.centre

@@ -234,7 +234,7 @@ def check_merge(kernel: Kernel, merge: str) -> None:
     """
     if merge not in MERGE_NAMES:
         raise InputError(f"merge is {merge!r:.80}: give one of {', '.join(MERGE_NAMES)}.")
-    if merge in MERGING and kernel.name != "rbf":
+    if merge in MERGING and not kernel.kind.is_gaussian:
         raise InputError(
             f"merge is {merge!r}: only points of the rbf kernel can be merged, not of "
             f"{kernel.name}; give removal or projection."

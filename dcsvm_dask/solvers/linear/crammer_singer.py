@@ -17,8 +17,10 @@ from dcsvm_dask.solvers.linear.problem import check_constant, check_costs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
 
 Vector = NDArray[np.float64]
-# Passes between two returns to Python.
-_PASSES = 100
+# Passes between two returns to Python, at most, and products of values and classes in them, about.
+_PASSES, _PRODUCTS = 100, 4e9
+# How far a start may lie outside of what is feasible, relative to C: rounding to float32.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def solve_crammer_singer(
     n_classes: int,
     *,
     constant: float = 0.0,
+    alpha: ArrayLike | None = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
     seed: int = 0,
@@ -81,6 +84,8 @@ def solve_crammer_singer(
         k, at least 2. A class may have no rows.
     constant : float, default=0.0
         As for `solve_linear`.
+    alpha : array, shape (n, k), optional
+        A feasible start; by default zeros. It is copied.
     tol : float, default=1e-3
         The largest violation of a row to stop at, as LIBLINEAR's ``-e``; measured over all rows
         where nothing moves, with weights that are summed from scratch.
@@ -89,7 +94,8 @@ def solve_crammer_singer(
     seed : int, default=0
         Of the random order.
     callback : callable, optional
-        Called as callback(n_iter, violation) every hundred passes; a true answer stops the solver.
+        Called as callback(n_iter, violation) every hundred passes, and sooner where they take
+        seconds; a true answer stops the solver.
 
     Returns
     -------
@@ -98,7 +104,7 @@ def solve_crammer_singer(
     Raises
     ------
     InputError
-        For shapes, classes or values that do not fit.
+        For shapes, classes or values that do not fit, or a start that is not feasible.
     """
     X = check_rows(X, "X")
     n = X.shape[0]
@@ -114,16 +120,19 @@ def solve_crammer_singer(
     squares(rows, float(constant), np.zeros(n), curvature)
     if not np.isfinite(curvature).all():
         raise InputError("X holds a value that is not finite: give finite numbers.")
-    alpha, W = np.zeros((n, n_classes)), np.zeros((X.shape[1] + 1, n_classes))
+    alpha, W = _start(alpha, codes, cost, n_classes), np.zeros((X.shape[1] + 1, n_classes))
+    sum_classes(rows, float(constant), alpha, W)
     # The loss of a row of zeros is the same wherever the weights are: C_i.
     flat = np.flatnonzero((curvature == 0.0) & (cost > 0.0))
+    alpha[flat] = 0.0
     alpha[flat, codes[flat]] = cost[flat]
     alpha[flat, (codes[flat] + 1) % n_classes] = -cost[flat]
     order = np.flatnonzero((cost > 0.0) & (curvature > 0.0)).astype(np.int32)
     random = np.random.default_rng(seed).integers(2**64, size=1, dtype=np.uint64)
-    start = -float(cost[flat].sum())
+    start = _objective(alpha, codes, W)
+    most = int(np.clip(_PRODUCTS / max(1.0, float(X.size) * n_classes), 1, _PASSES))
     history, active, met = [np.empty((0, 2))], len(order), 0.0
-    left, done, passes = max_iter * max(1, len(order)), 0, np.empty((_PASSES, 2))
+    left, done, passes = max_iter * max(1, len(order)), 0, np.empty((most, 2))
     while True:
         made, visits, active, met = descend_classes(
             rows,
@@ -137,7 +146,7 @@ def solve_crammer_singer(
             active,
             met,
             tol,
-            _PASSES,
+            most,
             left,
             random,
             passes,
@@ -153,8 +162,7 @@ def solve_crammer_singer(
             if violation <= tol or stops:
                 break
             active, met = len(order), 0.0
-    own = alpha[np.arange(n), codes]
-    objective = 0.5 * float((W * W).sum()) - float(own.sum())
+    objective = _objective(alpha, codes, W)
     changes, violations = np.concatenate(history).T
     return ClassesSolution(
         alpha=alpha,
@@ -167,3 +175,33 @@ def solve_crammer_singer(
         converged=violation <= tol,
         history=np.stack([start + np.cumsum(changes), violations], axis=1),
     )
+
+
+def _start(
+    alpha: ArrayLike | None, codes: NDArray[np.int32], cost: Vector, n_classes: int
+) -> Vector:
+    """Return the point to start from, within its bounds; refuse one that is not feasible."""
+    n = len(codes)
+    if alpha is None:
+        return np.zeros((n, n_classes))
+    start = np.array(alpha, dtype=np.float64)
+    if start.shape != (n, n_classes):
+        raise InputError(
+            f"alpha has the shape {start.shape}: give a value for each of {n} rows and "
+            f"{n_classes} classes."
+        )
+    upper = np.zeros_like(start)
+    upper[np.arange(n), codes] = cost
+    slack = _ROUNDING * cost
+    # Written so that values that are not numbers are refused.
+    if not ((start - upper <= slack[:, None]).all() and (abs(start.sum(axis=1)) <= slack).all()):
+        raise InputError(
+            "alpha is not feasible: give rows that sum to zero, up to C at their class and at most "
+            "0 elsewhere."
+        )
+    return np.minimum(start, upper, out=start)
+
+
+def _objective(alpha: Vector, codes: NDArray[np.int32], W: Vector) -> float:
+    """Return the dual objective; W has the weights of the constant as its last row."""
+    return 0.5 * float((W * W).sum()) - float(alpha[np.arange(len(codes)), codes].sum())

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.callbacks import StopAt
@@ -127,7 +127,8 @@ def test_the_leaves_decide_as_a_bag_of_their_shares(
 def test_a_tolerance_out_of_reach_ends_with_its_reason_and_a_larger_one_is_met(
     cascade: Callable[..., api.Run],
 ) -> None:
-    run = cascade(tol=1e-14, leaves=2)
+    with pytest.warns(DcsvmWarning, match="ended before its violation"):
+        run = cascade(tol=1e-14, leaves=2)
     found = run.status()
     assert (found["state"], found["converged"]) == ("complete", False)
     assert "give a larger tol than 1e-14" in found["message"]

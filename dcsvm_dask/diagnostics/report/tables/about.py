@@ -176,7 +176,8 @@ def command(records: Records) -> str:
     if isinstance(options, Search):
         return _search_command(records, options)
     words += ["--method", name] if name != DEFAULT_METHOD else []
-    words += [word for key, value in options.to_json().items() for word in ("-P", own(key, value))]
+    given = {key: value for key, value in options.to_json().items() if value is not None}
+    words += [word for key, value in given.items() for word in ("-P", own(key, value))]
     words += ["--kernel", kernel.name] if kernel.name != Kernel().name else []
     if kernel.uses("gamma"):
         words += ["--gamma", _exactly(kernel.gamma)]

@@ -11,7 +11,7 @@ from dcsvm_dask.diagnostics.report.tables.predictions import predictions
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, rows_of, table
 from dcsvm_dask.diagnostics.report.tables.trials import columns_of, trials
-from dcsvm_dask.methods.registry import is_whole_problem
+from dcsvm_dask.methods.registry import is_whole_problem, options_of
 from dcsvm_dask.tasks import WITHOUT_C
 from dcsvm_dask.tasks.scores import known_keys
 
@@ -29,21 +29,23 @@ def names(runs: list[Records]) -> list[str]:
 
 
 def problem_of(records: Records) -> tuple[Any, ...]:
-    """Return the values that make objectives comparable: data, kernel, C, bias and task."""
+    """Return the values that make objectives comparable: data, kernel, C, bias, task, scheme."""
     settings = records.settings
     kernel = tuple(sorted(settings["kernel"].items()))
     fingerprint = records.run.header["data"]["fingerprint"]
     weights = tuple(settings.get("class_weight", ()))
     task = f"{records.task.name} {records.task.to_json()}"
-    return (fingerprint, kernel, settings["C"], weights, settings["fit_intercept"], task)
+    scheme = settings.get("multiclass", "ovo"), options_of(settings)[1].is_joint
+    return (fingerprint, kernel, settings["C"], weights, settings["fit_intercept"], task, *scheme)
 
 
 def comparison(runs: list[Records]) -> Table:
     """Return a row for each run: data, parameters and results.
 
-    ``problem`` numbers the problems (data, kernel, C, bias, task): objectives of runs of one
-    problem may be compared. ``relative_error`` is (f - best f) / |best f| among the models of the
-    same problem whose objective was measured. The scores are those of the runs' tasks.
+    ``problem`` numbers the problems (data, kernel, C, bias, task, scheme of classes): objectives of
+    runs of one problem may be compared. ``relative_error`` is (f - best f) / |best f| among the
+    models of the same problem whose objective was measured. The scores are those of the runs'
+    tasks.
     """
     problems = list(dict.fromkeys(map(problem_of, runs)))
     best = best_objectives(runs)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_iris
 
@@ -20,6 +21,8 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
 from tests.diagnostics.report.conftest import train
+
+JOINT = "crammer_singer"
 
 
 def test_the_command_trains_the_same_model_again(trained: api.Run) -> None:
@@ -54,3 +57,19 @@ def test_many_classes_are_told_of_and_trained_again(tmp_path: Path) -> None:
     again = api.open_run(tmp_path / "again")
     assert again.folder.header["settings"] == run.folder.header["settings"]
     np.testing.assert_array_equal(again.decision_function(X), run.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "how", [{"method": "ocas", "multiclass": "ovr"}, {"method": "dcd", "multi_class": JOINT}]
+)
+def test_linear_svms_are_trained_again(how: dict[str, Any], tmp_path: Path) -> None:
+    api.ingest(load_iris(return_X_y=True), tmp_path / "d.zarr", scale="standard")
+    run = train(tmp_path / "d.zarr", tmp_path / "run", kernel="linear", **how)
+    told = dict(zip(*tables(run.folder)["parameters"].values(), strict=True))
+    assert {**told, **how} == told
+    words = shlex.split(command(read_records(run.folder)))
+    words[words.index("AGAIN")] = str(tmp_path / "again")
+    done = CliRunner().invoke(main, [*words[1:], "--workers", "0", "--quiet"])
+    assert done.exit_code == 0, done.output
+    again = api.open_run(tmp_path / "again")
+    assert again.folder.header["settings"] == run.folder.header["settings"]
