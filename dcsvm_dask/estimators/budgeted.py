@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -19,13 +18,13 @@ from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
-from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.own_support import model_of_own
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.random_streams import BUDGET, generator
-from dcsvm_dask.solvers import BudgetedLearner, far_merges, machines_of
+from dcsvm_dask.solvers import BudgetedLearner, BudgetedPoint, far_merges, machines_of
 from dcsvm_dask.tasks import Dual, Regression, svc_dual
 
 
@@ -74,14 +73,30 @@ class _Budgeted(BaseEstimator, ABC):
         """Make learners without support vectors."""
         kernel = checking.kernel_of(self, X)
         self._is_sparse = is_sparse(X)
-        how: dict[str, Any] = {"merge": self.merge, "with_bias": bool(self.fit_intercept)}
-        self._learners = [
-            BudgetedLearner(kernel, X.shape[1], self.budget, **how) for _ in range(machines)
-        ]
+        self._learners = [self._learner(kernel, X.shape[1], None) for _ in range(machines)]
 
-    def _keep_as_before(self) -> None:
-        """Go on with copies: what is interrupted leaves the learners as they were."""
-        self._learners = copy.deepcopy(self._learners)
+    def _go_on(self) -> None:
+        """Go on with copies of the learners, by the parameters as they are now.
+
+        The kernel is that of the first call. What is interrupted leaves the learners as they were.
+        """
+        points = [learner.point for learner in self._learners]
+        kernel = self._learners[0].kernel
+        self._learners = [self._learner(kernel, one.points.shape[1], one) for one in points]
+        for learner in self._learners:
+            learner.shrink()
+
+    def _learner(
+        self, kernel: Kernel, n_features: int, point: BudgetedPoint | None
+    ) -> BudgetedLearner:
+        return BudgetedLearner(
+            kernel,
+            n_features,
+            self.budget,
+            merge=self.merge,
+            with_bias=bool(self.fit_intercept),
+            point=point,
+        )
 
     def _learn(self, X: Rows, y: NDArray[Any], C: NDArray[np.float64], epochs: int) -> None:
         """Take steps over the rows of a weight above 0, in a random order for each epoch."""
@@ -270,7 +285,7 @@ class BudgetedSVC(ClassifierMixin, _Budgeted):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn some more rows, once each.
+        """Learn some more rows, once each, by the kernel of the first call.
 
         Parameters
         ----------
@@ -327,7 +342,7 @@ class BudgetedSVC(ClassifierMixin, _Budgeted):
             self._total = 0
             self._begin(X, len(machines_of(len(self.classes_), "ovr")))
         else:
-            self._keep_as_before()
+            self._go_on()
         self._learn(X, codes, C, 1)
         return self
 
@@ -441,7 +456,7 @@ class BudgetedSVR(RegressorMixin, _Budgeted):
         if first:
             self._start(X, targets, C)
         else:
-            self._keep_as_before()
+            self._go_on()
         self._learn(X, targets, C, 1)
         return self
 

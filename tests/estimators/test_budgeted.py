@@ -122,6 +122,19 @@ def test_it_goes_on_from_a_pickle(two: Rows) -> None:
     )
 
 
+def test_a_budget_may_change_between_calls(two: Rows) -> None:
+    X, y, Z, labels = two
+    found = BudgetedSVC(C=8.0, gamma=2.0, budget=200, n_total=ROWS)
+    for _ in range(5):
+        found.partial_fit(X, y, classes=[-1, 1])
+    found.set_params(budget=100).partial_fit(X, y)
+    assert found.n_support_vectors_ == 100
+    found.set_params(budget=300, merge="gss").partial_fit(X, y)
+    assert found.n_support_vectors_ > 100
+    assert found.t_ == 7 * ROWS
+    assert found.score(Z, labels) > 0.93
+
+
 def test_a_call_that_fails_leaves_all_as_it_was(two: Rows) -> None:
     X, y, Z, _ = two
     found = BudgetedSVC(C=8.0, gamma=2.0, budget=50).partial_fit(X, y, classes=[-1, 1])
