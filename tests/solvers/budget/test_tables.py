@@ -76,7 +76,9 @@ def test_golden_section_ends_within_its_tolerance() -> None:
 
 
 def test_points_that_do_not_see_each_other_and_equal_ones() -> None:
-    assert best_merge(0.3, 0.0) == (pytest.approx(0.0, abs=1e-11), pytest.approx(0.09))
+    h, cost = best_merge(0.3, 0.0)
+    assert h == pytest.approx(0.0, abs=1e-11)
+    assert cost == pytest.approx(0.09)
     h, cost = best_merge(0.3, 1.0)
     assert h == pytest.approx(0.3)
     assert cost == pytest.approx(0.0, abs=1e-12)
