@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -63,9 +64,10 @@ class _Budgeted(BaseEstimator, ABC):
         for name in ("epochs", "budget"):
             value = getattr(self, name)
             least = 1 if name == "epochs" else 2
-            check(is_a(value, int) and value >= least, name, value, f"a whole number from {least}")
+            whole = is_a(value, Integral) and value >= least
+            check(whole, name, value, f"a whole number from {least}")
         check(checking.is_real(self.C) and 0 < self.C < np.inf, "C", self.C, "a positive number")
-        known = self.n_total is None or (is_a(self.n_total, int) and self.n_total >= 1)
+        known = self.n_total is None or (is_a(self.n_total, Integral) and self.n_total >= 1)
         check(known, "n_total", self.n_total, "a whole number from 1, or None")
         checking.check_flags(self, "fit_intercept")
 
@@ -92,7 +94,7 @@ class _Budgeted(BaseEstimator, ABC):
         return BudgetedLearner(
             kernel,
             n_features,
-            self.budget,
+            int(self.budget),
             merge=self.merge,
             with_bias=bool(self.fit_intercept),
             point=point,
@@ -103,8 +105,7 @@ class _Budgeted(BaseEstimator, ABC):
         kept = np.flatnonzero(C > 0.0)
         if len(kept) < len(C):
             X, y, C = X[kept], y[kept], C[kept]
-        if not self._total:
-            self._total = self.n_total or len(C)
+        self._total = int(self.n_total or self._total or len(C))
         duals = self._duals(y, C)
         seed, begun = checking.seed_of(self.random_state), self._learners[0].point.steps
         orders = [generator(seed, BUDGET, begun, e).permutation(len(C)) for e in range(epochs)]
@@ -274,7 +275,7 @@ class BudgetedSVC(ClassifierMixin, _Budgeted):
         C = checking.bounds(self, X, codes, sample_weight)
         self._total = 0
         self._begin(X, len(machines_of(len(self.classes_), "ovr")))
-        self._learn(X, codes, C, self.epochs)
+        self._learn(X, codes, C, int(self.epochs))
         return self
 
     @whole_or_as_before
@@ -319,8 +320,7 @@ class BudgetedSVC(ClassifierMixin, _Budgeted):
             self.classes_ = np.unique(np.asarray(classes))
             if len(self.classes_) < 2:
                 raise InputError(
-                    f"classes has one label only ({self.classes_.tolist()[0]!r}): a classifier "
-                    "needs at least two."
+                    f"classes is {self.classes_.tolist()}: a classifier needs at least two labels."
                 )
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise InputError(
@@ -441,7 +441,7 @@ class BudgetedSVR(RegressorMixin, _Budgeted):
         X, targets = checking.training_targets(self, X, y)
         C = checking.row_bounds(X, sample_weight, float(self.C))
         self._start(X, targets, C)
-        self._learn(X, targets, C, self.epochs)
+        self._learn(X, targets, C, int(self.epochs))
         return self
 
     @whole_or_as_before
@@ -451,7 +451,10 @@ class BudgetedSVR(RegressorMixin, _Budgeted):
         first = not hasattr(self, "t_")
         if not first:
             validate_data(self, X, skip_check_array=True, reset=False)
+        names = getattr(self, "feature_names_in_", None)
         X, targets = checking.training_targets(self, X, y)
+        if not first and names is not None:  # rows without names have them by their place
+            self.feature_names_in_ = names
         C = checking.row_bounds(X, sample_weight, float(self.C))
         if first:
             self._start(X, targets, C)

@@ -53,7 +53,7 @@ def raised_between_passes() -> Iterator[None]:
             signal.signal(number, keep)
         with event.install_listener("numba:run_pass", Between()):
             yield
-        handle()
     finally:
         for number, handler in own.items():
             signal.signal(number, handler)
+        handle()

@@ -175,11 +175,17 @@ def test_bad_parameters_are_refused(two: Rows, how: dict[str, Any], said: str) -
         BudgetedSVC(**how).fit(*two[:2])
 
 
+def test_whole_numbers_of_numpy_are_taken(two: Rows) -> None:
+    X, y, _, _ = two
+    found = BudgetedSVC(gamma=2.0, budget=np.int64(20), epochs=np.int32(1)).fit(X, y)
+    assert found.n_support_vectors_ == 20
+
+
 def test_what_partial_fit_cannot_have(two: Rows) -> None:
     X, y, _, _ = two
     with pytest.raises(ValueError, match="classes is None"):
         BudgetedSVC().partial_fit(X, y)
-    with pytest.raises(ValueError, match="classes has one label only"):
+    with pytest.raises(ValueError, match=r"classes is \[1\]: a classifier needs at least two"):
         BudgetedSVC().partial_fit(X, y, classes=[1])
     with pytest.raises(ValueError, match="balanced"):
         BudgetedSVC(class_weight="balanced").partial_fit(X, y, classes=[-1, 1])

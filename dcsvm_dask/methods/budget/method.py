@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dcsvm_dask.methods.budget.graph import EPOCHS, bsgd, round_stage
 from dcsvm_dask.methods.budget.model import model_stage
-from dcsvm_dask.methods.budget.options import PIECE_BYTES, Budgeted, Layout
+from dcsvm_dask.methods.budget.options import CHUNK_ROWS, PIECE_BYTES, Budgeted, Layout
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.method import Goals, Method
 from dcsvm_dask.methods.stage_kind import StageKind
@@ -21,11 +21,18 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     del goals
     settings, shape, n = sizes.settings, sizes.shape, sizes.n
     layout, options = Layout.of(settings, shape), Budgeted(**settings.options)
-    held = 2.0 * n / layout.shares * sizes.row if layout.whole else 3.0 * PIECE_BYTES
+    held = (
+        2.0 * n / layout.shares * sizes.row
+        if layout.whole
+        else 3.0 * max(PIECE_BYTES, CHUNK_ROWS * sizes.row)
+    )
     features = shape.n_features or sizes.row / 4.0
     # The joint expansion of all shares has the support vectors of each.
     expansion = 4.0 * options.budget * features * layout.machines * (1 + layout.shares)
-    square = 8.0 * options.budget**2 if options.merge == "projection" else 0.0
+    square = 0.0
+    if options.merge == "projection":
+        joined = float((options.budget * layout.shares) ** 2)
+        square = 8.0 * max(layout.machines * float(options.budget**2), joined)
     need = sizes.fixed(held + 2.0 * expansion + 3.0 * square + ROW_VECTORS * n)
     steps = layout.machines * n * layout.epochs
     stage = round_stage(layout, 1, None)

@@ -9,6 +9,7 @@ from dcsvm_dask.methods.graph import COMMIT, Stage, single
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.models.own_support import model_of_own
+from dcsvm_dask.solvers import far_merges
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -46,7 +47,7 @@ def commit_budgeted(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     )
     bias = model.bias[0]
     # Merged points are rows of nobody: whether rows see each other is looked at among all.
-    nothing_seen = 0 < node.record["merges"] == node.record["far_merges"]
+    nothing_seen = bool(far_merges(node.record, problem.settings.kernel))
     return {
         "source": source,
         **{key: node.record[key] for key in COUNTED},

@@ -21,6 +21,8 @@ PIECE_BYTES, CHUNK_ROWS = 128 << 20, 4096
 STAGE_SECONDS = 5.0
 # Of a core: for a value of a row with a support vector, for a support vector, and for a step.
 VALUE_SECONDS, POINT_SECONDS, STEP_SECONDS = 8e-11, 1.5e-9, 3e-7
+# By projection, for the cube of the support vectors, in a step.
+SOLVE_SECONDS = 1e-11
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,10 @@ class Layout:
         n_bytes = shape.n_bytes * n / max(1, shape.n_rows) / shares
         whole = n_bytes <= WHOLE_BYTES
         values = shape.n_bytes / (4.0 * max(1, shape.n_rows))
-        seconds = STEP_SECONDS + options.budget * (POINT_SECONDS + VALUE_SECONDS * values)
+        solving = SOLVE_SECONDS * options.budget**3 if options.merge == "projection" else 0.0
+        seconds = STEP_SECONDS + solving + options.budget * (POINT_SECONDS + VALUE_SECONDS * values)
         epoch = machines * seconds * n / shares
-        chunks = math.ceil(n / shares / CHUNK_ROWS)
+        chunks = math.ceil(n // shares / CHUNK_ROWS)
         if whole:
             pieces = max(1, math.ceil(epoch / STAGE_SECONDS)) if shares == 1 else 1
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, SQUARED_DISTANCE
@@ -66,7 +67,7 @@ def of_sparse(
 
     Parameters
     ----------
-    norms : ndarray, shape (room,), float32
+    norms : ndarray, shape (room,), float64
         Squared norms of the support vectors, or sums of their absolute values.
     indices, data : ndarray, shape (nnz,)
         The row.
@@ -74,26 +75,25 @@ def of_sparse(
         As for `of_dense`.
     """
     prefer_wide_vectors()
-    own = norms.dtype.type(0)
-    two = norms.dtype.type(2)
+    # Distances are small differences of large sums: these are in float64.
+    own, sums = 0.0, np.zeros(width)
     if argument == SQUARED_DISTANCE:
         for k in range(len(data)):
-            own += data[k] * data[k]
-    for j in range(width):
-        out[j] = 0
+            own += np.float64(data[k]) * data[k]
     for k in range(len(data)):
-        a, x = points[indices[k]], data[k]
+        a, x = points[indices[k]], np.float64(data[k])
         if argument == L1_DISTANCE:
             for j in range(width):
-                out[j] += abs(x - a[j]) - abs(a[j])
+                sums[j] += abs(x - a[j]) - abs(np.float64(a[j]))
         else:
             for j in range(width):
-                out[j] += x * a[j]
+                sums[j] += x * a[j]
     if argument == SQUARED_DISTANCE:
         for j in range(width):
-            t = own + norms[j] - two * out[j]
-            out[j] = t if t > 0 else 0
+            out[j] = max(0.0, own + norms[j] - 2.0 * sums[j])
     elif argument == L1_DISTANCE:
         for j in range(width):
-            t = norms[j] + out[j]
-            out[j] = t if t > 0 else 0
+            out[j] = max(0.0, norms[j] + sums[j])
+    else:
+        for j in range(width):
+            out[j] = sums[j]

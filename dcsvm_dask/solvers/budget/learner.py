@@ -27,6 +27,8 @@ from dcsvm_dask.solvers.budget.tables import MergeTables
 from dcsvm_dask.tasks import Dual
 
 LEAST_BUDGET = 2
+# Share of merges of points that do not see each other from which merging is said to be none.
+MOSTLY = 0.9
 
 Index = NDArray[np.int64]
 
@@ -126,6 +128,14 @@ class BudgetedLearner:
         self._projects = self._how == PROJECTION
         self._room_for(n_features, point)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the tables out, which can be made again."""
+        return {**vars(self), "_tables": len(self._tables[0])}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        tables = MergeTables.of(state["_tables"])
+        vars(self).update(state | {"_tables": (tables.h, tables.wd)})
+
     def _room_for(self, n_features: int, point: BudgetedPoint | None) -> None:
         size = 0 if point is None else len(point.coef)
         self._S = empty(n_features, max(self.budget, size), projects=self._projects)
@@ -153,7 +163,7 @@ class BudgetedLearner:
         Raises
         ------
         InputError
-            If the loss is squared: its steps are not bounded.
+            If the loss is squared, whose steps have no bound, or a decision value is not finite.
         """
         if dual.ridge is not None:
             raise InputError(
@@ -161,7 +171,7 @@ class BudgetedLearner:
             )
         epsilon = np.zeros(len(dual)) if dual.epsilon is None else dual.epsilon
         arrays = (dual.p, dual.lower, dual.upper, epsilon)
-        descend(
+        failed = descend(
             self._S,
             self._code,
             RowArrays.of(X),
@@ -174,6 +184,11 @@ class BudgetedLearner:
             self._tables,
             self._audit,
         )
+        if failed >= 0:
+            raise InputError(
+                f"the decision value of a row is not finite: the {self.kernel.name} kernel or C is "
+                "too large for it; scale the features, or lower C, gamma or degree."
+            )
 
     def shrink(self) -> None:
         """Bring an expansion that was joined from several within the budget."""
@@ -242,7 +257,7 @@ def check_merge(kernel: Kernel, merge: str) -> None:
 
 
 def far_merges(words: dict[str, Any], kernel: Kernel) -> str:
-    """Return a warning where no merge joined points that see each other; else an empty string.
+    """Return a warning where hardly a merge joined points that see each other; else "".
 
     Parameters
     ----------
@@ -250,10 +265,10 @@ def far_merges(words: dict[str, Any], kernel: Kernel) -> str:
         See `BudgetedPoint.words`.
     kernel : Kernel
     """
-    if not words["merges"] or words["far_merges"] < words["merges"]:
+    if not words["merges"] or words["far_merges"] < MOSTLY * words["merges"]:
         return ""
     return (
-        f"gamma is {kernel.gamma:g}: every two support vectors have a kernel value of 0, so that "
-        "nothing can merge, and the budget is kept by dropping support vectors. Lower gamma, or "
-        "scale the features."
+        f"gamma is {kernel.gamma:g}: support vectors have kernel values of 0 with each other, "
+        "so that nothing can merge, and the budget is kept by dropping support vectors. Lower "
+        "gamma, or scale the features."
     )

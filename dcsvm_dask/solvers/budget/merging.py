@@ -38,7 +38,7 @@ STANDARD, PRECISE = 1e-2, 1e-10
 UNSEEN = np.float32(2.0**-24)
 """Kernel values below are lost beside 1 in float32: such points do not see each other."""
 RIDGE = 1e-7
-"""What the diagonal of a matrix of kernel values gets to be solved with, as a share of it."""
+"""What the diagonal of kernel values gets to be solved with, as a share of the largest."""
 
 
 @njit(**OPTIONS)
@@ -140,11 +140,11 @@ def _merge(S: Any, code: Any, i: Any, how: Any, tables: Any, audit: Any, work: A
         _compare(S, i, j, h, work[0], kappa, code.scale, tables)
     S.coef[j] = own * power(exponent, (1.0 - h) * (1.0 - h)) + S.coef[j] * power(exponent, h * h)
     share = np.float32(h)
-    norm = np.float32(0)
+    norm = 0.0
     for f in range(S.points.shape[0]):
         z = S.points[f, j] + share * (x[f] - S.points[f, j])
         S.points[f, j] = z
-        norm += abs(z) if code.argument == L1_DISTANCE else z * z
+        norm += abs(z) if code.argument == L1_DISTANCE else np.float64(z) * z
     if code.argument == L1_DISTANCE or code.argument == SQUARED_DISTANCE:
         S.norms[j] = norm
     _drop(S, i)
@@ -211,6 +211,11 @@ def _project(S: Any, i: Any) -> None:
     if last == 0:
         return
     K = S.values[:last, :last].copy()
+    most = 0.0
     for j in range(last):
-        K[j, j] *= 1.0 + RIDGE
+        most = max(most, K[j, j])
+    if not most > 0.0:  # all are rows of zeros, and nothing to a kernel of inner products
+        return
+    for j in range(last):
+        K[j, j] += RIDGE * most
     S.coef[:last] += own * np.linalg.solve(K, row[:last])

@@ -28,7 +28,7 @@ class Expansion(NamedTuple):
 
     points: NDArray[np.float32]
     """Shape (d, room): a support vector a column."""
-    norms: NDArray[np.float32]
+    norms: NDArray[np.float64]
     """Shape (room,): squared norms, or sums of absolute values where the kernel has those."""
     coef: NDArray[np.float64]
     """Shape (room,)."""
@@ -109,7 +109,7 @@ def empty(n_features: int, budget: int, *, projects: bool) -> Expansion:
     side = room if projects else 0
     return Expansion(
         np.zeros((n_features, room), np.float32),
-        np.zeros(room, np.float32),
+        np.zeros(room),
         np.zeros(room),
         np.zeros(1),
         np.zeros(N_COUNTS, np.int64),
@@ -119,13 +119,13 @@ def empty(n_features: int, budget: int, *, projects: bool) -> Expansion:
     )
 
 
-def norms_of(argument: int, points: NDArray[np.float32]) -> NDArray[np.float32]:
+def norms_of(argument: int, points: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the norms of columns that the argument of a kernel needs."""
     if argument == L1_DISTANCE:
-        return np.asarray(np.abs(points).sum(axis=0), np.float32)
+        return np.asarray(np.abs(points).sum(axis=0, dtype=np.float64))
     if argument == SQUARED_DISTANCE:
-        return np.asarray(np.einsum("fj,fj->j", points, points), np.float32)
-    return np.zeros(points.shape[1], np.float32)
+        return np.asarray(np.einsum("fj,fj->j", points, points, dtype=np.float64))
+    return np.zeros(points.shape[1])
 
 
 def as_words(values: Any) -> dict[str, int]:

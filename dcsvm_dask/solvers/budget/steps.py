@@ -29,8 +29,10 @@ def descend(
     how: Any,
     tables: Any,
     audit: Any,
-) -> None:
-    """Take a step for each row, in the order that is given.
+) -> Any:
+    """Take a step for each row, in the order that is given; return -1.
+
+    Or the row whose decision value is not finite, before its step.
 
     The step of row i at time t is w <- (1 - 1 / t) w + n beta_i / t phi(x_i), with beta_i the
     negative subgradient of its loss C_i l(f_i), which lies within the bounds of its dual variable
@@ -63,7 +65,12 @@ def descend(
     began = cycles()
     work = np.zeros((3, S.points.shape[1]), np.float32)
     for row in order:
+        if lower[row] == 0.0 and upper[row] == 0.0:  # of neither class of this SVM
+            S.counts[STEPS] += 1
+            continue
         f = decision(S, code, rows, row, work)
+        if not np.isfinite(f):
+            return row
         S.counts[STEPS] += 1
         slope = f + p[row]
         if slope < -epsilon[row]:
@@ -83,6 +90,7 @@ def descend(
             maintain(S, code, how, tables, audit, work)
             S.cycles[1] += cycles() - before
     S.cycles[0] += cycles() - began
+    return -1
 
 
 @njit(**INNER)
@@ -124,25 +132,24 @@ def kernel_row(S: Any, code: Any, rows: Any, row: Any, width: Any, work: Any) ->
 def _insert(S: Any, code: Any, rows: Any, row: Any, step: Any, K: Any) -> None:
     """Add a row as a support vector; K has its kernel values with the others."""
     size = S.counts[SIZE]
-    norm, own = np.float32(0), 0.0
+    norm, own = 0.0, 0.0
     if rows.sparse:
         S.points[:, size] = 0
         for k in range(rows.indptr[row], rows.indptr[row + 1]):
             value = rows.data[k]
             S.points[rows.indices[k], size] = value
-            norm += abs(value) if code.argument == L1_DISTANCE else value * value
+            norm += abs(value) if code.argument == L1_DISTANCE else np.float64(value) * value
     else:
         for f in range(S.points.shape[0]):
             value = rows.dense[row, f]
             S.points[f, size] = value
-            norm += abs(value) if code.argument == L1_DISTANCE else value * value
+            norm += abs(value) if code.argument == L1_DISTANCE else np.float64(value) * value
     distance = code.argument == L1_DISTANCE or code.argument == SQUARED_DISTANCE
-    S.norms[size] = norm if distance else np.float32(0)
+    S.norms[size] = norm if distance else 0.0
     S.coef[size] = step
     if S.values.shape[0]:
-        if S.counts[STEPS] > 1:
-            for j in range(size):
-                S.values[size, j] = S.values[j, size] = K[j]
+        for j in range(size):
+            S.values[size, j] = S.values[j, size] = K[j]
         own = _diagonal(code, norm) if not distance else 1.0
         S.values[size, size] = own
     S.counts[SIZE] = size + 1

@@ -158,6 +158,15 @@ def test_workers_change_nothing(classes: Rows, train: Callable[..., api.Run]) ->
     np.testing.assert_array_equal(decide(here, classes), decide(two, classes))
 
 
+def test_shares_of_unequal_size_have_pieces_of_some_rows(
+    classes: Rows, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_chunks(monkeypatch)
+    monkeypatch.setattr(options, "PIECE_BYTES", 1)
+    run = train((classes[0][:257], classes[1][:257]), shares=2)
+    assert run.status()["stages"][run.status()["model"]]["steps"] == 3 * 257
+
+
 def test_shares_learn_almost_as_well(classes: Rows, train: Callable[..., api.Run]) -> None:
     for shares in (1, 4):
         run = train(classes, f"run-{shares}", shares=shares, epochs=6)

@@ -265,3 +265,43 @@ def test_squared_losses_are_refused(rows: Rows) -> None:
     learner = BudgetedLearner(Kernel("rbf"), X.shape[1], BUDGET)
     with pytest.raises(InputError, match="squared losses"):
         learner.learn(X, dual, np.arange(ROWS), total=ROWS)
+
+
+def test_sparse_rows_far_from_the_origin_have_exact_distances(rows: Rows) -> None:
+    X, y = rows
+    far = np.concatenate([X, np.full((ROWS, 1), 20_000.0)], axis=1).astype(np.float32)
+    found = []
+    for Z in (far, sparse.csr_array(far)):
+        learner = BudgetedLearner(Kernel("rbf", 0.05), far.shape[1], BUDGET)
+        learner.learn(Z, svc_dual(y, C), np.arange(ROWS), total=ROWS)
+        point = learner.point
+        K = kernel_matrix(Kernel("rbf", 0.05), X, point.points[:, :-1].copy(), dtype=np.float64)
+        found.append(K @ point.beta)
+    np.testing.assert_allclose(found[1], found[0], atol=1e-2 * np.abs(found[0]).max())
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "sigmoid"])
+def test_rows_of_zeros_can_be_projected(rows: Rows, name: str) -> None:
+    X, y = rows
+    X = X * (np.arange(ROWS) % 3 > 0)[:, None]
+    learner = BudgetedLearner(Kernel(name, 0.05, 2), X.shape[1], BUDGET, merge="projection")
+    learner.learn(X.astype(np.float32), svc_dual(y, C), np.arange(ROWS), total=ROWS)
+    assert np.isfinite(learner.point.beta).all()
+
+
+def test_values_that_are_not_finite_are_refused(rows: Rows) -> None:
+    X, y = rows
+    learner = BudgetedLearner(Kernel("linear"), X.shape[1], BUDGET, merge="removal")
+    with pytest.raises(InputError, match="decision value of a row is not finite: the linear"):
+        learner.learn(X * np.float32(1e25), svc_dual(y, C), np.arange(ROWS), total=ROWS)
+
+
+def test_rows_of_no_part_cost_a_step_and_nothing_else(rows: Rows) -> None:
+    X, y = rows
+    dual = svc_dual(y, C)
+    idle = np.arange(ROWS) % 2 == 0
+    off = Dual(dual.p, np.where(idle, 0.0, dual.lower), np.where(idle, 0.0, dual.upper))
+    learner = BudgetedLearner(Kernel("rbf", 0.05), X.shape[1], BUDGET)
+    learner.learn(X, off, np.arange(ROWS), total=ROWS)
+    assert learner.point.steps == ROWS
+    assert learner.point.words()["violations"] <= ROWS // 2
