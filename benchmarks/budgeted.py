@@ -89,8 +89,10 @@ def load(name: str) -> tuple[Rows, Rows]:
     X, y = data["X_train"].astype(np.float32), data["y_train"]
     high = np.unique(y)[-1]
     y = np.where(y == high, 1.0, -1.0)
-    if name == "w8a":  # the rows after are of one class
-        return (X[:WEB_ROWS], y[:WEB_ROWS]), (X[WEB_ROWS:], y[WEB_ROWS:])
+    if name == "w8a":  # whose rows are in the order of their classes
+        order = np.random.default_rng(0).permutation(len(y))
+        first, rest = order[:WEB_ROWS], order[WEB_ROWS:]
+        return (X[first], y[first]), (X[rest], y[rest])
     if "X_test" in data.files:
         labels = np.where(data["y_test"] == high, 1.0, -1.0)
         return (X, y), (data["X_test"].astype(np.float32), labels)
