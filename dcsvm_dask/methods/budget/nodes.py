@@ -53,6 +53,7 @@ def learn_share(
     machines = len(problem.machines) if problem.has_several else 1
     before = None if previous is None else run.node(previous, "commit")
     learners = [learner_of(problem, before, machine) for machine in range(machines)]
+    begun = sum(learner.point.kernel_values for learner in learners)
     advanced, done = advance_reporter(), 0
     total = (problem.n // parts) * machines * (span[1] - span[0]) // pieces
     for index, rows, order in pieces_in_order(problem, span, (part, parts), pieces, whole=whole):
@@ -63,7 +64,7 @@ def learn_share(
                 learner.learn(rows, dual, some, total=problem.n)
                 done += len(some)
                 advanced(done, total, "steps", {})
-    return written(attempt, [learner.point for learner in learners], machines=machines)
+    return written(attempt, [learner.point for learner in learners], begun)
 
 
 def join_shares(
@@ -84,14 +85,15 @@ def join_shares(
     machines = len(problem.machines) if problem.has_several else 1
     before = None if previous is None else run.node(previous, "commit")
     shares = [run.node(stage, f"{LEARN}-{part:04d}") for part in range(parts)]
-    joined = []
+    joined, begun = [], 0
     for machine in range(machines):
         start = None if before is None else point_of(before, machine)
         point = joined_points([point_of(one, machine) for one in shares], start)
         learner = learner_of(problem, None, machine, point)
+        begun += point.kernel_values
         learner.shrink()
         joined.append(learner.point)
-    return written(attempt, joined, machines=machines)
+    return written(attempt, joined, begun)
 
 
 def learner_of(
@@ -133,8 +135,16 @@ def point_of(node: Committed, machine: int) -> BudgetedPoint:
     )
 
 
-def written(attempt: Attempt, points: list[BudgetedPoint], *, machines: int) -> Record:
-    """Write points of all SVMs; return the record, with the sums of what they have counted."""
+def written(attempt: Attempt, points: list[BudgetedPoint], begun: int) -> Record:
+    """Write points of all SVMs; return the record, with the sums of what they have counted.
+
+    Parameters
+    ----------
+    attempt : Attempt
+    points : list of BudgetedPoint
+    begun : int
+        Kernel values that were computed before this node.
+    """
     of_svms = []
     for machine, point in enumerate(points):
         attempt.write(f"points_{machine:04d}", point.points)
@@ -142,4 +152,5 @@ def written(attempt: Attempt, points: list[BudgetedPoint], *, machines: int) -> 
         of_svms.append({"bias": point.bias, "counts": point.counts.tolist()})
     words = [point.words() for point in points]
     total = {key: sum(one[key] for one in words) for key in words[0]}
-    return {**total, "svms": machines, "of_svms": of_svms}
+    computed = sum(point.kernel_values for point in points) - begun
+    return {**total, "kernel_values": computed, "svms": len(points), "of_svms": of_svms}

@@ -15,6 +15,7 @@ from dcsvm_dask.solvers.budget.state import (
     N_COUNTS,
     SIZE,
     STEPS,
+    VALUES,
     Expansion,
     KernelCode,
     RowArrays,
@@ -44,7 +45,7 @@ class BudgetedPoint:
         Coefficients of the decision function, by a factor: 1 over the steps.
     bias : float
         By the same factor.
-    counts : ndarray, shape (8,), int64
+    counts : ndarray, shape (9,), int64
         See `dcsvm_dask.solvers.budget.state`.
     """
 
@@ -57,6 +58,11 @@ class BudgetedPoint:
     def steps(self) -> int:
         """Steps that were taken."""
         return int(self.counts[STEPS])
+
+    @property
+    def kernel_values(self) -> int:
+        """Kernel values that were computed."""
+        return int(self.counts[VALUES])
 
     @property
     def beta(self) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from dcsvm_dask.solvers.budget.state import (
     MERGES,
     REMOVALS,
     SIZE,
+    VALUES,
     WIDE,
 )
 from dcsvm_dask.solvers.budget.tables import (
@@ -111,6 +112,7 @@ def _merge(S: Any, code: Any, i: Any, how: Any, tables: Any, audit: Any, work: A
     """Merge support vector i with the partner of its sign by which the least is lost."""
     size = S.counts[SIZE]
     width = padded(size)
+    S.counts[VALUES] += size
     x = S.points[:, i].copy()
     of_dense(S.points, x, code.argument, width, work[0])
     for j in range(width):

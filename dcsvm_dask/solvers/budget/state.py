@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.kernels.kinds import L1_DISTANCE, SQUARED_DISTANCE
 
-SIZE, STEPS, VIOLATIONS, MERGES, REMOVALS, FAR, AUDITED, EQUAL = range(8)
+SIZE, STEPS, VIOLATIONS, MERGES, REMOVALS, FAR, AUDITED, EQUAL, VALUES = range(9)
 """Places in `Expansion.counts`: support vectors; rows looked at, those that moved the expansion;
 merges, removals; merges of points that do not see each other; merges that were looked at twice,
-those among them where golden section search takes the same partner."""
-N_COUNTS = 8
+those among them where golden section search takes the same partner; kernel values."""
+N_COUNTS = 9
 WIDE = 16
 """Support vectors are padded to a multiple of so many: values of float32 in a vector register."""
 

@@ -12,7 +12,7 @@ from dcsvm_dask.kernels.values import to_values
 from dcsvm_dask.solvers.budget.arguments import of_dense, of_sparse
 from dcsvm_dask.solvers.budget.cycles import cycles
 from dcsvm_dask.solvers.budget.merging import maintain, padded
-from dcsvm_dask.solvers.budget.state import SIZE, STEPS, VIOLATIONS
+from dcsvm_dask.solvers.budget.state import SIZE, STEPS, VALUES, VIOLATIONS
 from dcsvm_dask.solvers.budget.tables import INNER, OPTIONS
 
 
@@ -100,6 +100,7 @@ def decision(S: Any, code: Any, rows: Any, row: Any, work: Any) -> Any:
     if steps == 0:
         return 0.0
     width = padded(S.counts[SIZE])
+    S.counts[VALUES] += S.counts[SIZE]
     kernel_row(S, code, rows, row, width, work)
     total = S.bias[0]
     K = work[0]
