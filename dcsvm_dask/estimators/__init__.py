@@ -3,7 +3,8 @@
 They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `dcsvm_dask.solvers`.
 """
 
-from dcsvm_dask.estimators.budgeted import BudgetedSVC, BudgetedSVR
+from dcsvm_dask.estimators.budgeted_svc import BudgetedSVC
+from dcsvm_dask.estimators.budgeted_svr import BudgetedSVR
 from dcsvm_dask.estimators.libsvm import to_libsvm
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.linear_svr import LinearDCSVR

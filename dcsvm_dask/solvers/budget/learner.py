@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
 from dcsvm_dask.solvers.budget.merging import MERGE_NAMES, MERGING, PROJECTION
 from dcsvm_dask.solvers.budget.state import (
     N_COUNTS,
@@ -144,7 +144,13 @@ class BudgetedLearner:
 
     def _room_for(self, n_features: int, point: BudgetedPoint | None) -> None:
         size = 0 if point is None else len(point.coef)
-        self._S = empty(n_features, max(self.budget, size), projects=self._projects)
+        try:
+            self._S = empty(n_features, max(self.budget, size), projects=self._projects)
+        except (MemoryError, ValueError) as error:  # NumPy has another word for the largest ones
+            raise InputError(
+                f"budget is {self.budget}: so many support vectors of {n_features} features do not "
+                "fit into memory; lower it."
+            ) from error
         if point is not None:
             fill(self._S, self.kernel, self._code, point)
 
@@ -219,8 +225,6 @@ def fill(S: Expansion, kernel: Kernel, code: KernelCode, point: BudgetedPoint) -
     S.norms[:] = norms_of(code.argument, S.points)
     S.coef[:size], S.bias[0], S.counts[:] = point.coef, point.bias, point.counts
     if S.values.shape[0]:
-        from dcsvm_dask.kernels import kernel_matrix
-
         S.values[:size, :size] = kernel_matrix(kernel, point.points, dtype=np.float64)
 
 

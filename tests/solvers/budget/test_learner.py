@@ -246,6 +246,8 @@ def test_rows_of_one_class_are_learned(rows: Rows) -> None:
     ("how", "said"),
     [
         ({"budget": 1}, "budget is 1: give at least 2"),
+        ({"budget": 1 << 50}, "do not fit into memory; lower it"),
+        ({"budget": 1 << 70}, "do not fit into memory; lower it"),
         ({"merge": "fastest"}, "merge is 'fastest': give one of gss,"),
         (
             {"kernel": Kernel("linear")},
