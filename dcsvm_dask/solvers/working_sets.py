@@ -26,8 +26,9 @@ INNER_FLOOR = 0.3
 NEAR_MARGIN = 0.1
 # Rows at a bound this near to violating join a later one ...
 NEAR = 0.3
-# ... as long as it stays this small, or no larger than so many times what has to be in it.
-SMALL_SET = 6000
+# ... as long as it stays this small, or no larger than so many times what has to be in it: what is
+# not needed after all costs as much of the kernel matrix as what is.
+SMALL_SET = 1500
 FILL = 1.5
 # Ways in which a variable violates: it rises or falls, and is positive or negative.
 N_SIDES = 4
@@ -171,7 +172,7 @@ def inner_tol(violation: float, tol: float, *, whole: bool = False) -> float:
 
 
 def first_set(reach: Vector, cap: int, margin: float = 1.0) -> Index:
-    """Return the first working set, ascending: what is expected to violate, at most the worst.
+    """Return the first working set, ascending: what is expected to violate, and some near to that.
 
     Parameters
     ----------
@@ -182,7 +183,8 @@ def first_set(reach: Vector, cap: int, margin: float = 1.0) -> Index:
     margin : float, default 1.0
         See `Dual.margin`.
     """
-    return _worst(reach, np.flatnonzero(reach >= -NEAR_MARGIN * margin), cap)
+    room = min(cap, max(SMALL_SET, int(FILL * np.count_nonzero(reach >= 0.0))))
+    return _worst(reach, np.flatnonzero(reach >= -NEAR_MARGIN * margin), room)
 
 
 def select_set(
