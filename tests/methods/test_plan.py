@@ -123,12 +123,12 @@ def test_a_block_above_the_cap_is_planned_as_large_as_its_arrays(
 
 
 def test_sets_are_planned_as_large_as_small_ones_are_filled_up() -> None:
-    smooth = Measured(smooth=True, set_share=0.01)
+    smooth = Measured(smooth=True, set_share=0.002)
     sizes = Forecast(replace(SETTINGS, clusters=()), COVTYPE, smooth)
     assert sizes.set_rows == SMALL_SET
     assert sizes.working_set().n_bytes > 4 * SMALL_SET**2
-    few = replace(COVTYPE, n_rows=2000, n_variables=2000, n_bytes=2000 * 216)
-    assert Forecast(SETTINGS, few, smooth).set_rows == 2000
+    few = replace(COVTYPE, n_rows=1000, n_variables=1000, n_bytes=1000 * 216)
+    assert Forecast(SETTINGS, few, smooth).set_rows == 1000
 
 
 def test_a_smaller_cap_needs_less_memory_and_small_data_less_than_the_cap() -> None:
