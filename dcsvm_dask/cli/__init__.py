@@ -44,6 +44,7 @@ COMMANDS = {
     "train": "Train a kernel SVM on a data set.",
     "search": "Choose C and the kernel's parameters.",
     "methods": "List the methods of training and their parameters.",
+    "merge-tables": "Write the tables by which bsgd merges support vectors.",
     "plan": "Show what a training would do.",
     "cluster": "Show what a cluster file would start.",
     "run": "Run a pipeline file.",
@@ -57,7 +58,7 @@ COMMANDS = {
 }
 """Name of a sub-command (its module's name, with - for _) and its line in the help."""
 
-READ_NOTHING = ("cluster", "demo", "methods")
+READ_NOTHING = ("cluster", "demo", "merge-tables", "methods")
 """Commands that take no ``--memory-bound``."""
 
 
