@@ -51,7 +51,7 @@ COMMANDS = {
     "resume": "Go on with a run from what it has committed.",
     "status": "Show where a run stands.",
     "report": "Write a report of a run, or of several side by side.",
-    "predict": "Write labels and decision values of rows, or predicted targets.",
+    "predict": "Write labels and decision values of rows, or their targets.",
     "evaluate": "Compare predictions with labels or targets.",
     "compress": "Leave support vectors out of a model, within a bound.",
     "export": "Write a model in another program's format.",

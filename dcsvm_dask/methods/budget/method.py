@@ -10,6 +10,7 @@ from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.method import Goals, Method
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.solvers.budget.learner import check_steps
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import EPOCHS
 from dcsvm_dask.tasks import SUPERVISED
@@ -22,6 +23,8 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take; the first stands for all."""
     del goals
     settings, shape, n = sizes.settings, sizes.shape, sizes.n
+    # Weights of rows, which are not read yet, are looked at when the rows are learned.
+    check_steps(settings.C * max(settings.class_weight, default=1.0), n)
     layout, options = Layout.of(settings, shape), Budgeted(**settings.options)
     held = (
         2.0 * n / layout.shares * sizes.row

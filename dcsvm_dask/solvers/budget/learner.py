@@ -281,7 +281,7 @@ def check_steps(largest: float, total: float) -> None:
     ------
     InputError
     """
-    if not largest * total <= LARGEST_STEP:
+    if not float(largest) * float(total) <= LARGEST_STEP:  # floats overflow without a warning
         raise InputError(
             f"C is too large: C times the weight of a row is {largest:.3g}; lower C so that this "
             f"times {total:.10g} rows is at most {LARGEST_STEP:g}, for descent on a budget."

@@ -341,9 +341,22 @@ def test_only_the_last_commit_of_epochs_has_its_arrays(
     assert run.status()["model"].startswith("model-")
 
 
-def test_a_c_beyond_float64_is_refused(classes: Rows, train: Callable[..., api.Run]) -> None:
+def test_a_c_beyond_float64_is_refused(
+    classes: Rows, train: Callable[..., api.Run], tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match=r"C times the weight of a row is 1e\+98; lower C"):
         train(classes, C=1e98)
+    with pytest.raises(InputError, match=r"C times the weight of a row is inf; lower C"):
+        train(classes, C=1e307, class_weight={1: 100.0})
+    assert not (tmp_path / "run").exists()
+
+
+def test_weights_of_rows_beyond_float64_are_refused(
+    classes: Rows, train: Callable[..., api.Run]
+) -> None:
+    weights = np.where(classes[1] > 0, 1e80, 1.0)
+    with pytest.raises(InputError, match=r"C times the weight of a row is 1e\+99; lower C"):
+        train(classes, C=1e19, weights=weights)
 
 
 def test_a_report_has_no_figures_of_solvers(
