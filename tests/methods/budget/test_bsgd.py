@@ -158,9 +158,13 @@ def test_every_row_comes_once_in_an_epoch(
 
 
 @pytest.mark.long
-def test_workers_change_nothing(classes: Rows, train: Callable[..., api.Run]) -> None:
-    here = train(classes, "here", shares=3)
-    two = train(classes, "two", shares=3, execution=Execution(workers=2))
+def test_workers_change_nothing(
+    classes: Rows, train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    path = tmp_path / "tables.npz"
+    path.write_bytes(as_bytes(MergeTables.of(30)))
+    here = train(classes, "here", shares=3, table_size=30)
+    two = train(classes, "two", shares=3, tables=str(path), execution=Execution(workers=2))
     np.testing.assert_array_equal(decide(here, classes), decide(two, classes))
 
 
