@@ -44,20 +44,21 @@ COMMANDS = {
     "train": "Train a kernel SVM on a data set.",
     "search": "Choose C and the kernel's parameters.",
     "methods": "List the methods of training and their parameters.",
+    "merge-tables": "Write the tables by which bsgd merges support vectors.",
     "plan": "Show what a training would do.",
     "cluster": "Show what a cluster file would start.",
     "run": "Run a pipeline file.",
     "resume": "Go on with a run from what it has committed.",
     "status": "Show where a run stands.",
     "report": "Write a report of a run, or of several side by side.",
-    "predict": "Write labels and decision values of rows, or predicted targets.",
+    "predict": "Write labels and decision values of rows, or their targets.",
     "evaluate": "Compare predictions with labels or targets.",
     "compress": "Leave support vectors out of a model, within a bound.",
     "export": "Write a model in another program's format.",
 }
 """Name of a sub-command (its module's name, with - for _) and its line in the help."""
 
-READ_NOTHING = ("cluster", "demo", "methods")
+READ_NOTHING = ("cluster", "demo", "merge-tables", "methods")
 """Commands that take no ``--memory-bound``."""
 
 

@@ -18,6 +18,7 @@ STEPS = {
     "product": ORANGE,
     "recompute": RED,
     "close": "#e8935f",
+    "epochs": BLUE,
     "scope": GREY,
     "commit": GREEN,
 }

@@ -24,10 +24,11 @@ def summary(status: dict[str, Any]) -> str:
         lines.append(f"seconds    {parts} (total {sum(status['seconds'].values()):.1f})")
     if status["kernel_values"]:
         ratio = status["floor_ratio"]
+        before = " before the final check" if status["check_kernel_values"] else ""
         lines.append(
             f"work       {status['kernel_values']:.3g} kernel values, "
             f"{status['ns_per_kernel_value']:.2f} ns each"
-            + (f", {ratio:.2f} x rows x support vectors before the final check" if ratio else "")
+            + (f", {ratio:.2f} x rows x support vectors{before}" if ratio else "")
         )
     if status.get("fallbacks"):
         stages = ", ".join(f"{stage} {count}" for stage, count in status["fallbacks"].items())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral
@@ -23,7 +25,17 @@ from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.own_support import model_of_own
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.random_streams import BUDGET, generator
-from dcsvm_dask.solvers import BudgetedLearner, BudgetedPoint, far_merges, machines_of
+from dcsvm_dask.solvers import (
+    BudgetedLearner,
+    BudgetedPoint,
+    MergeTables,
+    far_merges,
+    machines_of,
+    timed_pieces,
+)
+from dcsvm_dask.solvers.budget.learner import LARGEST_STEP, check_steps
+from dcsvm_dask.solvers.budget.tables import LEAST_SIZE, MOST_SIZE
+from dcsvm_dask.storage.merge_tables import computed_tables, given_tables
 from dcsvm_dask.tasks import Dual
 
 
@@ -35,6 +47,8 @@ class Budgeted(BaseEstimator, ABC):
     budget: int
     epochs: int
     merge: str
+    table_size: int
+    tables: str | os.PathLike[str] | None
     fit_intercept: bool
     n_total: int | None
     random_state: Any
@@ -64,7 +78,18 @@ class Budgeted(BaseEstimator, ABC):
             least = 1 if name == "epochs" else 2
             whole = is_a(value, Integral) and value >= least
             check(whole, name, value, f"a whole number from {least}")
-        check(checking.is_real(self.C) and 0 < self.C < np.inf, "C", self.C, "a positive number")
+        within = is_a(self.table_size, Integral) and LEAST_SIZE <= self.table_size <= MOST_SIZE
+        check(
+            within,
+            "table_size",
+            self.table_size,
+            f"a whole number from {LEAST_SIZE} to {MOST_SIZE}",
+        )
+        named = self.tables is None or isinstance(self.tables, str | os.PathLike)
+        check(named, "tables", self.tables, "the path of a file, or None")
+        positive = checking.is_real(self.C) and self.C > 0
+        check(positive, "C", self.C, "a positive number")
+        check(self.C <= LARGEST_STEP, "C", self.C, f"at most {LARGEST_STEP:g}")
         known = self.n_total is None or (is_a(self.n_total, Integral) and self.n_total >= 1)
         check(known, "n_total", self.n_total, "a whole number from 1, or None")
         checking.check_flags(self, "fit_intercept")
@@ -73,7 +98,17 @@ class Budgeted(BaseEstimator, ABC):
         """Make learners without support vectors."""
         kernel = checking.kernel_of(self, X)
         self._is_sparse = is_sparse(X)
-        self._learners = [self._learner(kernel, X.shape[1], None) for _ in range(machines)]
+        tables = self._merge_tables()
+        self._learners = [self._learner(kernel, X.shape[1], None, tables) for _ in range(machines)]
+
+    def _merge_tables(self) -> MergeTables:
+        """Return the tables of a file, or computed ones."""
+        size = int(self.table_size)
+        return computed_tables(size) if self.tables is None else given_tables(self.tables, size)
+
+    def _check_steps(self, C: NDArray[np.float64]) -> None:
+        """Refuse rows whose steps leave the range of float64."""
+        check_steps(float(C.max()), float(self.n_total or self._total or np.count_nonzero(C > 0.0)))
 
     def _go_on(self) -> None:
         """Go on with copies of the learners, by the parameters as they are now.
@@ -81,13 +116,13 @@ class Budgeted(BaseEstimator, ABC):
         The kernel is that of the first call. What is interrupted leaves the learners as they were.
         """
         points = [learner.point for learner in self._learners]
-        kernel = self._learners[0].kernel
-        self._learners = [self._learner(kernel, one.points.shape[1], one) for one in points]
+        kernel, tables = self._learners[0].kernel, self._merge_tables()
+        self._learners = [self._learner(kernel, one.points.shape[1], one, tables) for one in points]
         for learner in self._learners:
             learner.shrink()
 
     def _learner(
-        self, kernel: Kernel, n_features: int, point: BudgetedPoint | None
+        self, kernel: Kernel, n_features: int, point: BudgetedPoint | None, tables: MergeTables
     ) -> BudgetedLearner:
         return BudgetedLearner(
             kernel,
@@ -95,6 +130,7 @@ class Budgeted(BaseEstimator, ABC):
             int(self.budget),
             merge=self.merge,
             with_bias=bool(self.fit_intercept),
+            tables=tables,
             point=point,
         )
 
@@ -108,13 +144,26 @@ class Budgeted(BaseEstimator, ABC):
         seed, begun = checking.seed_of(self.random_state), self._learners[0].point.steps
         orders = [generator(seed, BUDGET, begun, e).permutation(len(C)) for e in range(epochs)]
 
-        def learn(number: int) -> None:
-            for order in orders:
-                self._learners[number].learn(X, duals[number], order, total=self._total)
+        learners, total, over = self._learners, self._total, threading.Event()
 
-        with one_thread_each():
-            threads = min(checking.threads_of(self.n_jobs), len(duals))
-            for_each(learn, range(len(duals)), threads)
+        def learn(number: int) -> None:
+            try:
+                for order in orders:
+                    for some in timed_pieces(order):
+                        if over.is_set():
+                            return
+                        learners[number].learn(X, duals[number], some, total=total)
+            except BaseException:
+                over.set()  # Ctrl-C comes to one thread only, and the others would go on
+                raise
+
+        threads = min(checking.threads_of(self.n_jobs), len(duals))
+        try:
+            with one_thread_each():
+                for_each(learn, range(len(duals)), threads)
+        except BaseException:
+            over.set()  # it came while this thread was waiting for the others
+            raise
         self._model = self._make_model()
         self.t_ = self._learners[0].point.steps
         self.n_support_vectors_ = self._model.n_support

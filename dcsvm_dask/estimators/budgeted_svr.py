@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import numpy as np
@@ -49,6 +50,8 @@ class BudgetedSVR(RegressorMixin, Budgeted):
         budget: int = 500,
         epochs: int = 20,
         merge: str = "lookup-wd",
+        table_size: int = 400,
+        tables: str | os.PathLike[str] | None = None,
         fit_intercept: bool = True,
         n_total: int | None = None,
         random_state: Any = None,
@@ -63,6 +66,8 @@ class BudgetedSVR(RegressorMixin, Budgeted):
         self.budget = budget
         self.epochs = epochs
         self.merge = merge
+        self.table_size = table_size
+        self.tables = tables
         self.fit_intercept = fit_intercept
         self.n_total = n_total
         self.random_state = random_state
@@ -74,6 +79,8 @@ class BudgetedSVR(RegressorMixin, Budgeted):
         self._check()
         X, targets = checking.training_targets(self, X, y)
         C = checking.row_bounds(X, sample_weight, float(self.C))
+        self._total = 0
+        self._check_steps(C)
         self._start(X, targets, C)
         self._learn(X, targets, C, int(self.epochs))
         return self
@@ -91,6 +98,9 @@ class BudgetedSVR(RegressorMixin, Budgeted):
             self.feature_names_in_ = names
         C = checking.row_bounds(X, sample_weight, float(self.C))
         if first:
+            self._total = 0
+        self._check_steps(C)
+        if first:
             self._start(X, targets, C)
         else:
             self._go_on()
@@ -103,7 +113,6 @@ class BudgetedSVR(RegressorMixin, Budgeted):
         check(wide, "epsilon", self.epsilon, "a number from 0")
 
     def _start(self, X: Rows, targets: NDArray[np.float64], C: NDArray[np.float64]) -> None:
-        self._total = 0
         self._centre = float(np.average(targets, weights=C)) if self.fit_intercept else 0.0
         self._begin(X, 1)
 

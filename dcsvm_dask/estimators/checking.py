@@ -53,19 +53,56 @@ def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int3
     ValueError
         If X or y cannot be used, or has one class only.
     """
-    _check_clients(estimator, X, y)
-    given = X
-    X, y = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", multi_output=False
-    )
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
+    X, y = labelled_rows(estimator, X, y, stacklevel=5)
     estimator.classes_, codes = np.unique(y, return_inverse=True)
     if len(estimator.classes_) < 2:
         only = estimator.classes_.tolist()[0]
         raise InputError(f"y has one class only ({only!r}): a classifier needs at least two.")
-    _warn_rounded(given, X, names_of(estimator))
-    return as_rows(X), codes.astype(np.int32)
+    return X, codes.astype(np.int32)
+
+
+def labelled_rows(
+    estimator: Any, X: Any, y: Any, *, reset: bool = True, stacklevel: int = 4
+) -> tuple[Rows, NDArray[Any]]:
+    """Return checked rows and their labels, which may be all equal.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse, shape (n, n_features)
+    y : array-like, shape (n,)
+    reset : bool, default True
+        Whether the features may be others than in an earlier call.
+    stacklevel : int, default 4
+        Of the warning that float32 takes differences between rows away: from here to the caller
+        of `fit`.
+
+    Returns
+    -------
+    X : ndarray or CSR, shape (n, n_features), float32
+    y : ndarray, shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If X or y cannot be used.
+    """
+    _check_clients(estimator, X, y)
+    given = X
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=np.float32,
+        order="C",
+        multi_output=False,
+        reset=reset,
+    )
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    _warn_rounded(given, X, names_of(estimator), stacklevel)
+    return as_rows(X), y
 
 
 def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.float64]]:
@@ -150,7 +187,7 @@ def names_of(estimator: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _warn_rounded(given: Any, X: Any, names: list[str] | None) -> None:
+def _warn_rounded(given: Any, X: Any, names: list[str] | None, stacklevel: int = 4) -> None:
     """Warn the caller of `fit` where float32 takes differences between rows away."""
     in_memory = isinstance(given, np.ndarray | list) or sparse.issparse(given) or is_frame(given)
     if not in_memory or getattr(given, "dtype", None) == np.float32:
@@ -160,7 +197,7 @@ def _warn_rounded(given: Any, X: Any, names: list[str] | None) -> None:
     loss.update(given, as_rows(X))
     said = loss.warning(names, "scale the features before, as StandardScaler does in a pipeline")
     if said is not None:
-        warnings.warn(DcsvmWarning(said), stacklevel=4)
+        warnings.warn(DcsvmWarning(said), stacklevel=stacklevel)
 
 
 def rows_to_decide(estimator: Any, X: Any, like: Rows) -> Rows:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.models.model import MODES
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.storage.stage_id import COMMITTEE, LEVEL, MODEL, StageId
+from dcsvm_dask.storage.stage_id import COMMITTEE, EPOCHS, LEVEL, MODEL, StageId
 from dcsvm_dask.storage.state import read_state
 from dcsvm_dask.tasks import WITH_COMMITTEE
 
@@ -134,7 +134,8 @@ def reached_model(run: RunFolder) -> str | None:
 def committed_models(run: RunFolder) -> dict[int, str]:
     """Return the stages with a model by level, 0 for the exact model.
 
-    Of several exact models it is the one that the run ended with, else the one of most rounds.
+    Of several exact models it is the one that the run ended with, else the one of most rounds. Of a
+    run that descends by epochs and has not ended it is that of the last commit.
     """
     models: dict[int, str] = {}
     left = read_state(run).get("stage")
@@ -145,7 +146,20 @@ def committed_models(run: RunFolder) -> dict[int, str]:
         level = found.height
         if models.get(level) != left or left is None:
             models[level] = stage
+    if not models and (last := _last_epochs(run)) is not None:
+        models[0] = last
     return models
+
+
+def _last_epochs(run: RunFolder) -> str | None:
+    """Return the last stage of epochs whose commit holds a model; the earlier ones are deleted."""
+    for stage in sorted(run.stages(), reverse=True):
+        if StageId(stage).kind != EPOCHS:
+            continue
+        node = run.find(stage, "commit")
+        if node is not None:
+            return stage if MODEL in node.record and not node.released else None
+    return None
 
 
 def _choice(run: RunFolder, stage: str, mode: str, level: int, precision: str) -> Choice:

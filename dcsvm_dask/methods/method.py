@@ -68,6 +68,9 @@ class Options:
 
     losses: ClassVar[tuple[str, ...] | None] = None
     """The losses that the method has; None: all that its tasks have."""
+    solves: ClassVar[bool] = True
+    """Whether dual problems are solved to a tolerance, by blocks and working sets; reports leave
+    these parameters and the objective of the others out."""
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -76,6 +76,11 @@ def load_model(run: RunFolder, stage: str, *, compact: bool = True) -> Model:
     node = run.find(stage, "commit")
     if node is None:
         raise InputError(f"{run.place}: stage {stage} is not committed")
+    if node.released:
+        raise InputError(
+            f"{run.place}: the model of {stage} was replaced by that of a later stage meanwhile; "
+            "predict again"
+        )
     _verify(node)
     try:
         model = read_model(node, Settings.from_json(run.header["settings"]).kernel)

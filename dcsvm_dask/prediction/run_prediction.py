@@ -35,6 +35,7 @@ from dcsvm_dask.storage.predictions import open_predictions
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.rows.read import stack_rows
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import EPOCHS, StageId
 from dcsvm_dask.tasks import output_names
 
 REPORT_SECONDS = 5.0
@@ -283,7 +284,10 @@ def decided(
 
 
 def _shortfall(run: RunFolder, choice: Choice) -> str:
-    """Return a note if the exact model has not reached the run's tolerance."""
+    """Return a note if the exact model has not reached the run's tolerance, or epochs are left."""
+    if StageId(choice.stage).kind == EPOCHS:
+        done = run.node(choice.stage, "commit").record["epochs"]
+        return f"; NOT finished: {done:.3g} of {settings_of(run).options['epochs']} epochs"
     if choice.mode != "exact":
         return ""
     node = run.node(choice.stage, "commit")

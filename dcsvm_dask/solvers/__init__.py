@@ -10,6 +10,7 @@ from dcsvm_dask.solvers.budget.learner import (
     check_merge,
     far_merges,
     joined_points,
+    timed_pieces,
 )
 from dcsvm_dask.solvers.budget.tables import MergeTables
 from dcsvm_dask.solvers.cutting import CuttingSolution, solve_cutting
@@ -148,6 +149,7 @@ __all__ = [
     "solve_whole",
     "solve_working_sets",
     "stretched",
+    "timed_pieces",
     "train_on_subsets",
     "violation",
     "violation_box",

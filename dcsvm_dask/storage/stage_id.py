@@ -8,13 +8,14 @@ CONQUER = "conquer"
 BALANCE = "balance"
 PASS = "pass"
 CHECK = "check"
+EPOCHS = "epochs"
 SCORE = "score"
 MODEL = "model"
 COMMITTEE = "committee"
 
 CHAINS = (REFINE, CONQUER)
 """Kinds of stages that are rounds over the support vectors or over all rows."""
-NUMBERED = (LEVEL, REFINE, BALANCE, CONQUER, PASS, CHECK)
+NUMBERED = (LEVEL, REFINE, BALANCE, CONQUER, PASS, CHECK, EPOCHS)
 """Kinds of stages that have a number."""
 ABOUT = (SCORE, MODEL, COMMITTEE)
 """Kinds of stages that are about another stage: its score, its model, its calibration."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +18,10 @@ from sklearn.base import clone
 from sklearn.svm import SVC, SVR
 
 from dcsvm_dask.errors import DcsvmWarning
-from dcsvm_dask.estimators import BudgetedSVC, BudgetedSVR
+from dcsvm_dask.estimators import BudgetedSVC, BudgetedSVR, budgeted
 from dcsvm_dask.kernels import Kernel, kernel_matrix
+from dcsvm_dask.solvers import MergeTables
+from dcsvm_dask.storage.merge_tables import as_bytes
 
 ROWS = 2000
 Rows = tuple[NDArray[np.float32], NDArray[Any], NDArray[np.float32], NDArray[Any]]
@@ -166,6 +172,13 @@ def test_a_gamma_at_which_nothing_can_merge_is_told(two: Rows) -> None:
         ({"C": -1.0}, "C must be a positive number, got -1"),
         ({"merge": "best"}, "merge is 'best': give one of gss"),
         ({"kernel": "poly"}, "only points of the rbf kernel can be merged, not of poly"),
+        ({"table_size": 1}, "table-size must be a whole number from 2 to 4096, got 1"),
+        ({"table_size": 400.0}, "table-size must be a whole number from 2 to 4096, got 400.0"),
+        ({"tables": 3}, "tables must be the path of a file, or None, got 3"),
+        ({"tables": "none.npz"}, "tables: there is no file .*none.npz"),
+        ({"C": 1e307}, r"C must be at most 1e\+100, got 1e\+307"),
+        ({"C": 1e98}, r"C times the weight of a row is 1e\+98; lower C so that this times 2000"),
+        ({"C": np.inf}, "C must be a positive number, got inf"),
         ({"n_total": 0}, "n-total must be a whole number from 1, or None, got 0"),
         ({"fit_intercept": "yes"}, "fit_intercept"),
     ],
@@ -192,3 +205,89 @@ def test_what_partial_fit_cannot_have(two: Rows) -> None:
     found = BudgetedSVC(budget=10).partial_fit(X, y, classes=[-1, 1])
     with pytest.raises(ValueError, match="at the first call of partial_fit"):
         found.partial_fit(X, y, classes=[-1, 2])
+
+
+def test_tables_have_a_size_or_come_from_a_file(two: Rows, tmp_path: Path) -> None:
+    X, y, Z, _ = two
+    usual = BudgetedSVC(C=8.0, gamma=2.0, budget=50, epochs=2).fit(X, y)
+    small = clone(usual).set_params(table_size=30).fit(X, y)
+    assert not np.array_equal(small.decision_function(Z), usual.decision_function(Z))
+    path = tmp_path / "tables.npz"
+    path.write_bytes(as_bytes(MergeTables.of(30)))
+    for tables in (path, str(path)):
+        read = clone(usual).set_params(tables=tables).fit(X, y)
+        np.testing.assert_array_equal(read.decision_function(Z), small.decision_function(Z))
+    with pytest.raises(ValueError, match=r"table_size is 40, but .*tables.npz has tables of 30"):
+        clone(read).set_params(table_size=40).fit(X, y)
+    again = pickle.loads(pickle.dumps(read)).partial_fit(X, y)
+    path.unlink()
+    np.testing.assert_array_equal(
+        again.decision_function(Z), small.partial_fit(X, y).decision_function(Z)
+    )
+    with pytest.raises(ValueError, match="there is no file"):
+        read.partial_fit(X, y)
+
+
+def test_steps_beyond_float64_are_refused_for_targets(real: Rows) -> None:
+    X, y, Z, _ = real
+    for C in (1e160, 1e307):
+        with pytest.raises(ValueError, match=r"C must be at most 1e\+100"):
+            BudgetedSVR(C=C).fit(X, y)
+    for fit in (BudgetedSVR(C=1e98).fit, BudgetedSVR(C=1e98).partial_fit):
+        with pytest.raises(ValueError, match=r"C times the weight of a row is 1e\+98; lower C"):
+            fit(X, y)
+    with pytest.raises(ValueError, match=r"is 1e\+100; lower C so that this times 2000 rows"):
+        BudgetedSVR().fit(X, y, sample_weight=np.full(len(y), 1e100))
+    # Below the limit the model is as finite as at usual values of C.
+    found = BudgetedSVR(C=1e96, gamma=2.0, budget=50, epochs=2).fit(X, y)
+    assert np.isfinite(found.predict(Z)).all()
+    assert np.isfinite(found.dual_coef_).all()
+
+
+def test_labels_of_huge_c_are_learned_as_those_of_a_large_one(two: Rows) -> None:
+    X, y, Z, labels = two
+    scores = [
+        BudgetedSVC(C=C, gamma=2.0, budget=100, epochs=3).fit(X, y).score(Z, labels)
+        for C in (1e6, 1e96)
+    ]
+    assert scores[0] == scores[1] > 0.85
+
+
+def test_partial_fit_looks_at_rows_and_labels_as_fit_does(two: Rows) -> None:
+    X, y, _, _ = two
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        BudgetedSVC().partial_fit(X, y + 0.5, classes=[-0.5, 1.5, 0.25])
+    far = X[:200].astype(np.float64) * 1e-9 + 1.0
+    for fit in (
+        lambda model: model.fit(far, y[:200]),
+        lambda model: model.partial_fit(far, y[:200], classes=[-1, 1]),
+    ):
+        with pytest.warns(DcsvmWarning, match="float32"):
+            fit(BudgetedSVC(gamma=1.0, budget=10, epochs=1))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_a_long_fit_within_a_second(
+    digits: Rows, n_jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, Z, _ = digits
+    found = BudgetedSVC(C=8.0, gamma=0.02, budget=400, epochs=1, n_jobs=n_jobs).fit(X[:50], y[:50])
+    before = found.decision_function(Z)
+    monkeypatch.setattr(budgeted, "generator", _Repeated)  # an epoch of half a minute
+    found.set_params(epochs=1)
+    threading.Timer(0.7, signal.raise_signal, [signal.SIGINT]).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        found.fit(X, y)
+    assert 0.5 < time.monotonic() - begin < 1.9
+    np.testing.assert_array_equal(found.decision_function(Z), before)
+
+
+class _Repeated:
+    """An order in which every row comes a thousand times."""
+
+    def __init__(self, *seed: int) -> None:
+        del seed
+
+    def permutation(self, n: int) -> NDArray[np.int64]:
+        return np.tile(np.arange(n), 1000)

@@ -47,7 +47,7 @@ ESTIMATORS = [
     DCNuSVC(nu=0.3),
     DCNuSVR(),
     DCOneClassSVM(),
-    BudgetedSVC(epochs=5),
+    BudgetedSVC(epochs=5, table_size=100),
     BudgetedSVR(epochs=5),
     DCSVMSearchCV(DCSVC(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),
     DCSVMSearchCV(DCSVR(gamma=0.5), {"C": [0.5, 5.0]}, cv=2),

@@ -6,15 +6,14 @@ from typing import Any
 
 from dcsvm_dask.methods.budget import nodes as steps
 from dcsvm_dask.methods.budget.model import model_stage
-from dcsvm_dask.methods.budget.options import Layout
+from dcsvm_dask.methods.budget.nodes import TABLES, take_tables
+from dcsvm_dask.methods.budget.options import Budgeted, Layout
 from dcsvm_dask.methods.graph import COMMIT, Keep, Outcome, Stage, Stages, many, single
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.solvers import far_merges
-from dcsvm_dask.storage.stage_id import StageId
-
-EPOCHS = "epochs"
+from dcsvm_dask.storage.stage_id import EPOCHS, StageId
 
 
 def bsgd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -28,7 +27,7 @@ def bsgd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """
     del goals  # the number of epochs is a parameter
     layout = Layout.of(settings, shape)
-    before, previous = [merge_stage()], None
+    before, previous = [*tables_stage(settings), merge_stage()], None
     for number in range(1, layout.stages + 1):
         stage = round_stage(layout, number, previous)
         record = (yield [*before, stage])[stage.name]
@@ -37,6 +36,12 @@ def bsgd(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     model = model_stage(previous)
     yield scored(model, shape)
     return Outcome(model.name, converged=True, message=far_merges(record, settings.kernel))
+
+
+def tables_stage(settings: Settings) -> list[Stage]:
+    """Return the stage that takes tables of merges from a file; none where they are computed."""
+    place = Budgeted(**settings.options).tables
+    return [Stage(TABLES, (single(COMMIT, take_tables, place=place),), TABLES)] if place else []
 
 
 def round_stage(layout: Layout, number: int, previous: str | None) -> Stage:

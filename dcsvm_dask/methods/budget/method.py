@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.methods.budget.graph import EPOCHS, bsgd, round_stage
+from dcsvm_dask.methods.budget.graph import bsgd, round_stage, tables_stage
 from dcsvm_dask.methods.budget.model import model_stage
+from dcsvm_dask.methods.budget.nodes import TABLES
 from dcsvm_dask.methods.budget.options import CHUNK_ROWS, PIECE_BYTES, Budgeted, Layout
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.method import Goals, Method
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
+from dcsvm_dask.solvers.budget.learner import check_steps
 from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import EPOCHS
 from dcsvm_dask.tasks import SUPERVISED
 
 # Bytes of vectors for each row.
@@ -20,6 +23,8 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take; the first stands for all."""
     del goals
     settings, shape, n = sizes.settings, sizes.shape, sizes.n
+    # Weights of rows, which are not read yet, are looked at when the rows are learned.
+    check_steps(settings.C * max(settings.class_weight, default=1.0), n)
     layout, options = Layout.of(settings, shape), Budgeted(**settings.options)
     held = (
         2.0 * n / layout.shares * sizes.row
@@ -37,7 +42,9 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     steps = layout.machines * n * layout.epochs
     stage = round_stage(layout, 1, None)
     model = sizes.fixed(3.0 * expansion)
+    taken = 16.0 * options.table_size**2
     return [
+        *(StagePlan(one, sizes.fixed(3.0 * taken), 0.0, taken) for one in tables_stage(settings)),
         merging_plan(sizes),
         StagePlan(
             stage,
@@ -54,11 +61,16 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 
 
 def _describe(record: Record) -> str:
+    passed = f"{record['epochs']:.3g} epochs, " if "epochs" in record else ""
     return (
-        f"{record['steps']:,} steps, {record['violations']:,} moved the model, "
+        f"{passed}{record['steps']:,} steps, {record['violations']:,} moved the model, "
         f"{record['merges'] + record['removals']:,} merges or removals, "
         f"support vectors {record['support']}"
     )
+
+
+def _describe_tables(record: Record) -> str:
+    return f"{record['table_size']} x {record['table_size']} points of {record['file']}"
 
 
 METHOD = Method(
@@ -67,7 +79,10 @@ METHOD = Method(
     bsgd,
     plan_stages,
     Budgeted,
-    (StageKind(EPOCHS, _describe, turn=6, is_round=True),),
+    (
+        StageKind(TABLES, _describe_tables, turn=0, prepares=True, names_tasks=True),
+        StageKind(EPOCHS, _describe, turn=6, is_round=True, names_tasks=True),
+    ),
     many_classes=True,
     tasks=SUPERVISED,
     compiles=("budget",),

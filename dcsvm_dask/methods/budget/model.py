@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from dcsvm_dask.methods.budget.nodes import point_of
+from dcsvm_dask.methods.budget.points import model_at, point_of
 from dcsvm_dask.methods.graph import COMMIT, Stage, single
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.models.own_support import model_of_own
 from dcsvm_dask.solvers import far_merges
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.node import Attempt, Record
@@ -36,15 +33,7 @@ def commit_budgeted(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     """
     problem, node = read_problem(run), run.node(source, "commit")
     points = [point_of(node, machine) for machine in range(node.record["svms"])]
-    model = model_of_own(
-        problem.settings.kernel,
-        [point.points for point in points],
-        [point.beta for point in points],
-        np.array([point.intercept for point in points]) + problem.task.centre,
-        problem.scheme if problem.has_several else None,
-        problem.machines if problem.has_several else (),
-        as_sparse=problem.X.is_sparse,
-    )
+    model = model_at(problem, points)
     bias = model.bias[0]
     # Merged points are rows of nobody: whether rows see each other is looked at among all.
     nothing_seen = bool(far_merges(node.record, problem.settings.kernel))

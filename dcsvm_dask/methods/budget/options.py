@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
+from typing import Any
 
+from dcsvm_dask.checks import check
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.linear.options import number_of_svms
 from dcsvm_dask.methods.method import Options, Shape
@@ -12,6 +15,10 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers import check_merge
 from dcsvm_dask.solvers.budget.merging import MERGE_NAMES
+from dcsvm_dask.solvers.budget.tables import LEAST_SIZE, MOST_SIZE, SIZE
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.merge_tables import given_tables
+from dcsvm_dask.tasks import Task
 
 # Up to so many bytes the rows of a share are in memory, and every epoch is a random order of all.
 WHOLE_BYTES = 256 << 20
@@ -30,6 +37,7 @@ class Budgeted(Options):
     """How many support vectors there may be, and how they are kept so few."""
 
     losses = ("hinge", "epsilon_insensitive")
+    solves = False
 
     budget: int = parameter(500, "support vectors, at most", least=2)
     epochs: int = parameter(20, "passes over the rows", least=1)
@@ -44,7 +52,15 @@ class Budgeted(Options):
         least=1,
     )
     table_size: int = parameter(
-        400, "points of the tables of merges in each direction", least=2, most=4096
+        SIZE,
+        "points of the tables of merges in each direction",
+        least=LEAST_SIZE,
+        most=MOST_SIZE,
+    )
+    tables: str | None = parameter(
+        None,
+        "file of these tables, which `dcsvm merge-tables` has written",
+        default_text="none",
     )
 
     @property
@@ -55,6 +71,24 @@ class Budgeted(Options):
     def check_kernel(self, name: str) -> None:
         """Refuse a kernel whose points cannot be merged."""
         check_merge(Kernel(name), self.merge)
+
+    def check_installed(self) -> None:
+        """Refuse a file of tables that is missing, or whose tables cannot be used."""
+        if self.tables is not None:
+            named: Any = self.tables  # parameters of text have no check of their kind
+            check(
+                isinstance(named, str | os.PathLike) and bool(str(named)),
+                "tables",
+                self.tables,
+                "the path of a file",
+            )
+            given_tables(self.tables, self.table_size)
+
+    def of_task(self, task: Task) -> Budgeted:
+        """Return these parameters with the whole path of a file of tables."""
+        del task
+        whole = None if self.tables is None else Location.of(self.tables).url
+        return replace(self, tables=whole)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +32,10 @@ from dcsvm_dask.tasks import Dual
 LEAST_BUDGET = 2
 # Share of merges of points that do not see each other from which merging is said to be none.
 MOSTLY = 0.9
+LARGEST_STEP = 1e100
+"""Largest C times number of rows: squares of sums of so many stay finite in float64."""
+# A piece of the work that takes about so long, and the rows of the first one.
+PIECE_SECONDS, FIRST_ROWS = 0.1, 16
 
 Index = NDArray[np.int64]
 
@@ -129,18 +135,9 @@ class BudgetedLearner:
             raise InputError(f"budget is {budget}: give at least {LEAST_BUDGET} support vectors.")
         self.kernel, self.budget, self.with_bias = kernel, budget, with_bias
         self._code, self._how, self._audit = KernelCode.of(kernel), MERGE_NAMES.index(merge), audit
-        tables = tables or MergeTables.of()
-        self._tables = (tables.h, tables.wd)
+        self._tables = tables or MergeTables.of()
         self._projects = self._how == PROJECTION
         self._room_for(n_features, point)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the tables out, which can be made again."""
-        return {**vars(self), "_tables": len(self._tables[0])}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        tables = MergeTables.of(state["_tables"])
-        vars(self).update(state | {"_tables": (tables.h, tables.wd)})
 
     def _room_for(self, n_features: int, point: BudgetedPoint | None) -> None:
         size = 0 if point is None else len(point.coef)
@@ -175,12 +172,14 @@ class BudgetedLearner:
         Raises
         ------
         InputError
-            If the loss is squared, whose steps have no bound, or a decision value is not finite.
+            If the loss is squared, whose steps have no bound, a step is longer than
+            `LARGEST_STEP`, or a decision value is not finite.
         """
         if dual.ridge is not None:
             raise InputError(
                 "loss: descent on a budget has no squared losses, whose steps have no bound."
             )
+        check_steps(max(-dual.lower.min(initial=0.0), dual.upper.max(initial=0.0)), total)
         epsilon = np.zeros(len(dual)) if dual.epsilon is None else dual.epsilon
         arrays = (dual.p, dual.lower, dual.upper, epsilon)
         failed = descend(
@@ -193,7 +192,7 @@ class BudgetedLearner:
             self.with_bias,
             self.budget,
             self._how,
-            self._tables,
+            (self._tables.h, self._tables.wd),
             self._audit,
         )
         if failed >= 0:
@@ -204,7 +203,7 @@ class BudgetedLearner:
 
     def shrink(self) -> None:
         """Bring an expansion that was joined from several within the budget."""
-        shrink(self._S, self._code, self.budget, self._how, self._tables)
+        shrink(self._S, self._code, self.budget, self._how, (self._tables.h, self._tables.wd))
 
     @property
     def point(self) -> BudgetedPoint:
@@ -248,6 +247,45 @@ def joined_points(points: list[BudgetedPoint], start: BudgetedPoint | None) -> B
         share * steps * sum(one.intercept for one in points),
         counts,
     )
+
+
+def timed_pieces(order: Index) -> Iterator[Index]:
+    """Yield an order of rows in pieces, each of which takes its user about a tenth of a second.
+
+    Python handles Ctrl-C between two pieces only, since compiled code does not look for it. Pieces
+    change nothing in what is learned.
+
+    Parameters
+    ----------
+    order : ndarray, shape (steps,), int64
+    """
+    start, rows = 0, FIRST_ROWS
+    while start < len(order):
+        began = time.perf_counter()
+        yield order[start : start + rows]
+        start += rows
+        rows = 2 * rows if time.perf_counter() - began < PIECE_SECONDS else max(1, rows // 2)
+
+
+def check_steps(largest: float, total: float) -> None:
+    """Refuse steps whose squares leave the range of float64.
+
+    Parameters
+    ----------
+    largest : float
+        Largest C of a row.
+    total : float
+        Rows of the whole problem.
+
+    Raises
+    ------
+    InputError
+    """
+    if not float(largest) * float(total) <= LARGEST_STEP:  # floats overflow without a warning
+        raise InputError(
+            f"C is too large: C times the weight of a row is {largest:.3g}; lower C so that this "
+            f"times {total:.10g} rows is at most {LARGEST_STEP:g}, for descent on a budget."
+        )
 
 
 def check_merge(kernel: Kernel, merge: str) -> None:

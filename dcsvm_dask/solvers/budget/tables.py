@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,12 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.kinds import LN2
 
-SIZE = 400
-"""Points of a table in each direction."""
+DEFINITION = 1
+"""Number of the definition of the tables; another one makes files of older ones useless."""
+SIZE, LEAST_SIZE, MOST_SIZE = 400, 2, 4096
+"""Points of a table in each direction: usually, at least and at most."""
+MOST_WD = 0.25
+"""What a merge costs at most: with h = 0 it is m^2 (1 - kappa^2)."""
 BISECTIONS = 40
 """They bring h to 1e-12."""
 
@@ -43,16 +47,33 @@ class MergeTables:
         The best h, at most 1/2: the merged point is nearer to the heavier one.
     wd : ndarray, shape (size, size), float64
         What the merge costs, as a share of (a_i + a_j)^2.
+    is_computed : bool, default False
+        Whether `make` has computed them: a pickle then has their size alone.
     """
 
     h: NDArray[np.float64]
     wd: NDArray[np.float64]
+    is_computed: bool = False
+
+    @property
+    def size(self) -> int:
+        """Points in each direction."""
+        return len(self.h)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.is_computed:
+            return MergeTables.of, (self.size,)
+        return MergeTables, (self.h, self.wd)
 
     @staticmethod
-    @cache
     def of(size: int = SIZE) -> MergeTables:
-        """Return the tables of a size; a process computes them once, in a tenth of a second."""
-        return MergeTables.make(size)
+        """Return the tables of a size; a process computes them once, in a tenth of a second.
+
+        `dcsvm_dask.storage.merge_tables.computed_tables` looks into the cache on disk before.
+        """
+        if size not in KNOWN:
+            KNOWN[size] = MergeTables.make(size)
+        return KNOWN[size]
 
     @classmethod
     def make(cls, size: int = SIZE) -> MergeTables:
@@ -67,9 +88,20 @@ class MergeTables:
         ------
         InputError
         """
-        if size < 2:
-            raise InputError(f"table_size is {size}: give at least 2 points.")
-        return cls(*_tables(size))
+        if size < LEAST_SIZE:
+            raise InputError(f"table_size is {size}: give at least {LEAST_SIZE} points.")
+        h, wd = _tables(size)
+        return cls(h, wd, is_computed=True)
+
+
+KNOWN: dict[int, MergeTables] = {}
+"""The computed tables of this process by their size."""
+
+
+def cache_folder() -> Path | None:
+    """Return the folder in which Numba keeps the compiled code of this file; None: it has none."""
+    stats = getattr(_tables, "stats", None)  # absent with NUMBA_DISABLE_JIT
+    return None if stats is None or not stats.cache_path else Path(stats.cache_path)
 
 
 @njit(**OPTIONS)

@@ -15,7 +15,11 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kernel_matrix
 from dcsvm_dask.methods.budget import options, order
+from dcsvm_dask.methods.choice import committed_models
+from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.solvers import MergeTables
+from dcsvm_dask.storage.merge_tables import as_bytes
 from dcsvm_dask.storage.model import read_model
 from dcsvm_dask.storage.node import Attempt
 from tests.left import KilledError
@@ -154,9 +158,13 @@ def test_every_row_comes_once_in_an_epoch(
 
 
 @pytest.mark.long
-def test_workers_change_nothing(classes: Rows, train: Callable[..., api.Run]) -> None:
-    here = train(classes, "here", shares=3)
-    two = train(classes, "two", shares=3, execution=Execution(workers=2))
+def test_workers_change_nothing(
+    classes: Rows, train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    path = tmp_path / "tables.npz"
+    path.write_bytes(as_bytes(MergeTables.of(30)))
+    here = train(classes, "here", shares=3, table_size=30)
+    two = train(classes, "two", shares=3, tables=str(path), execution=Execution(workers=2))
     np.testing.assert_array_equal(decide(here, classes), decide(two, classes))
 
 
@@ -231,6 +239,8 @@ def test_a_gamma_at_which_nothing_can_merge_is_told(
         ({"merge": "best"}, "merge must be .*gss"),
         ({"loss": "squared_hinge"}, "loss: bsgd has no squared_hinge"),
         ({"svm_type": "nu"}, "nu"),
+        ({"tables": 3}, "tables must be the path of a file, got 3"),
+        ({"tables": "none.npz"}, "tables: there is no file .*none.npz; make it by"),
         ({"epochs": 0}, "epochs must be at least 1, got 0"),
     ],
 )
@@ -244,3 +254,122 @@ def test_bad_parameters_are_refused(
 def test_other_kernels_project(classes: Rows, train: Callable[..., api.Run]) -> None:
     run = train(classes, kernel="laplacian", gamma=0.5, merge="projection")
     assert np.mean((decide(run, classes) > 0) == (classes[1] > 0)) > 0.9
+
+
+def test_tables_of_a_file_are_kept_in_the_run(
+    classes: Rows,
+    train: Callable[..., api.Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small_stages(monkeypatch)
+    path = tmp_path / "tables.npz"
+    path.write_bytes(as_bytes(MergeTables.of(30)))
+    monkeypatch.chdir(tmp_path)
+    whole = train(classes, "whole", tables="tables.npz")
+    assert whole.folder.header["settings"]["options"]["tables"] == str(path)
+    computed = train(classes, "computed", table_size=30)
+    np.testing.assert_array_equal(decide(whole, classes), decide(computed, classes))
+    interrupted(classes, train, monkeypatch, after="epochs-001", tables=str(path))
+    path.unlink()
+    run = api.resume(tmp_path / "killed", execution=HERE, quiet=True)
+    np.testing.assert_array_equal(decide(run, classes), decide(whole, classes))
+    with pytest.raises(InputError, match=r"tables: there is no file .*tables.npz"):
+        train(classes, "other", tables=str(path))
+
+
+def interrupted(
+    rows: Rows,
+    train: Callable[..., api.Run],
+    monkeypatch: pytest.MonkeyPatch,
+    after: str,
+    **how: Any,
+) -> None:
+    """Begin a run that dies once it has committed a stage."""
+    with monkeypatch.context() as patched:
+        commit = Attempt.commit
+
+        def call(attempt: Attempt, record: dict[str, Any]) -> bool:
+            done = commit(attempt, record)
+            if f"/{after}/" in attempt.place.url and "commit" in attempt.commit_object.url:
+                raise KilledError
+            return done
+
+        patched.setattr(Attempt, "commit", call)
+        with pytest.raises(KilledError):
+            train(rows, "killed", **how)
+
+
+@pytest.mark.parametrize("shares", [1, 2])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_an_epoch_is_a_model(
+    classes: Rows,
+    shares: int,
+    is_sparse: bool,
+    train: Callable[..., api.Run],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    rows = (sparse.csr_array(classes[0]), classes[1]) if is_sparse else classes
+    one = train(rows, "one", shares=shares, epochs=1)
+    whole = train(rows, "whole", shares=shares)
+    small_stages(monkeypatch, 7e-4)  # of one epoch
+    interrupted(rows, train, monkeypatch, "epochs-001", shares=shares)
+    run = api.open_run(tmp_path / "killed")
+    found = run.status()
+    assert (found["state"], found["model"], found["n_support"]) == ("interrupted", "epochs-001", 30)
+    np.testing.assert_array_equal(decide(run, classes), decide(one, classes))
+    said: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(Announcer, "say", lambda _, text, **how: said.append(text))
+        scores = run.evaluate(classes, execution=HERE)
+    assert scores["accuracy"] == one.evaluate(classes, execution=HERE)["accuracy"] > 0.8
+    assert any("epochs-001" in text and "NOT finished: 1 of 3 epochs" in text for text in said)
+    run.report(tmp_path / "report.html")
+    run = api.resume(tmp_path / "killed", execution=HERE, quiet=True)
+    assert run.status()["model"] == "model-epochs-003"
+    np.testing.assert_array_equal(decide(run, classes), decide(whole, classes))
+
+
+def test_only_the_last_commit_of_epochs_has_its_arrays(
+    classes: Rows,
+    train: Callable[..., api.Run],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    small_stages(monkeypatch)
+    interrupted(classes, train, monkeypatch, "epochs-002")
+    assert committed_models(api.open_run(tmp_path / "killed").folder) == {0: "epochs-002"}
+    run = api.resume(tmp_path / "killed", execution=HERE, quiet=True)
+    assert list(committed_models(run.folder)) == [0]
+    assert run.status()["model"].startswith("model-")
+
+
+def test_a_c_beyond_float64_is_refused(
+    classes: Rows, train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"C times the weight of a row is 1e\+98; lower C"):
+        train(classes, C=1e98)
+    with pytest.raises(InputError, match=r"C times the weight of a row is inf; lower C"):
+        train(classes, C=1e307, class_weight={1: 100.0})
+    assert not (tmp_path / "run").exists()
+
+
+def test_weights_of_rows_beyond_float64_are_refused(
+    classes: Rows, train: Callable[..., api.Run]
+) -> None:
+    weights = np.where(classes[1] > 0, 1e80, 1.0)
+    with pytest.raises(InputError, match=r"C times the weight of a row is 1e\+99; lower C"):
+        train(classes, C=1e19, weights=weights)
+
+
+def test_a_report_has_no_figures_of_solvers(
+    classes: Rows, train: Callable[..., api.Run], tmp_path: Path
+) -> None:
+    run = train(classes)
+    page = Path(run.report(tmp_path / "report.html")).read_text()
+    for absent in ("to reach", "duality gap", "block_cap", "set_cap", "tables", "No model is"):
+        assert absent not in page.split("<script")[0], absent
+    for shown in ("steps", "of these moved the model", "merges", "-P budget=30"):
+        assert shown in page
+    assert "-P tables" not in page

@@ -14,7 +14,8 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.solvers import BudgetedLearner, far_merges, joined_points
+from dcsvm_dask.solvers import BudgetedLearner, far_merges, joined_points, timed_pieces
+from dcsvm_dask.solvers.budget import learner as solver
 from dcsvm_dask.tasks import Dual, Regression, svc_dual
 
 ROWS, BUDGET, C = 400, 20, 4.0
@@ -307,3 +308,32 @@ def test_rows_of_no_part_cost_a_step_and_nothing_else(rows: Rows) -> None:
     learner.learn(X, off, np.arange(ROWS), total=ROWS)
     assert learner.point.steps == ROWS
     assert learner.point.words()["violations"] <= ROWS // 2
+
+
+def test_pieces_are_the_whole_order_and_change_nothing(rows: Rows) -> None:
+    X, y = rows
+    order, dual = np.random.default_rng(0).permutation(len(X)), svc_dual(y, 4.0)
+    pieces = list(timed_pieces(order))
+    np.testing.assert_array_equal(np.concatenate(pieces), order)
+    assert [len(piece) for piece in pieces[:3]] == [16, 32, 64]
+    whole, parts = (BudgetedLearner(Kernel("rbf", 0.05), X.shape[1], BUDGET) for _ in range(2))
+    whole.learn(X, dual, order, total=len(X))
+    for piece in pieces:
+        parts.learn(X, dual, piece, total=len(X))
+    np.testing.assert_array_equal(parts.point.coef, whole.point.coef)
+    np.testing.assert_array_equal(parts.point.points, whole.point.points)
+
+
+def test_slow_pieces_become_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "PIECE_SECONDS", 0.0)
+    lengths = [len(piece) for piece in timed_pieces(np.arange(40))]
+    assert lengths[:6] == [16, 8, 4, 2, 1, 1]
+    assert sum(lengths) == 40
+
+
+@pytest.mark.parametrize("C", [1e98, 1e307])
+def test_steps_beyond_float64_are_refused(C: float, rows: Rows) -> None:
+    X, y = rows
+    learner = BudgetedLearner(Kernel("rbf", 0.05), X.shape[1], BUDGET)
+    with pytest.raises(InputError, match=r"C is too large: C times the weight of a row is"):
+        learner.learn(X, svc_dual(y, C), np.arange(5), total=len(X))

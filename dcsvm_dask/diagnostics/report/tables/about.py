@@ -91,6 +91,9 @@ def parameters(records: Records) -> Table:
         for needless in ("clusters", "n_samples_clustering", "level_tol"):
             del found[needless]
         goals = {"tol": goals["tol"]}
+    if not options.solves:
+        found, goals = {key: value for key, value in found.items() if key not in CAPS}, {}
+    found = {key: value for key, value in found.items() if value is not None}
     return _pairs({**found, "seed": settings["seed"], **goals})
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from dcsvm_dask.diagnostics.status import LONGEST_PAUSE, read_nodes, status
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.method import Options
+from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.runtime.journal import read_journal
 from dcsvm_dask.runtime.plan_file import PLAN
 from dcsvm_dask.storage.dataset import DataSet
@@ -115,6 +117,11 @@ class Records:
         """The parameters that shaped the run, from run.json."""
         found: dict[str, Any] = self.run.header["settings"]
         return found
+
+    @property
+    def options(self) -> Options:
+        """The parameters of the run's method."""
+        return options_of(self.settings)[1]
 
     @property
     def task(self) -> Task:

@@ -90,7 +90,10 @@ def plane_section(records: Records, plane: dict[str, Any] | None) -> Section:
     if plane is None and data.n_features < 2:
         return Section(name, title, "The data have one feature: there is no plane.")
     if plane is None and not (records.levels or records.best):
-        return Section(name, title, "No model is committed yet.")
+        if records.status["model"] is None:
+            return Section(name, title, "No model is committed yet.")
+        lead = "Decision regions are drawn of levels and of the exact model: this run has neither."
+        return Section(name, title, lead)
     if plane is None:
         lead = "This picture costs kernel values, so it is computed on demand:"
         return Section(name, title, "", [Words(lead, f"dcsvm report {records.run.place}")])

@@ -124,6 +124,8 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
         return Section("progress", "Progress", lead)
     pauses = records.clock.breaks
     lead = "The points are rounds over the whole problem; their figures are exact."
+    if not records.options.solves:
+        lead = "The points are commits of the run: its model as it was then."
     has_levels = any(level is not None for level in history["level"])
     if has_levels:
         lead = (
@@ -177,6 +179,8 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
     ]
     if not has_levels:
         shown = [column for column in shown if not column[0].endswith("_error")]
+    if not records.options.solves:
+        shown = [column for column in shown if column[0] not in ("objective", "gap", "violation")]
     listed, caption = history, ""
     if n_rows(history) > MOST_LISTED:
         rows = list(rows_of(history))

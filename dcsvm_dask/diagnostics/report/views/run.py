@@ -99,11 +99,14 @@ def headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str
         else ""
     )
     tol = records.run.header["goals"].get("tol")
-    return [
-        (*_score(about), _held_out(tables)),
+    solved = [
         ("objective", text.exact(about["objective"]), estimated),
         ("duality gap", text.number(about["gap"]), estimated),
         ("violation", text.number(about["violation"], 2), f"to reach: {tol:g}" if tol else ""),
+    ]
+    return [
+        (*_score(about), _held_out(tables)),
+        *(solved if records.options.solves else _descended(records)),
         ("support vectors", text.whole(about["n_support"]), share),
         (
             "time",
@@ -112,6 +115,20 @@ def headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str
         ),
         ("kernel values", text.large(status["kernel_values"]), _per_value(status)),
         ("memory", text.size(about["peak_bytes"]), "largest worker"),
+    ]
+
+
+def _descended(records: Records) -> list[tuple[str, str, str]]:
+    """Return the figures of stochastic gradient descent; none before its first commit."""
+    record = records.commits.get(str(records.status["model"]), {})
+    if not record.get("steps"):
+        return []
+    steps, moved = record["steps"], record["violations"]
+    dropped = record["removals"]
+    return [
+        ("steps", text.large(steps), "a row each"),
+        ("of these moved the model", text.percent(moved / steps), text.large(moved)),
+        ("merges", text.large(record["merges"]), f"{text.large(dropped)} removals"),
     ]
 
 

@@ -239,9 +239,11 @@ def work_section(tables: dict[str, Table]) -> Section:
     if row["floor_ratio"] is not None:
         lead += (
             f" Summing f of every row over every support vector once takes "
-            f"{text.large(row['floor'])}; the run took {row['floor_ratio']:.2f} times that, and "
-            f"{text.large(row['check_kernel_values'])} for the last check from scratch."
+            f"{text.large(row['floor'])}; the run took {row['floor_ratio']:.2f} times that"
         )
+        if checked := row["check_kernel_values"]:
+            lead += f", and {text.large(checked)} for the last check from scratch"
+        lead += "."
         if row["floor_ratio"] < 1:
             lead += " Values of rows far apart, about zero, are left out, so it may be below 1."
     shown = [
