@@ -98,6 +98,8 @@ class LinearDescent:
 
     work = _WORK
     """Values of rows that are met between two callbacks; 0: those of one pass."""
+    most_passes = _PASSES
+    """Passes over rows in memory between two callbacks."""
 
     def __init__(
         self,
@@ -182,7 +184,7 @@ class LinearDescent:
                 full = self._pass_over_one(tol, left, room)
             else:
                 full = self._pass(tol)
-            violation = self._high - self._low
+            violation = self._violation()
             stopped = callback is not None and callback(self._n_iter, violation)
             if violation <= tol:
                 if full:
@@ -191,6 +193,10 @@ class LinearDescent:
             if stopped:
                 return False
         return False
+
+    def _violation(self) -> float:
+        """Return the violation that the last pass has met."""
+        return self._high - self._low
 
     def _pass_over_one(self, tol: float, most: int, room: int) -> bool:
         """Make some passes over the only chunk; returns whether the last one was over all rows."""
@@ -204,7 +210,7 @@ class LinearDescent:
             part.active,
             (self._high, self._low),
             tol,
-            min(most, _PASSES),
+            min(most, self.most_passes),
             min(budget, room),
         )
         self._record(done)
