@@ -208,17 +208,22 @@ class FreeBiasDescent(LinearDescent):
             history=np.stack([values, violations], axis=1),
         )
 
-    def approach(self, tol: float, most_visits: int) -> None:
+    def approach(self, tol: float, most_visits: int) -> int:
         """Pass over the rows until passes find no more than `tol`, or a limit is met.
 
-        The point is not balanced, for there may be rows elsewhere.
+        The point is not balanced, for there may be rows elsewhere. Returns the number of passes.
         """
         self._begin()
         self._descend(tol, None, most_visits, None)
+        return self._n_iter
 
-    def gradient(self) -> Vector:
-        """Return w'x_i + p_i + D_ii beta_i, shape (n,), at the point reached, without a bias."""
-        return self._gradient(self._alpha, self._w)
+    def total(self) -> Vector:
+        """Return w from scratch, shape (d + 1,), the constant times the sum of variables last."""
+        return self._total(self._alpha)
+
+    def gradient(self, w: Vector) -> Vector:
+        """Return w'x_i + p_i + D_ii beta_i, shape (n,), at some w, without a bias."""
+        return self._gradient(self._alpha, w)
 
     def values(self) -> tuple[float, float]:
         """Return the primal and the dual objective of the point that has been reached, balanced."""
