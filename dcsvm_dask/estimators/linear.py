@@ -37,6 +37,7 @@ SOLVED = {
     ("l2", "squared_hinge"): (True, False),
     ("l1", "squared_hinge"): (False,),
 }
+NOT_FREE = "intercept_scaling is inf; give a finite number with {}."
 Vector = NDArray[np.float64]
 
 
@@ -213,14 +214,14 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         is_free = bool(self.fit_intercept) and self.intercept_scaling == np.inf
         kind = self.penalty, self.loss
         if self.multi_class == "crammer_singer":
-            what = 'finite with multi_class="crammer_singer"'
-            check(not is_free, "intercept_scaling", self.intercept_scaling, what)
+            if is_free:
+                raise InputError(NOT_FREE.format('multi_class="crammer_singer"'))
             return None
         check(kind in SOLVED, "loss", self.loss, 'squared_hinge with penalty="l1"')
         what, solved = f'penalty="{self.penalty}" and loss="{self.loss}"', SOLVED[kind]
         if is_free:
-            wanted = f'finite with penalty="{self.penalty}"'
-            check(True in solved, "intercept_scaling", self.intercept_scaling, wanted)
+            if True not in solved:
+                raise InputError(NOT_FREE.format(f'penalty="{self.penalty}"'))
             what, solved = "intercept_scaling=inf", (True,)
         dual = takes_dual(self.dual, solved, X, what)
         seed, loss = checking.seed_of(self.random_state), self.loss

@@ -79,8 +79,11 @@ def test_without_an_intercept_nothing_is_scaled(classes: tuple[np.ndarray, np.nd
     ("words", "said"),
     [
         ({"dual": False}, "dual must be True or .auto. with intercept_scaling=inf"),
-        ({"penalty": "l1"}, 'intercept_scaling must be finite with penalty="l1"'),
-        ({"multi_class": "crammer_singer"}, "intercept_scaling must be finite with multi_class"),
+        ({"penalty": "l1"}, 'intercept_scaling is inf; give a finite number with penalty="l1"'),
+        (
+            {"multi_class": "crammer_singer"},
+            "intercept_scaling is inf; give a finite number with multi_class",
+        ),
         ({"intercept_scaling": -np.inf}, "intercept_scaling is -inf; give a number above 0"),
         ({"intercept_scaling": np.nan}, "intercept_scaling is nan; give a number above 0"),
     ],

@@ -73,7 +73,7 @@ class Measured:
 # Values of rows that are met between two returns to Python, some 50 ms; and passes.
 _WORK, _PASSES = 50_000_000, 1_000
 # What a visit costs beside the values of the row, in values.
-_VISIT = 20
+VISIT = 20
 # Visits of each row that are allowed where the caller sets no limit.
 _VISITS = 1_000
 # Rows kept in memory of all chunks together, in rows of a chunk.
@@ -203,7 +203,7 @@ class LinearDescent:
         rows = self._rows(0)
         part = self._parts[0]
         values = rows.nnz if is_sparse(rows) else rows.size
-        budget = 1 + self.work // (_VISIT + values // max(1, rows.shape[0]))
+        budget = 1 + self.work // (VISIT + values // max(1, rows.shape[0]))
         done, part.active, self._high, self._low = self._visit(
             self._arguments(rows, part.rows),
             part.order,

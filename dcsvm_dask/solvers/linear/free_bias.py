@@ -31,7 +31,7 @@ import numpy as np
 
 from dcsvm_dask.kernels.rows import check_rows, is_sparse
 from dcsvm_dask.solvers import optimality
-from dcsvm_dask.solvers.linear.descent import Chunks, LinearDescent
+from dcsvm_dask.solvers.linear.descent import VISIT, Chunks, LinearDescent
 from dcsvm_dask.solvers.linear.problem import LinearSolution, SignedProblem, Vector
 from dcsvm_dask.solvers.linear.products import combine, outputs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
@@ -183,8 +183,9 @@ class FreeBiasDescent(LinearDescent):
             self._bias = self._asleep = self._stand(beta)[0].bias
         self._begin()
         start, within, met = self._value, WITHIN * tol, True
+        told = None if callback is None else self._now_and_then(callback)
         while met:
-            met = self._descend(within, max_iter, most_visits, callback)
+            met = self._descend(within, max_iter, most_visits, told)
             self._alpha[:] = balanced(self._alpha, self._dual)
             found, _ = self._stand(self._alpha)
             self._begin()
@@ -207,6 +208,22 @@ class FreeBiasDescent(LinearDescent):
             converged=found.violation <= tol,
             history=np.stack([values, violations], axis=1),
         )
+
+    def _now_and_then(self, callback: Callable[[int, float], object]) -> Callable[..., object]:
+        """Return a callback that calls another one as often as `LinearDescent` does."""
+        if len(self._chunks) > 1:
+            return callback
+        rows, last = self._rows(0), 0
+        of_row = VISIT + (rows.nnz if is_sparse(rows) else rows.size) // max(1, rows.shape[0])
+
+        def call(n_iter: int, violation: float) -> object:
+            nonlocal last
+            if (self._visits - last) * of_row < self.work:
+                return False
+            last = self._visits
+            return callback(n_iter, violation)
+
+        return call
 
     def approach(self, tol: float, most_visits: int) -> int:
         """Pass over the rows until passes find no more than `tol`, or a limit is met.

@@ -153,9 +153,11 @@ def test_weights_are_costs(parts: int, classes: Rows, train: Callable[..., api.R
 
 
 @pytest.mark.long
-def test_it_is_the_problem_of_dcsvm(classes: Rows, train: Callable[..., api.Run]) -> None:
+def test_it_is_the_problem_of_dcsvm(
+    classes: Rows, train: Callable[..., api.Run], train_linear: Callable[..., api.Run]
+) -> None:
     run = train(classes)
-    other = train(classes, "other", method="dcsvm", bias=None)
+    other = train_linear(classes, "other", method="dcsvm", fit_intercept=True)
     one, two = run.status(), other.status()
     assert one["objective"] == pytest.approx(two["objective"], rel=1e-6)
     X = classes[0].toarray()
