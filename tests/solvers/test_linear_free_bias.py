@@ -12,7 +12,8 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, SVR
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.solvers import Trace, solve_linear, solve_linear_dual
+from dcsvm_dask.solvers import Trace, solve_linear, solve_linear_dual, warm_up_free_bias
+from dcsvm_dask.solvers.linear import products, signed
 from dcsvm_dask.solvers.linear.free_bias import balanced
 from dcsvm_dask.solvers.linear.solve import solve_linear_chunks
 from dcsvm_dask.tasks import Classification, Dual, Quantile, Regression
@@ -282,6 +283,17 @@ def test_balancing_keeps_bounds_and_free_variables(squared: bool) -> None:
     found = balanced(beta, dual)
     assert found[0] == 1.0
     assert dual.is_free(found).tolist() == [False, True, True, True]
+
+
+def test_nothing_is_compiled_after_warm_up(few: Rows) -> None:
+    warm_up_free_bias()
+    compiled = (products.combine, products.outputs, signed.descend_signed)
+    before = [len(one.signatures) for one in compiled]
+    X, y = few
+    for rows in (X, sparse.csr_array(X)):
+        solve_linear(rows, y, 1.0, bias="free")
+        solve_linear_chunks([rows[:40], rows[40:]], y, 1.0, bias="free")
+    assert [len(one.signatures) for one in compiled] == before
 
 
 def test_another_bias_is_refused(few: Rows) -> None:

@@ -77,7 +77,7 @@ class Descent(LinearOptions):
         if self.bias == FREE and not fit_intercept:
             raise InputError(
                 f"bias: {FREE} is for a problem with a bias, and this one has none; add "
-                "--fit-intercept (in files and Python: fit_intercept = true), or leave it out"
+                "--fit-intercept (in files and Python: fit_intercept = true), or leave out bias"
             )
 
     def check_task(self, task: Task) -> None:

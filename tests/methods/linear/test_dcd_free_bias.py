@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_linear
 from tests.left import KilledError
@@ -223,6 +223,20 @@ def test_the_record_bounds_what_is_left(
         assert -1e-9 <= point["objective"] - best <= point["gap"] + 1e-9
         assert point["primal_objective"] == pytest.approx(point["gap"] - point["objective"])
     assert [point["passes"] for point in points] == sorted(point["passes"] for point in points)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_tolerance_below_rounding_ends(
+    parts: int, classes: Rows, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dcsvm_dask.methods.dcd.graph.MOST_WORK", 1e6)
+    monkeypatch.setattr("dcsvm_dask.methods.dcd.graph.FIRST_WORK", 1e6)
+    X, y = classes
+    with pytest.warns(DcsvmWarning, match="give a larger tol"):
+        run = train((X[:60], y[:60]), tol=1e-200, parts=parts)
+    assert not run.status()["converged"]
+    assert model_of(run)["violation"] < 1e-10
 
 
 @pytest.mark.long
