@@ -32,6 +32,7 @@ import numpy as np
 from dcsvm_dask.kernels.rows import check_rows, is_sparse
 from dcsvm_dask.solvers import optimality
 from dcsvm_dask.solvers.linear.descent import VISIT, Chunks, LinearDescent
+from dcsvm_dask.solvers.linear.loops import squares
 from dcsvm_dask.solvers.linear.problem import LinearSolution, SignedProblem, Vector
 from dcsvm_dask.solvers.linear.products import combine, outputs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
@@ -123,8 +124,10 @@ def step_of(chunks: Chunks) -> float:
     if len(chunks) == 0:
         return 1.0
     rows = check_rows(chunks[0], "X")
-    values = rows.data if is_sparse(rows) else np.ravel(rows)
-    square = float(np.linalg.norm(values)) ** 2 / max(1, rows.shape[0])
+    # Not by BLAS, whose sums may depend on its threads.
+    found = np.zeros(rows.shape[0])
+    squares(compiled_rows(rows), 0.0, np.zeros_like(found), found)
+    square = float(found.sum()) / max(1, len(found))
     return float(np.sqrt(STEP * square)) if 0.0 < square < np.inf else 1.0
 
 
