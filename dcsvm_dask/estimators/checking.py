@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from collections.abc import Iterator
@@ -349,6 +350,8 @@ def is_squared(loss: Any, losses: dict[str, bool]) -> bool:
 def constant_feature(estimator: Any) -> float:
     """Return the value of the feature whose weight is a linear SVM's bias; 0: it has none.
 
+    At infinity the bias is free: the limit of its weight's part in the regularisation is 0.
+
     Raises
     ------
     InputError
@@ -358,9 +361,15 @@ def constant_feature(estimator: Any) -> float:
     scaling = estimator.intercept_scaling
     if not estimator.fit_intercept:
         return 0.0
-    if not (is_real(scaling) and scaling > 0):
+    is_free = is_a(scaling, numbers.Real) and scaling == math.inf
+    if not is_free and not (is_real(scaling) and scaling > 0):
         raise InputError(f"intercept_scaling is {scaling!r:.80}; give a number above 0.")
     return float(scaling)
+
+
+def bias_words(constant: float) -> dict[str, Any]:
+    """Return what `solve_linear` takes of the value that `constant_feature` returns."""
+    return {"bias": "free"} if constant == math.inf else {"constant": constant}
 
 
 def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> None:

@@ -37,6 +37,7 @@ SOLVED = {
     ("l2", "squared_hinge"): (True, False),
     ("l1", "squared_hinge"): (False,),
 }
+NOT_FREE = "intercept_scaling is inf; give a finite number with {}."
 Vector = NDArray[np.float64]
 
 
@@ -67,13 +68,14 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         Whether rows get one more feature of the value `intercept_scaling`, whose weight is
         regularised like the others.
     intercept_scaling : float, default 1.0
-        Above 0.
+        Above 0. With ``np.inf`` the bias is not regularised, as that of ``SVC(kernel="linear")``:
+        the limit of large values, without what they do to the solver. It has the dual solver only.
     tol : float, default 1e-4
         What `violation_` is to be at most, as LIBLINEAR's ``-e``. Of the dual problem: largest
-        minus smallest projected gradient. Of the primal one: the norm of the gradient, or with the
-        l1 penalty the sum of the sizes of subgradients, relative to that at the start and to the
-        share of the rarer class. Of "crammer_singer": the largest difference of the gradients of a
-        row's variables that should not differ.
+        minus smallest projected gradient, or of a free bias LIBSVM's violation. Of the primal one:
+        the norm of the gradient, or with the l1 penalty the sum of the sizes of subgradients,
+        relative to that at the start and to the share of the rarer class. Of "crammer_singer": the
+        largest difference of the gradients of a row's variables that should not differ.
     class_weight : dict or "balanced", default None
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows. Of more than two
         classes each has its factor in its own SVM only, as in LIBLINEAR.
@@ -184,7 +186,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         C = checking.penalties(self, X, codes, sample_weight)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         assert limit is not None
-        how = {"constant": constant, "max_iter": limit}
+        how = {**checking.bias_words(constant), "max_iter": limit}
         solve = self._solver(X, tol)
         variables = variables_of(X, codes, C)
         X, codes, C = X[variables.rows], codes[variables.rows], variables.C
@@ -209,12 +211,19 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         The solver takes rows, labels, costs, the share of the rarer class, and words.
         """
         verbose = verbosity(self.verbose)
-        if self.multi_class == "crammer_singer":
-            return None
+        is_free = bool(self.fit_intercept) and self.intercept_scaling == np.inf
         kind = self.penalty, self.loss
+        if self.multi_class == "crammer_singer":
+            if is_free:
+                raise InputError(NOT_FREE.format('multi_class="crammer_singer"'))
+            return None
         check(kind in SOLVED, "loss", self.loss, 'squared_hinge with penalty="l1"')
-        what = f'penalty="{self.penalty}" and loss="{self.loss}"'
-        dual = takes_dual(self.dual, SOLVED[kind], X, what)
+        what, solved = f'penalty="{self.penalty}" and loss="{self.loss}"', SOLVED[kind]
+        if is_free:
+            if True not in solved:
+                raise InputError(NOT_FREE.format(f'penalty="{self.penalty}"'))
+            what, solved = "intercept_scaling=inf", (True,)
+        dual = takes_dual(self.dual, solved, X, what)
         seed, loss = checking.seed_of(self.random_state), self.loss
 
         def solve(X: Rows, y: Vector, C: Vector, number: int, **how: Any) -> LinearSolution:

@@ -35,8 +35,9 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         Half the width of the tube in which errors cost nothing, 0 or more, in units of y.
     tol : float, default 1e-4
         What `violation_` is to be at most. Of the dual problem: largest minus smallest projected
-        gradient, in units of y (LIBLINEAR's ``-e`` is relative to the first pass). Of the primal
-        one: the norm of the gradient, relative to that of weights 0.
+        gradient, or of a free bias LIBSVM's violation, in units of y (LIBLINEAR's ``-e`` is
+        relative to the first pass). Of the primal one: the norm of the gradient, relative to that
+        of weights 0.
     C : float, default 1.0
         Penalty of errors, above 0.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
@@ -45,7 +46,8 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         Whether rows get one more feature of the value `intercept_scaling`, whose weight is
         regularised like the others.
     intercept_scaling : float, default 1.0
-        Above 0.
+        Above 0. With ``np.inf`` the bias is not regularised, as that of ``SVR(kernel="linear")``:
+        the limit of large values, without what they do to the solver. It has the dual solver only.
     dual : bool or "auto", default "auto"
         Whether the dual problem is solved, by coordinate descent, or the primal one, by Newton's
         method, which needs the squared loss. "auto", as in scikit-learn, takes the dual one where
@@ -143,15 +145,18 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         X, targets = checking.training_targets(self, X, y)
         C = checking.row_bounds(X, sample_weight, float(self.C))
-        what = f'loss="{self.loss}"'
-        dual = takes_dual(self.dual, (True, False) if task.squared else (True,), X, what)
+        what, solved = f'loss="{self.loss}"', (True, False) if task.squared else (True,)
+        is_free = constant == np.inf
+        if is_free:
+            what, solved = "intercept_scaling=inf", (True,)
+        dual = takes_dual(self.dual, solved, X, what)
         variables = variables_of(X, targets.view(np.int64), C)
         z = targets[variables.rows]
-        # The bias is regularised like other weights, so that targets are not to be shifted.
-        units = Units.of(z, centred=False)
+        # Where the bias is regularised like other weights, targets are not to be shifted.
+        units = Units.of(z, centred=is_free)
         unit = units.unit
         problem = task.scaled(unit).dual(units.inside(z), task.scaled_C(variables.C, unit))
-        how: Any = {"constant": constant, "max_iter": limit, "callback": callback}
+        how: Any = {**checking.bias_words(constant), "max_iter": limit, "callback": callback}
         with one_thread_each():
             if dual:
                 seed = checking.seed_of(self.random_state)
@@ -159,7 +164,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
                 found = solve_linear_dual(rows, problem, tol=tol / unit, seed=seed, **how)
             else:
                 found = solve_linear_primal(X[variables.rows], problem, tol=relative(tol), **how)
-        self.coef_, self.intercept_ = unit * found.w, np.array([unit * found.b])
+        self.coef_, self.intercept_ = unit * found.w, np.array([unit * found.b + units.centre])
         self.n_iter_ = max(1, found.n_iter)
         self.objective_, self.gap_ = unit**2 * found.objective, unit**2 * found.gap
         self.violation_ = unit * found.violation if dual else found.violation

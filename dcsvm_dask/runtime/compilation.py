@@ -27,6 +27,7 @@ def warm_up(
     cutting: bool = False,
     budget: bool = False,
     classes: bool = False,
+    free_bias: bool = False,
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
@@ -51,6 +52,8 @@ def warm_up(
         Whether to include functions for SVMs on a budget of support vectors.
     classes : bool, default False
         Whether to include functions for linear SVMs of all classes in one problem.
+    free_bias : bool, default False
+        Whether to include functions for linear SVMs whose bias is free.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -75,6 +78,8 @@ def warm_up(
             _once(solvers.warm_up_budget)
         if classes:
             _once(solvers.warm_up_classes)
+        if free_bias:
+            _once(solvers.warm_up_free_bias)
 
 
 @cache

@@ -22,8 +22,18 @@ from dcsvm_dask.solvers.greedy.solve import Expansion, grow_basis, solve_greedy
 from dcsvm_dask.solvers.inner.solve import INNER_SOLVERS, solve_inner
 from dcsvm_dask.solvers.linear.crammer_singer import ClassesSolution, solve_crammer_singer
 from dcsvm_dask.solvers.linear.descent import Chunks
+from dcsvm_dask.solvers.linear.free_bias import balanced as balanced_free
+from dcsvm_dask.solvers.linear.free_bias import standing
 from dcsvm_dask.solvers.linear.l1 import solve_linear_l1
-from dcsvm_dask.solvers.linear.parts import descend_part, joint_factors, measure_part
+from dcsvm_dask.solvers.linear.parts import (
+    approach_free,
+    descend_free,
+    descend_part,
+    gradient_part,
+    joint_factors,
+    measure_part,
+    sum_part,
+)
 from dcsvm_dask.solvers.linear.primal import solve_linear_primal
 from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_chunks, solve_linear_dual
@@ -65,6 +75,7 @@ from dcsvm_dask.solvers.warm import (
     warm_up_budget,
     warm_up_classes,
     warm_up_cutting,
+    warm_up_free_bias,
     warm_up_kinks,
     warm_up_linear,
     warm_up_linear_dual,
@@ -101,18 +112,22 @@ __all__ = [
     "SolvedMachine",
     "SubsetMachine",
     "Trace",
+    "approach_free",
     "balanced",
+    "balanced_free",
     "bias",
     "brought_to_size",
     "brought_to_sums",
     "brought_to_task",
     "check_merge",
     "coefficient_rows",
+    "descend_free",
     "descend_part",
     "duality_gap",
     "eased",
     "far_merges",
     "first_set",
+    "gradient_part",
     "grow_basis",
     "inner_tol",
     "joined_points",
@@ -148,7 +163,9 @@ __all__ = [
     "solve_smo",
     "solve_whole",
     "solve_working_sets",
+    "standing",
     "stretched",
+    "sum_part",
     "timed_pieces",
     "train_on_subsets",
     "violation",
@@ -158,6 +175,7 @@ __all__ = [
     "warm_up_budget",
     "warm_up_classes",
     "warm_up_cutting",
+    "warm_up_free_bias",
     "warm_up_kinks",
     "warm_up_linear",
     "warm_up_linear_dual",

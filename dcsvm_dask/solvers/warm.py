@@ -83,6 +83,13 @@ def warm_up_linear_dual() -> None:
         solve_linear_dual((rows,), dual)
 
 
+def warm_up_free_bias() -> None:
+    """Compile, or load from the cache, what a free bias needs beside; for rows as above."""
+    X = np.eye(2, dtype=np.float32)
+    for rows in (X, sparse.csr_array(X)):
+        solve_linear(rows, [1.0, -1.0], 1.0, bias="free")
+
+
 def warm_up_cutting() -> None:
     """Compile, or load from the cache, the products of cutting planes; for rows as above."""
     X = np.eye(2, dtype=np.float32)

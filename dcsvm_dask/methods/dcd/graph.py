@@ -7,14 +7,16 @@ in several parts each descends for itself from the same w, and their steps are j
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+from dcsvm_dask.methods.dcd import free_bias, points
 from dcsvm_dask.methods.dcd import nodes as steps
 from dcsvm_dask.methods.dcd.classes import commit_classes
-from dcsvm_dask.methods.dcd.options import Descent
+from dcsvm_dask.methods.dcd.options import FREE, Descent
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, single
 from dcsvm_dask.methods.linear.options import number_of_svms
 from dcsvm_dask.methods.linear.rounds import rounds
@@ -59,6 +61,8 @@ class Layout:
     """Whether rows that stay at a bound rest."""
     classes: int = 0
     """Classes of the one problem of all classes; 0: each SVM has a problem of its own."""
+    is_free: bool = False
+    """Whether the bias is free; the constant is then the square root of its step."""
 
     @classmethod
     def of(cls, settings: Settings, shape: Shape) -> Layout:
@@ -82,6 +86,7 @@ class Layout:
             order=options.order,
             shrinking=options.shrinking,
             classes=classes,
+            is_free=options.bias == FREE and settings.fit_intercept,
         )
 
     @property
@@ -162,6 +167,8 @@ def round_stage(
             most_visits=layout.most_visits(number),
         )
         return Stage(name, (joint,), DESCENT, supersedes=previous)
+    if layout.is_free:
+        return free_stage(layout, goals, number, previous, machines)
     how: dict[str, Any] = {"parts": parts, "chunks": layout.chunks, "constant": layout.constant}
     at: dict[str, Any] = {"previous": previous, **how}
     solve = {
@@ -172,13 +179,13 @@ def round_stage(
     visits = {"order": layout.order, "shrinking": layout.shrinking}
     ends = {**visits, "most_visits": layout.most_visits(number), "most_passes": layout.most_passes}
     places = [{"machine": machine, "part": part} for machine in machines for part in range(parts)]
-    layers = [_layer(steps.DESCEND, steps.descend, places, {**solve, **ends})]
+    layers = [_layer(points.DESCEND, steps.descend, places, {**solve, **ends})]
     if parts > 1:
         joined = [{"machine": machine} for machine in machines]
         join = {**solve, "stage": name, "most_visits": round(LEAST_WORK / layout.row_work)}
         del join["chunks"]
-        layers.append(_layer(steps.JOIN, steps.join_steps, joined, join))
-        layers.append(_layer(steps.MEASURE, steps.measure, places, {"stage": name, **at}))
+        layers.append(_layer(points.JOIN, steps.join_steps, joined, join))
+        layers.append(_layer(points.MEASURE, steps.measure, places, {"stage": name, **at}))
     commit = single(
         COMMIT,
         steps.commit_round,
@@ -191,9 +198,51 @@ def round_stage(
     return Stage(name, (*layers, commit), DESCENT, supersedes=previous)
 
 
+def free_stage(
+    layout: Layout, goals: Goals, number: int, previous: str | None, machines: Sequence[int]
+) -> Stage:
+    """Return the stage of a round where the bias is free; see `round_stage`."""
+    name, parts, constant = StageId.numbered(DESCENT, number), layout.parts, layout.constant
+    visits = {"order": layout.order, "shrinking": layout.shrinking}
+    start: dict[str, Any] = {"number": number, "previous": previous, "constant": constant}
+    most = layout.most_visits(number)
+    each = [{"machine": machine} for machine in machines]
+    if parts == 1:
+        alone = {**start, "chunks": layout.chunks, "tol": goals.tol, **visits, "most_visits": most}
+        layers = [_layer(points.DESCEND, free_bias.descend_alone, each, alone, named={"part": 0})]
+    else:
+        places = [{**at, "part": part} for at in each for part in range(parts)]
+        how = {"parts": parts, "chunks": layout.chunks}
+        within = {**start, "tol": goals.tol * WITHIN}
+        ends = {**visits, "most_visits": most, "most_passes": layout.most_passes}
+        join = {"stage": name, "parts": parts, "most_visits": round(LEAST_WORK / layout.row_work)}
+        at_end = {"stage": name, **how, "constant": constant}
+        layers = [
+            _layer(points.DESCEND, steps.descend, places, {**within, **how, **ends}),
+            _layer(points.JOIN, free_bias.join_free, each, {**within, **join}),
+            _layer(points.MEASURE, free_bias.sum_rows, places, at_end),
+            _layer(points.SLOPES, free_bias.measure_slopes, places, at_end),
+        ]
+    commit = single(
+        COMMIT,
+        free_bias.commit_free,
+        stage=name,
+        previous=previous,
+        machines=list(machines),
+        parts=parts,
+        constant=constant,
+        tol=goals.tol,
+    )
+    return Stage(name, (*layers, commit), DESCENT, supersedes=previous)
+
+
 def _layer(
-    name: str, step: Any, places: Sequence[dict[str, int]], arguments: dict[str, Any]
+    name: str,
+    step: Any,
+    places: Sequence[dict[str, int]],
+    arguments: dict[str, Any],
+    named: Mapping[str, int] = MappingProxyType({}),
 ) -> Layer:
     """Return the layer of a step that is done for each of some SVMs and parts."""
-    nodes = (Node(steps.name_of(name, **at), step, {**arguments, **at}) for at in places)
+    nodes = (Node(points.name_of(name, **at, **named), step, {**arguments, **at}) for at in places)
     return Layer(name, tuple(nodes), Keep.STAGE)

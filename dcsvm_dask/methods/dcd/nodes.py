@@ -8,30 +8,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import stacked
-from dcsvm_dask.methods.linear.rows import PartRows, arrays_of, dual_of, part_of, rows_of
-from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.dcd.commits import commit_svms
+from dcsvm_dask.methods.dcd.joint import joined_steps
+from dcsvm_dask.methods.dcd.points import (
+    DESCEND,
+    JOIN,
+    MEASURE,
+    Vector,
+    ends,
+    moved,
+    name_of,
+    sums_of,
+    variables,
+)
+from dcsvm_dask.methods.linear.rows import PartRows, arrays_of, dual_of, part_of
+from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.random_streams import DESCENT, generator
-from dcsvm_dask.solvers import descend_part, joint_factors, measure_part
+from dcsvm_dask.solvers import descend_part, measure_part
 from dcsvm_dask.solvers.linear.visits import Order, Visits
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import Dual
 
-DESCEND, JOIN, MEASURE = "descend", "join", "measure"
-"""The layers."""
 # Free rows that all parts have in common: share of the rows, no fewer than some, and bytes.
 KEPT, LEAST_KEPT, KEPT_BYTES = 0.1, 2048, 64 << 20
 # Passes over them.
 KEPT_PASSES = 100
-
-Vector = NDArray[np.float64]
-
-
-def name_of(layer: str, machine: int, part: int | None = None) -> str:
-    """Return the name of a node for one of the SVMs, and one of the parts of the rows."""
-    return f"{layer}-{machine:04d}" + ("" if part is None else f"-{part:04d}")
 
 
 def descend(
@@ -83,10 +86,10 @@ def descend(
     """
     problem = read_problem(run)
     index = part_of(problem, part, parts)
-    dual, rows = dual_of(problem, machine, index), PartRows(problem, *_ends(index), chunks)
+    dual, rows = dual_of(problem, machine, index), PartRows(problem, *ends(index), chunks)
     rng = generator(problem.settings.seed, DESCENT, number, machine, part)
-    start = _variables(run, previous, machine, index)
-    sums = _sums(run, problem, previous, machine, parts)
+    start = variables(run, previous, machine, index)
+    sums = sums_of(run, problem, previous, machine, parts)
     w = sums.sum(axis=0)
     told, first = set_reporter(), list[float]()
 
@@ -125,19 +128,19 @@ def descend(
     attempt.write("kept", kept)
     for key, array in arrays_of(problem.take(index[kept])).items():
         attempt.write(key, array)
-    moved = found.beta - start
-    slope = dual.p @ moved
+    step = found.beta - start
+    slope = dual.p @ step
     if dual.epsilon is not None:
         slope += dual.epsilon @ (np.abs(found.beta) - np.abs(start))
     if dual.ridge is not None:
-        slope += (dual.ridge * start) @ moved
+        slope += (dual.ridge * start) @ step
     return {
         "passes": found.passes,
         "rows": len(index),
-        "moved": int(np.count_nonzero(moved)),
+        "moved": int(np.count_nonzero(step)),
         "kept": len(kept),
         "slope": float(slope),
-        "ridge": 0.0 if dual.ridge is None else float(dual.ridge @ moved**2),
+        "ridge": 0.0 if dual.ridge is None else float(dual.ridge @ step**2),
     }
 
 
@@ -179,27 +182,14 @@ def join_steps(
         As for `descend`.
     """
     problem = read_problem(run)
-    steps = [run.node(stage, name_of(DESCEND, machine, part)) for part in range(parts)]
-    w = _sums(run, problem, previous, machine, parts).sum(axis=0)
-    moves = np.stack([step.read("step") for step in steps])
-    slopes, ridges = (np.array([step.record[key] for step in steps]) for key in ("slope", "ridge"))
-    factors, fall = joint_factors(moves, w, slopes, ridges)
-    w = w + factors @ moves
-    starts, kept = [], []
-    for part, step in enumerate(steps):
-        index, chosen = part_of(problem, part, parts), step.read("kept")
-        start = _variables(run, previous, machine, index)
-        starts.append(_moved(start, step.read("alpha"), factors[part])[chosen])
-        kept.append(index[chosen])
-    dual = dual_of(problem, machine, np.concatenate(kept))
-    beta, passes = dual.clip(np.concatenate(starts)), 0
+    joint = joined_steps(run, problem, stage, previous, machine, parts)
+    beta, w, passes = joint.beta, joint.w, 0
     if len(beta):
-        X = stacked([rows_of(step, problem.X.n_features) for step in steps if step.record["kept"]])
-        own = measure_part((X,), dual, beta, w, constant=constant).w
+        own = measure_part((joint.rows,), joint.dual, beta, w, constant=constant).w
         rng = generator(problem.settings.seed, DESCENT, number, machine, parts)
         found = descend_part(
-            (X,),
-            dual,
+            (joint.rows,),
+            joint.dual,
             beta,
             w - own,
             constant=constant,
@@ -209,10 +199,10 @@ def join_steps(
         )
         beta, w, passes = found.beta, found.w, found.passes
     attempt.write("w", w)
-    attempt.write("factors", factors)
-    for part, one in enumerate(np.split(beta, np.cumsum([len(one) for one in kept])[:-1])):
+    attempt.write("factors", joint.factors)
+    for part, one in enumerate(joint.split(beta)):
         attempt.write(f"kept_{part:04d}", one)
-    return {"kept": len(beta), "kept_passes": passes, "decrease": fall}
+    return {"kept": len(beta), "kept_passes": passes, "decrease": joint.decrease}
 
 
 def measure(
@@ -240,11 +230,11 @@ def measure(
     """
     problem = read_problem(run)
     index = part_of(problem, part, parts)
-    dual, rows = dual_of(problem, machine, index), PartRows(problem, *_ends(index), chunks)
+    dual, rows = dual_of(problem, machine, index), PartRows(problem, *ends(index), chunks)
     step = run.node(stage, name_of(DESCEND, machine, part))
     joined = run.node(stage, name_of(JOIN, machine))
-    start = _variables(run, previous, machine, index)
-    beta = dual.clip(_moved(start, step.read("alpha"), joined.read("factors")[part]))
+    start = variables(run, previous, machine, index)
+    beta = dual.clip(moved(start, step.read("alpha"), joined.read("factors")[part]))
     beta[step.read("kept")] = joined.read(f"kept_{part:04d}")
     return _measured(attempt, dual, rows, beta, joined.read("w"), constant)
 
@@ -276,50 +266,18 @@ def commit_round(
     tol : float
         Tolerance of the run.
     """
-    problem = read_problem(run)
-    before = None if previous is None else run.node(previous, "commit")
-    number = len(problem.machines) if problem.has_several else 1
+
+    def stand(machine: int, alpha: Vector, sums: NDArray[np.float64]) -> tuple[Record, Any]:
+        del alpha
+        alone = name_of(DESCEND, machine, 0)
+        joined = run.node(stage, alone if parts == 1 else name_of(JOIN, machine))
+        nodes = [run.node(stage, name_of(layer, machine, part)) for part in range(parts)]
+        return _standing([node.record for node in nodes], joined.read("w"), sums), sums
+
     layer = DESCEND if parts == 1 else MEASURE
-    in_margin = np.zeros(problem.n, dtype=bool)
-    each: list[Record] = []
-    for machine in range(number):
-        last = before.record["of_svms"][machine] if before is not None else {}
-        alpha_name, sums_name = f"alpha_{machine:04d}", f"sums_{machine:04d}"
-        if machine not in machines:
-            assert before is not None
-            alpha, sums = before.read(alpha_name), before.read(sums_name)
-            each.append(last)
-        else:
-            nodes = [run.node(stage, name_of(layer, machine, part)) for part in range(parts)]
-            alpha = np.concatenate([node.read("alpha") for node in nodes])
-            sums = np.stack([node.read("sum") for node in nodes])
-            descents = [run.node(stage, name_of(DESCEND, machine, part)) for part in range(parts)]
-            passes = max(node.record["passes"] for node in descents)
-            joined = descents[0] if parts == 1 else run.node(stage, name_of(JOIN, machine))
-            each.append(
-                {
-                    **_standing([node.record for node in nodes], joined.read("w"), sums),
-                    "passes": passes + last.get("passes", 0),
-                }
-            )
-        attempt.write(alpha_name, alpha)
-        attempt.write(sums_name, sums)
-        in_margin |= alpha != 0.0
-    total = {key: sum(one[key] for one in each) for key in ("objective", "gap", "bounded")}
-    return {
-        "rows": problem.n,
-        **total,
-        "primal_objective": total["gap"] - total["objective"],
-        "violation": max(one["violation"] for one in each),
-        "violations": [one["violation"] for one in each],
-        "support": int(np.count_nonzero(in_margin)),
-        "passes": max(one["passes"] for one in each),
-        "svms": len(machines),
-        "parts": parts,
-        "tol": tol,
-        "from_scratch": True,
-        "of_svms": each,
-    }
+    return commit_svms(
+        run, attempt, stand, stage=stage, previous=previous, machines=machines, parts=parts, tol=tol
+    )
 
 
 def _standing(records: list[Record], w: Vector, sums: Vector) -> Record:
@@ -357,34 +315,5 @@ def _measured(
     }
 
 
-def _variables(
-    run: RunFolder, previous: str | None, machine: int, index: NDArray[np.int64]
-) -> Vector:
-    """Return the variables of a part where a round starts."""
-    if previous is None:
-        return np.zeros(len(index))
-    before = run.node(previous, "commit")
-    return before.read(f"alpha_{machine:04d}", slice(*_ends(index)))
-
-
-def _sums(
-    run: RunFolder, problem: Problem, previous: str | None, machine: int, parts: int
-) -> Vector:
-    """Return what each part gives to w where a round starts."""
-    if previous is None:
-        return np.zeros((parts, problem.X.n_features + 1))
-    return run.node(previous, "commit").read(f"sums_{machine:04d}")
-
-
 def _is_free(dual: Dual, beta: Vector) -> NDArray[np.bool_]:
     return np.asarray(dual.is_free(beta) & (beta != 0.0))
-
-
-def _moved(start: Vector, end: Vector, factor: Any) -> Vector:
-    """Return variables that have gone a share of a step; all of it leads to its very end."""
-    return end if factor == 1.0 else start + factor * (end - start)
-
-
-def _ends(index: NDArray[np.int64]) -> tuple[int, int]:
-    """Return the first of consecutive variables, and the one behind the last."""
-    return int(index[0]), int(index[-1]) + 1

@@ -10,9 +10,11 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.linear.options import LinearOptions
 from dcsvm_dask.parameters import parameter
+from dcsvm_dask.solvers.linear.problem import Bias
 from dcsvm_dask.solvers.linear.visits import Order
 from dcsvm_dask.tasks import Classification, Task
 
+FEATURE, FREE = get_args(Bias)
 AUTO, ONE_VS_REST, CRAMMER_SINGER = "auto", "ovr", "crammer_singer"
 # How often the pieces in which rows are read are halved, at most, to fit a worker.
 MOST_HALVINGS = 12
@@ -22,6 +24,12 @@ MOST_HALVINGS = 12
 class Descent(LinearOptions):
     """How rows are shared and read, and what SVMs of many classes have in common."""
 
+    bias: str = parameter(
+        FEATURE,
+        "the bias is the weight of the constant feature, regularised; or free, as in LIBSVM, and "
+        "the constant is the step by which it is found",
+        choices=get_args(Bias),
+    )
     chunks: int = parameter(
         0, "pieces in which a task reads its rows; 0: as few as fit a worker", least=0
     )
@@ -47,6 +55,7 @@ class Descent(LinearOptions):
                 ("chunks", self.chunks <= 1, "0 or 1"),
                 ("order", self.order == "shuffled", "shuffled"),
                 ("shrinking", self.shrinking, "true"),
+                ("bias", self.bias == FEATURE, FEATURE),
             ):
                 wanted = f"{wanted} with multi-class {CRAMMER_SINGER}: leave it out"
                 check(holds, name, getattr(self, name), wanted)
@@ -59,7 +68,17 @@ class Descent(LinearOptions):
     @property
     def compiles(self) -> tuple[str, ...]:
         """What is compiled for these parameters beside what the method needs."""
-        return ("classes",) if self.is_joint else ()
+        if self.is_joint:
+            return ("classes",)
+        return ("free_bias",) if self.bias == FREE else ()
+
+    def check_bias(self, fit_intercept: bool) -> None:
+        """Refuse a free bias where there is none."""
+        if self.bias == FREE and not fit_intercept:
+            raise InputError(
+                f"bias: {FREE} is for a problem with a bias, and this one has none; add "
+                "--fit-intercept (in files and Python: fit_intercept = true), or leave out bias"
+            )
 
     def check_task(self, task: Task) -> None:
         """Refuse the squared hinge loss for the problem of all classes, and tasks without."""
@@ -93,6 +112,9 @@ class Descent(LinearOptions):
         found = super().linear_parameters(task)
         if found is not None and self.is_joint:
             found["multi_class"] = CRAMMER_SINGER
+        if found is not None and self.bias == FREE:
+            # They have no such parameter: trained again, they would regularise the bias.
+            del found["intercept_scaling"]
         return found
 
     def lighter(self) -> Iterator[Self]:

@@ -25,6 +25,8 @@ ROUNDS = 20
 VALUE_SECONDS = 1e-9
 # Bytes of vectors for each row: of a task's part, and of all rows in every task.
 ROW_VECTORS, PROBLEM_VECTORS = 130.0, 40.0
+# Of all rows where a point is balanced, or a free bias and the gap are found by sorting.
+BALANCING = 200.0
 
 
 def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
@@ -42,6 +44,8 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     vectors = ROW_VECTORS * layout.rows + PROBLEM_VECTORS * n
     sums = 40.0 * (layout.parts + 2) * features
     committing = 24.0 * n + 16.0 * layout.machines * layout.parts * features
+    if layout.is_free:
+        committing += BALANCING * n + kept + sums
     need = largest(sizes.fixed(piece + vectors + kept + sums), sizes.fixed(committing))
     passes = PASSES if TASKS[settings.task].has_classes else PASSES_OF_TARGETS
     again = READ_AGAIN if layout.chunks > 1 else 1
@@ -52,9 +56,12 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     else:
         rounds = layout.rounds_of(visits * n)
     busy = layout.machines * n * (visits * again + side) * (features + 20.0) * VALUE_SECONDS
-    busy += layout.machines * rounds * 2.0 * sizes.reading_seconds()
+    readings = 3.0 if layout.is_free else 2.0
+    busy += layout.machines * rounds * readings * sizes.reading_seconds()
     written = layout.machines * 8.0 * n
     passing = 2.0 * written if layout.parts > 1 else written
+    if layout.is_free:  # slopes, and the point that is balanced
+        passing *= 2.0
     remedy = f"raise -P chunks above {layout.chunks}"
     plans = [merging_plan(sizes)]
     for number, times in ((1, 1), (2, rounds - 1)):

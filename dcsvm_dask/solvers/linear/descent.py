@@ -73,7 +73,7 @@ class Measured:
 # Values of rows that are met between two returns to Python, some 50 ms; and passes.
 _WORK, _PASSES = 50_000_000, 1_000
 # What a visit costs beside the values of the row, in values.
-_VISIT = 20
+VISIT = 20
 # Visits of each row that are allowed where the caller sets no limit.
 _VISITS = 1_000
 # Rows kept in memory of all chunks together, in rows of a chunk.
@@ -98,6 +98,8 @@ class LinearDescent:
 
     work = _WORK
     """Values of rows that are met between two callbacks; 0: those of one pass."""
+    most_passes = _PASSES
+    """Passes over rows in memory between two callbacks."""
 
     def __init__(
         self,
@@ -182,7 +184,7 @@ class LinearDescent:
                 full = self._pass_over_one(tol, left, room)
             else:
                 full = self._pass(tol)
-            violation = self._high - self._low
+            violation = self._violation()
             stopped = callback is not None and callback(self._n_iter, violation)
             if violation <= tol:
                 if full:
@@ -192,19 +194,23 @@ class LinearDescent:
                 return False
         return False
 
+    def _violation(self) -> float:
+        """Return the violation that the last pass has met."""
+        return self._high - self._low
+
     def _pass_over_one(self, tol: float, most: int, room: int) -> bool:
         """Make some passes over the only chunk; returns whether the last one was over all rows."""
         rows = self._rows(0)
         part = self._parts[0]
         values = rows.nnz if is_sparse(rows) else rows.size
-        budget = 1 + self.work // (_VISIT + values // max(1, rows.shape[0]))
+        budget = 1 + self.work // (VISIT + values // max(1, rows.shape[0]))
         done, part.active, self._high, self._low = self._visit(
             self._arguments(rows, part.rows),
             part.order,
             part.active,
             (self._high, self._low),
             tol,
-            min(most, _PASSES),
+            min(most, self.most_passes),
             min(budget, room),
         )
         self._record(done)

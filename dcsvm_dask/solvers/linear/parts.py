@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.linear.descent import Chunks, LinearDescent, Measured
+from dcsvm_dask.solvers.linear.free_bias import FreeBiasDescent
 from dcsvm_dask.solvers.linear.problem import SignedProblem, Vector
 from dcsvm_dask.solvers.linear.visits import USUAL, Visits
 from dcsvm_dask.tasks import Dual
@@ -80,6 +82,94 @@ def descend_part(
     descent = LinearDescent(chunks, problem, seed, max(1, inner_passes), outside)
     found = descent.solve(tol, most_passes, callback, most_visits)
     return Descended(found.alpha, descent.w, found.n_iter)
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """Where descent with a free bias has led."""
+
+    beta: Vector
+    """The variables, shape (n,)."""
+    w: Vector
+    """What they and other rows give to w, shape (d + 1,): the constant times the sum of variables
+    last, without the multiplier."""
+    bias: float
+    """The multiplier."""
+    passes: int
+    """Passes that were made."""
+
+
+def descend_free(
+    chunks: Chunks,
+    dual: Dual,
+    beta: Vector,
+    bias: float,
+    *,
+    constant: float,
+    tol: float,
+    most_visits: int,
+    inner_passes: int = 3,
+    visits: Visits = USUAL,
+    seed: int = 0,
+    callback: Callable[[int, float], object] | None = None,
+) -> Freed:
+    """Descend over all variables of a problem whose bias is free; they end balanced.
+
+    The problem of `solve_linear_dual` with ``bias="free"``.
+
+    Parameters
+    ----------
+    chunks, dual, beta, tol, most_visits, inner_passes, visits, seed, callback
+        As for `descend_part`.
+    bias : float
+        The multiplier to start from.
+    constant : float
+        Square root of rho, above 0; see `dcsvm_dask.solvers.linear.free_bias`.
+    """
+    problem = SignedProblem.of(dual, constant, beta, visits)
+    descent = FreeBiasDescent(chunks, problem, seed, max(1, inner_passes), bias)
+    found = descent.solve(tol, None, callback, most_visits)
+    return Freed(found.alpha, descent.total(), found.b, found.n_iter)
+
+
+def approach_free(
+    X: Rows,
+    dual: Dual,
+    beta: Vector,
+    bias: float,
+    others: Vector,
+    *,
+    constant: float,
+    tol: float,
+    most_visits: int,
+    seed: int = 0,
+) -> Freed:
+    """Descend over some rows' variables that settle the bias and the sum of all rows' variables.
+
+    Parameters
+    ----------
+    X : Rows, shape (n, d)
+    others : ndarray, shape (d + 1,), float64
+        What the other rows give to w, with the constant times the sum of their variables last.
+    dual, beta, bias, constant, tol, most_visits, seed
+        As for `descend_free`; `beta` need not end balanced.
+    """
+    problem = SignedProblem.of(dual, constant, beta)
+    descent = FreeBiasDescent((X,), problem, seed, 1, bias, others)
+    passes = descent.approach(tol, most_visits)
+    return Freed(descent.alpha, descent.total(), descent.bias, passes)
+
+
+def sum_part(chunks: Chunks, dual: Dual, beta: Vector, *, constant: float) -> Vector:
+    """Return what some rows give to w, shape (d + 1,): the constant times the sum of beta last."""
+    return FreeBiasDescent(chunks, SignedProblem.of(dual, constant, beta), 0, 1, 0.0).total()
+
+
+def gradient_part(
+    chunks: Chunks, dual: Dual, beta: Vector, w: Vector, *, constant: float
+) -> Vector:
+    """Return w'x_i + p_i + D_ii beta_i of some rows, without a bias; w has that of all rows."""
+    return FreeBiasDescent(chunks, SignedProblem.of(dual, constant, beta), 0, 1, 0.0).gradient(w)
 
 
 def measure_part(

@@ -14,10 +14,13 @@ from dcsvm_dask.solvers.linear.loops import descend, measure
 from dcsvm_dask.solvers.linear.signed import descend_signed, measure_signed
 from dcsvm_dask.solvers.linear.visits import USUAL, Visits
 from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks.dual import UNBOUNDED
 from dcsvm_dask.tasks.vectors import vector
 
 Vector = NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge", "squared"]
+Bias = Literal["feature", "free"]
+"""A weight of a constant feature, regularised with the others; or no part of the regularisation."""
 # How far outside of its bounds a start may lie, relative to C: rounding to float32.
 _ROUNDING = 1e-6
 
@@ -31,11 +34,13 @@ class LinearSolution:
     w: Vector
     """The weights sum_i alpha_i y_i x_i or sum_i beta_i x_i, shape (d,), summed from scratch."""
     b: float
-    """The offset of the decision value w'x + b: what the appended constant contributes; else 0."""
+    """The offset of the decision value w'x + b: what the appended constant contributes, or the free
+    bias; else 0."""
     objective: float
     """The dual objective at `alpha`, which is minimised."""
     violation: float
-    """Largest minus smallest projected gradient at `alpha`, 0 counted in; bounds each of them."""
+    """Largest minus smallest projected gradient at `alpha`, 0 counted in; bounds each of them. Of a
+    free bias it is LIBSVM's m - M, at least 0: see `dcsvm_dask.solvers.violation_pair`."""
     gap: float
     """Primal minus dual value: an upper bound on how far the objective is from the least one."""
     n_iter: int
@@ -141,6 +146,13 @@ class LinearProblem:
     def takes_part(self) -> NDArray[np.bool_]:
         """Which variables can be other than zero."""
         return self.upper > 0.0
+
+    def signed(self) -> SignedProblem:
+        """Return the same problem in the variables beta_i = y_i a_i."""
+        furthest = self.y * np.minimum(self.upper, UNBOUNDED)
+        lower, upper = np.minimum(furthest, 0.0), np.maximum(furthest, 0.0)
+        dual = Dual(-self.y, lower, upper, ridge=self.ridge)
+        return SignedProblem.of(dual, self.constant, self.y * self.start, self.visits)
 
     def is_free(self, point: Vector, rows: slice) -> NDArray[np.bool_]:
         """Return which variables of some rows lie strictly between their bounds."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers.linear.descent import Chunks, LinearDescent
+from dcsvm_dask.solvers.linear.free_bias import FreeBiasDescent, step_of
 from dcsvm_dask.solvers.linear.problem import (
+    Bias,
     LinearProblem,
     LinearSolution,
     Loss,
@@ -31,6 +35,7 @@ def solve_linear(
     *,
     loss: Loss = "hinge",
     constant: float = 0.0,
+    bias: Bias = "feature",
     alpha: ArrayLike | None = None,
     tol: float = 1e-3,
     max_iter: int | None = None,
@@ -78,7 +83,12 @@ def solve_linear(
     constant : float, default=0.0
         Value of a feature appended to every row, whose weight times `constant` is the offset b;
         it is regularised like the others. LIBLINEAR's `-B`, scikit-learn's intercept_scaling.
-        0: no offset.
+        0: no offset. With a free bias: the square root of rho, on which the answer does not depend,
+        passes do; 0: a third of the usual length of a row.
+    bias : {"feature", "free"}, default="feature"
+        What the offset is. "free": it is no part of the regularisation, as that of LIBSVM; passes
+        are those of the method of multipliers, see `dcsvm_dask.solvers.linear.free_bias`, and the
+        violation is LIBSVM's.
     alpha : array, shape (n,), optional
         Start within the bounds, 0 by default.
     tol : float, default=1e-3
@@ -114,6 +124,7 @@ def solve_linear(
         C,
         loss=loss,
         constant=constant,
+        bias=bias,
         alpha=alpha,
         tol=tol,
         max_iter=max_iter,
@@ -132,6 +143,7 @@ def solve_linear_chunks(
     *,
     loss: Loss = "hinge",
     constant: float = 0.0,
+    bias: Bias = "feature",
     alpha: ArrayLike | None = None,
     tol: float = 1e-3,
     max_iter: int | None = None,
@@ -170,8 +182,9 @@ def solve_linear_chunks(
         Most passes over the chunks; by default as many as visit 1,000 n rows.
     callback : callable, optional
         Called after each pass over the chunks.
-    loss, constant, tol, seed, order, shrink, trace
+    loss, constant, bias, tol, seed, order, shrink, trace
         As for `solve_linear`. Chunks are asked for in a random order but where `order` is "fixed".
+        The usual length of a row is that of the first chunk's.
 
     Returns
     -------
@@ -183,6 +196,7 @@ def solve_linear_chunks(
         As for `solve_linear`; if there are no chunks, or they do not fit together.
     """
     n, visits = np.size(y), Visits(order, shrink)
+    constant = _constant(chunks, constant, bias)
     last = tol, max_iter, callback, trace
     if loss == "squared":
         labels = check_labels(y, n)
@@ -191,9 +205,12 @@ def solve_linear_chunks(
             dual = Regression(epsilon=0.0, squared=True).dual(labels, cost)
         beta = None if alpha is None else labels * vector(alpha, "alpha", n)
         signed = SignedProblem.of(dual, constant, beta, visits)
-        found = _solve(LinearDescent(chunks, signed, seed, max(1, inner_passes)), *last)
+        found = _solve(_descent(chunks, signed, seed, inner_passes, bias), *last)
         return replace(found, alpha=labels * found.alpha)
     problem = LinearProblem.of(n, y, C, loss, constant, alpha, visits)
+    if bias == "free":
+        found = _solve(_descent(chunks, problem.signed(), seed, inner_passes, bias), *last)
+        return replace(found, alpha=np.abs(found.alpha))
     return _solve(LinearDescent(chunks, problem, seed, max(1, inner_passes)), *last)
 
 
@@ -202,6 +219,7 @@ def solve_linear_dual(
     dual: Dual,
     *,
     constant: float = 0.0,
+    bias: Bias = "feature",
     beta: ArrayLike | None = None,
     tol: float = 1e-3,
     max_iter: int | None = None,
@@ -235,7 +253,7 @@ def solve_linear_dual(
         Of all rows in their order, without groups. Rows whose weight C_i is 0 take no part.
     beta : array, shape (n,), optional
         Start within the bounds, 0 by default.
-    constant, tol, max_iter, inner_passes, seed, callback, order, shrink, trace
+    constant, bias, tol, max_iter, inner_passes, seed, callback, order, shrink, trace
         As for `solve_linear_chunks`.
 
     Returns
@@ -248,9 +266,24 @@ def solve_linear_dual(
     InputError
         For shapes, bounds or values that do not fit; if there are no chunks.
     """
+    constant = _constant(chunks, constant, bias)
     problem = SignedProblem.of(dual, constant, beta, Visits(order, shrink))
-    descent = LinearDescent(chunks, problem, seed, max(1, inner_passes))
+    descent = _descent(chunks, problem, seed, inner_passes, bias)
     return _solve(descent, tol, max_iter, callback, trace)
+
+
+def _constant(chunks: Chunks, constant: float, bias: Bias) -> float:
+    """Return the constant feature of a problem, by the rows where a free bias has none given."""
+    if bias not in get_args(Bias):
+        raise InputError(f"bias is {bias!r:.80}: give one of {', '.join(get_args(Bias))}.")
+    return constant or (step_of(chunks) if bias == "free" else 0.0)
+
+
+def _descent(
+    chunks: Chunks, problem: SignedProblem, seed: int, inner_passes: int, bias: Bias
+) -> LinearDescent:
+    kind = FreeBiasDescent if bias == "free" else LinearDescent
+    return kind(chunks, problem, seed, max(1, inner_passes))
 
 
 def _solve(
