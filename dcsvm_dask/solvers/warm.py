@@ -15,6 +15,7 @@ from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
 from dcsvm_dask.solvers.smo.solve import solve_smo
+from dcsvm_dask.solvers.linear.zeros import count_values, take_values
 from dcsvm_dask.tasks import Dual, Regression, svc_dual
 
 
@@ -70,6 +71,8 @@ def warm_up_linear() -> None:
     X, y = np.eye(2, dtype=np.float32), np.array([1.0, -1.0])
     for rows in (X, sparse.csr_array(X)):
         solve_linear(rows, y, 1.0)
+    count_values(X, np.zeros(3, np.int64))
+    take_values(X, np.empty(3, np.float32), np.empty(3, np.int32))
 
 
 def warm_up_linear_dual() -> None:

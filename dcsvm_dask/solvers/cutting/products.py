@@ -18,6 +18,7 @@ from dcsvm_dask.solvers.cutting.line_search import Events
 from dcsvm_dask.solvers.cutting.losses import Losses, Span
 from dcsvm_dask.solvers.linear.products import combine, outputs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
+from dcsvm_dask.solvers.linear.zeros import without_zeros
 
 Vector = NDArray[np.float64]
 _PART_ROWS, _MOST_PARTS = 16_384, 32
@@ -38,7 +39,7 @@ class Products:
     """
 
     def __init__(self, X: Rows, constant: float, threads: int = 1) -> None:
-        X = check_rows(X, "X")
+        X = without_zeros(check_rows(X, "X"))
         n, d = X.shape
         self._rows, self._constant = compiled_rows(X), constant
         self.shape = (n, d + 1)
@@ -59,7 +60,9 @@ class Products:
             All by default, side by side.
         """
         found = np.empty(self.shape[0]) if out is None else out
-        if rows is not None:
+        if not w.any():  # where it begins
+            found[slice(*rows) if rows is not None else slice(None)] = 0.0
+        elif rows is not None:
             outputs(self._rows, *rows, self._constant, w, found)
         else:
             self._side_by_side(lambda _, part: self.outputs(w, found, part))

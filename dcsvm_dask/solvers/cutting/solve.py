@@ -116,6 +116,7 @@ def solve_cutting(
     if not np.isfinite(X.data if is_sparse(X) else X).all():
         raise InputError("X holds a value that is not finite: give finite numbers.")
     rows = Products(X, problem.constant, threads)
+    del X  # where these are not the same arrays, and nobody else needs it
     n = rows.shape[0]
     if len(dual) != n:
         raise InputError(f"the problem has {len(dual)} rows and X {n}: give as many.")

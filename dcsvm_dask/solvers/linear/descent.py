@@ -18,6 +18,7 @@ from dcsvm_dask.kernels.rows import check_rows, is_sparse
 from dcsvm_dask.solvers.linear.loops import squares
 from dcsvm_dask.solvers.linear.problem import LinearSolution, Problem, Vector
 from dcsvm_dask.solvers.linear.rows import compiled_rows
+from dcsvm_dask.solvers.linear.zeros import without_zeros
 
 
 @dataclass(slots=True)
@@ -347,6 +348,8 @@ class LinearDescent:
         if self._only is not None:
             return self._only
         rows = check_rows(self._chunks[i], "X")
+        if len(self._chunks) == 1:
+            rows = without_zeros(rows)
         if i == len(self._parts):
             self._place(rows)
         elif rows.shape != (self._parts[i].rows.stop - self._parts[i].rows.start, len(self._w) - 1):

@@ -15,6 +15,7 @@ from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.products import combine, curve, diagonal, outputs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
 from dcsvm_dask.solvers.linear.squared import SquaredLosses, respond, slope
+from dcsvm_dask.solvers.linear.zeros import without_zeros
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
@@ -82,7 +83,7 @@ def solve_linear_primal(
     InputError
         For shapes, bounds or values that do not fit; if the loss is not squared.
     """
-    X = check_rows(X, "X")
+    X = without_zeros(check_rows(X, "X"))
     losses = SquaredLosses.of(X.shape[0], dual, constant)
     return _Newton(X, losses).solve(tol, max_iter, callback)
 
