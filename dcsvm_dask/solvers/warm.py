@@ -11,11 +11,11 @@ from dcsvm_dask.solvers.budget.learner import BudgetedLearner
 from dcsvm_dask.solvers.cutting import solve_cutting
 from dcsvm_dask.solvers.linear.crammer_singer import solve_crammer_singer
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_dual
+from dcsvm_dask.solvers.linear.zeros import count_values, take_values
 from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
 from dcsvm_dask.solvers.smo.solve import solve_smo
-from dcsvm_dask.solvers.linear.zeros import count_values, take_values
 from dcsvm_dask.tasks import Dual, Regression, svc_dual
 
 
