@@ -120,8 +120,14 @@ def ways(X: Any, y: Any, squared: bool) -> dict[str, tuple[Way, Iterable[Any]]]:
         Classification(squared=squared).dual(y, np.ones(len(y))),
         Liblinear(X, y, bias=False),
     )
+
+    def passes(most: int, **how: Any) -> Any:
+        return solve_linear(X, y, 1.0, loss=loss, tol=1e-9, max_iter=most, **how).w
+
     found: dict[str, tuple[Way, Iterable[Any]]] = {
-        "DCD": (lambda k: solve_linear(X, y, 1.0, loss=loss, tol=1e-9, max_iter=k).w, BUDGETS),
+        "DCD": (lambda k: passes(k), BUDGETS),
+        "DCD, no shrinking": (lambda k: passes(k, shrink=np.inf), BUDGETS),
+        "DCD, rows drawn": (lambda k: passes(k, order="drawn"), BUDGETS),
         "LIBLINEAR's DCD": (lambda tol: peer.train(loss, 1.0, tol).w, TOLERANCES),
         "OCAS": (lambda k: solve_cutting(X, dual, tol=0.0, max_iter=k).w, BUDGETS),
         "CPA": (lambda k: solve_cutting(X, dual, tol=0.0, max_iter=k, **PLAIN).w, BUDGETS),
@@ -151,13 +157,13 @@ def descended(X: Any, y: Any, loss: str, epochs: int) -> Any:
         return sgd.fit(X, y).coef_[0]
 
 
-def least(X: Any, y: Any, squared: bool) -> float:
-    """Return the least objective, to a gap of 1e-7."""
+def least(X: Any, y: Any, squared: bool, C: float = 1.0, gap: float = 1e-7) -> float:
+    """Return the least objective, to a relative gap."""
     loss: Any = "squared_hinge" if squared else "hinge"
     tol = 1e-2
     while True:
-        found = solve_linear(X, y, 1.0, loss=loss, tol=tol, max_iter=100_000)
-        if found.gap <= -1e-7 * found.objective or tol < 1e-8:
+        found = solve_linear(X, y, C, loss=loss, tol=tol, max_iter=100_000)
+        if found.gap <= -gap * found.objective or tol < 1e-8:
             return -found.objective
         tol /= 10.0
 
