@@ -1,7 +1,8 @@
 """Descent on a budget: the tables of Glasmachers and Qaadan (2018), beside the exact SVM.
 
     python -m benchmarks.budgeted [--sets ijcnn1,a9a] [--budgets 100,500] [--seeds 5] [--epochs 20]
-        [--merges gss,gss-precise,lookup-h,lookup-wd]
+        [--merges gss,gss-precise,lookup-h,lookup-wd] [--peer budgetedsvm-train]
+        [--picture budgeted.png]
 
 For each set and budget every way of merging learns in turn, seed by seed, in this process and on
 one thread, after compiling. Prints test accuracy (mean and standard deviation over the seeds)
@@ -10,14 +11,19 @@ by the processor's cycle counter; what lookups save of golden section search; st
 often lookup-wd takes the partner that golden section search takes; and the factors by which what
 merges lose exceeds the least possible. Also the time of a step beside that of the B x d
 multiply-adds of a margin (a product by BLAS). SUSY's shape is drawn: of it only times and merges
-mean anything. Writes ``budgeted.json``; the exit status is 1 where a lookup is slower than golden
-section search.
+mean anything. `--peer` is the trainer of BudgetedSVM (Djuric, Lan, Vucetic, Wang, JMLR 14, 2013),
+built with -O3: the processor seconds of its second epoch over the same problem, for each row, are
+printed beside ours. `--picture` draws Figures 2 and 3: the tables, and the seconds of merges.
+Writes ``budgeted.json``; the exit status is 1 where a lookup is slower than golden section search.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import dump_svmlight_file
 from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import SHARED
@@ -35,6 +42,7 @@ from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.solvers import BudgetedLearner
 from dcsvm_dask.solvers.budget.merging import MERGING
 from dcsvm_dask.solvers.budget.state import AUDITED, EQUAL, MERGES, STEPS
+from dcsvm_dask.storage.merge_tables import computed_tables
 from dcsvm_dask.tasks import svc_dual
 
 Figures = dict[str, Any]
@@ -61,6 +69,8 @@ def main() -> int:
     options.add_argument("--epochs", type=int, default=20, help="of susy 1")
     options.add_argument("--merges", default=",".join(MERGING))
     options.add_argument("--no-exact", action="store_true", help="leave the exact SVM out")
+    options.add_argument("--peer", help="BudgetedSVM's trainer, to compare the step with")
+    options.add_argument("--picture", type=Path)
     options.add_argument("--out", type=Path, default=Path("budgeted.json"))
     chosen = options.parse_args()
     warm_up(budget=True)
@@ -74,9 +84,13 @@ def main() -> int:
                 epochs = 1 if name == "susy" else chosen.epochs
                 merges = chosen.merges.split(",")
                 figures = compare(name, rows, test, budget, merges, chosen.seeds, epochs)
+                if chosen.peer:
+                    figures["peer_step_seconds"] = peer_step(chosen.peer, name, rows, budget)
                 found[f"{name}-{budget}"] = figures | {"exact": exact}
                 tell(name, budget, figures, exact)
     write(chosen.out, found)
+    if chosen.picture:
+        draw(found, chosen.picture)
     return int(any(one["slower"] for one in found.values()))
 
 
@@ -186,6 +200,27 @@ def product_seconds(X: NDArray[np.float32], budget: int) -> float:
     return best_of(lambda: [points @ row for row in X[:2000]]) / min(2000, len(X))
 
 
+def peer_step(trainer: str, name: str, rows: Rows, budget: int) -> float:
+    """Return the seconds of a step of BudgetedSVM's BSGD with merging, over an epoch."""
+    C, gamma, *_ = SETS[name]
+    X, y = rows
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.svm"
+        dump_svmlight_file(X, y, str(file), zero_based=False)
+
+        def seconds(epochs: int) -> float:
+            # Its decision values are halves of ours, so that its lambda is twice ours; its gamma
+            # counts half of the squared distance.
+            words = f"-A 4 -K 0 -m 1 -D {X.shape[1]} -B {budget} -e {epochs} -z {len(y)}"
+            words += f" -L {2.0 / (len(y) * C):.12g} -g {2.0 * gamma:.12g}"
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            command = [trainer, *words.split(), str(file), str(file.with_suffix(".model"))]
+            subprocess.run(command, check=True, capture_output=True)
+            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+        return (seconds(2) - seconds(1)) / len(y)
+
+
 def best_of(work: Callable[[], Any], times: int = 5) -> float:
     """Return the least seconds of several calls."""
     found = []
@@ -217,7 +252,36 @@ def tell(name: str, budget: int, figures: Figures, exact: float | None) -> None:
         f"{figures['factor_lookup_wd']:.5f} (lookup-wd)"
     )
     step, product = 1e6 * figures["step_seconds"], 1e6 * figures["product_seconds"]
-    print(f"  a step {step:.2f} us, {step / product:.2f} x a product by BLAS", flush=True)
+    peer = figures.get("peer_step_seconds")
+    beside = (
+        "" if peer is None else f"; BudgetedSVM's {1e6 * peer:.1f} us, {1e6 * peer / step:.0f} x"
+    )
+    print(f"  a step {step:.2f} us, {step / product:.2f} x a product by BLAS{beside}", flush=True)
+
+
+def draw(found: dict[str, Figures], file: Path) -> None:
+    """Draw the tables of merges, and the seconds of merging of each way, set and budget."""
+    from matplotlib import pyplot as plt
+
+    tables, figure = computed_tables(), plt.figure(figsize=(14, 4), layout="constrained")
+    grid = figure.add_gridspec(1, 3, width_ratios=(1, 1, 2))
+    edges = (0.0, 1.0, 0.0, 0.5)
+    for place, title, values in (
+        (0, "h(m, kappa)", tables.h),
+        (1, "log10 of what a merge loses", np.log10(np.maximum(tables.wd, 1e-8))),
+    ):
+        axis = figure.add_subplot(grid[place])
+        drawn_values = axis.imshow(values, origin="lower", aspect="auto", extent=edges)
+        axis.set(title=title, xlabel="kappa", ylabel="m")
+        figure.colorbar(drawn_values, ax=axis)
+    axis, width = figure.add_subplot(grid[2]), 0.8 / len(MERGING)
+    for number, merge in enumerate(MERGING):
+        seconds = [one["merges"].get(merge, {"merging": 0.0})["merging"] for one in found.values()]
+        axis.bar(np.arange(len(found)) + number * width, seconds, width, label=merge)
+    axis.set_xticks(np.arange(len(found)) + 0.4 - width / 2, list(found), rotation=30, ha="right")
+    axis.set(title="Merging", ylabel="seconds", yscale="log")
+    axis.legend(fontsize=8)
+    figure.savefig(file, dpi=70)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
     python -m benchmarks.cutting_tables [--sets covtype,mnist] [--picture cutting.png]
 
 Franc, Sonnenburg (ICML 2008): without a bias, C for each row, to a gap of a thousandth of the
-objective at 0. Table 2 trains OCAS and the plain cutting plane algorithm (CPA) at one C, beside the
-least objective, which dual coordinate descent finds to a gap of 1e-4. Table 3 trains OCAS at each C
-of the paper's grid on the training part, takes the one with the largest area under the ROC curve on
-the validation part, and measures that of the test part. Figure 1 draws F(w) and the lower bound by
+objective at 0. Table 2 trains OCAS and the plain cutting plane algorithm (CPA) at one C; of F it
+tells how far it is above the larger of both lower bounds. Table 3 trains OCAS at each C of the
+paper's grid on the training part, takes the one with the largest area under the ROC curve on the
+validation part, and measures that of the test part. Figure 1 draws F and the lower bound by
 iteration. Of the paper's sets covtype and mnist are at hand; rows of the shapes of its splice and
 text sets, and its artificial set of two Gaussians, are made. Seconds are processor seconds of one
 thread. Writes ``cutting-tables.json``.
@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks import datasets
-from benchmarks.linear_figures import least, rcv1
+from benchmarks.linear_figures import rcv1
 from benchmarks.linear_growth import drawn
 from benchmarks.runs import write
 from dcsvm_dask.solvers import solve_cutting
@@ -81,22 +81,24 @@ def at_one_cost(C: float, X: Any, y: Any) -> Figures:
     """Train by both algorithms at one C; print and return a row of Table 2."""
     dual = Classification().dual(y, np.full(len(y), C))
     solve_cutting(X[:200], dual[:200], max_iter=2)  # compiles
-    best = least(X, y, False, C, 1e-4)
-    figures: Figures = {"C": C, "rows": len(y), "least": best}
+    figures: Figures = {"C": C, "rows": len(y)}
     for who, changes in (("OCAS", {}), ("CPA", PLAIN)):
         began = time.process_time()
-        one = solve_cutting(X, dual, tol=TOL, max_iter=MOST, **changes)
+        found = solve_cutting(X, dual, tol=TOL, max_iter=MOST, **changes)
         figures[who] = {
-            "objective": one.objective,
-            "iterations": one.n_iter,
+            "objective": found.objective,
+            "iterations": found.n_iter,
             "seconds": time.process_time() - began,
-            "converged": one.converged,
-            "values": [[step.objective, step.bound] for step in one.history],
+            "converged": found.converged,
+            "values": [[step.objective, step.bound] for step in found.history],
         }
-        ended = "" if one.converged else f", not within {MOST} iterations"
+    figures["bound"] = best = max(figures[who]["values"][-1][1] for who in ("OCAS", "CPA"))
+    for who in ("OCAS", "CPA"):
+        one = figures[who]
+        ended = "" if one["converged"] else f", not within {MOST} iterations"
         print(
-            f"  C {C:g}  {who:<5} F {one.objective:.5g} ({one.objective / best - 1.0:.1e} above), "
-            f"{one.n_iter} iterations, {figures[who]['seconds']:.2f} s{ended}",
+            f"  C {C:g}  {who:<5} F {one['objective']:.5g} ({one['objective'] / best - 1.0:.1e} "
+            f"above), {one['iterations']} iterations, {one['seconds']:.2f} s{ended}",
             flush=True,
         )
     return figures
@@ -165,11 +167,11 @@ def draw(found: dict[str, Figures], file: Path) -> None:
     figure, axes = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.4), squeeze=False)
     for (name, figures), axis in zip(found.items(), axes[0], strict=True):
         for who, colour in (("OCAS", "tab:blue"), ("CPA", "tab:red")):
-            values = np.array(figures[who]["values"]) / figures["least"]
+            values = np.array(figures[who]["values"]) / figures["bound"]
             steps = np.arange(1, len(values) + 1)
             axis.semilogx(steps, values[:, 0], color=colour, label=f"{who}, F")
             axis.semilogx(steps, values[:, 1], "--", color=colour, label=f"{who}, bound")
-        axis.set(title=name, xlabel="iteration", ylabel="over the least objective", ylim=(0.0, 3.0))
+        axis.set(title=name, xlabel="iteration", ylabel="over the best bound", ylim=(0.0, 3.0))
         axis.legend(fontsize=7)
     figure.tight_layout()
     figure.savefig(file, dpi=80)

@@ -157,13 +157,13 @@ def descended(X: Any, y: Any, loss: str, epochs: int) -> Any:
         return sgd.fit(X, y).coef_[0]
 
 
-def least(X: Any, y: Any, squared: bool, C: float = 1.0, gap: float = 1e-7) -> float:
-    """Return the least objective, to a relative gap."""
+def least(X: Any, y: Any, squared: bool) -> float:
+    """Return the least objective, to a gap of 1e-7."""
     loss: Any = "squared_hinge" if squared else "hinge"
     tol = 1e-2
     while True:
-        found = solve_linear(X, y, C, loss=loss, tol=tol, max_iter=100_000)
-        if found.gap <= -gap * found.objective or tol < 1e-8:
+        found = solve_linear(X, y, 1.0, loss=loss, tol=tol, max_iter=100_000)
+        if found.gap <= -1e-7 * found.objective or tol < 1e-8:
             return -found.objective
         tol /= 10.0
 
