@@ -1,4 +1,4 @@
-"""nu-SVC, nu-SVR and the one-class SVM as scikit-learn estimators."""
+"""nu-SVC as a scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -8,33 +8,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import OutlierMixin
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import Exact
-from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
+from dcsvm_dask.estimators.expansion import solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
-from dcsvm_dask.estimators.in_memory import start_blocks
 from dcsvm_dask.estimators.pools import one_thread_each
-from dcsvm_dask.estimators.regressors import KernelRegressor
-from dcsvm_dask.estimators.regressors import LastFit as LastExpansion
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
-from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.solvers import (
-    Machine,
-    NuSolution,
-    Solution,
-    coefficient_rows,
-    machines_of,
-    solve_nu,
-)
-from dcsvm_dask.tasks import NuClassification, NuRegression, OneClass, check_nu
+from dcsvm_dask.solvers import Machine, NuSolution, coefficient_rows, machines_of, solve_nu
+from dcsvm_dask.tasks import NuClassification, check_nu
 
 Vector = NDArray[np.float64]
 
@@ -230,246 +218,3 @@ def _exact(
         np.array([one.n_iter for one in solutions], dtype=np.int64),
         [bool(one.converged) for one in solutions],
     )
-
-
-class DCNuSVR(KernelRegressor):
-    """nu-support vector regression, exact to a tolerance.
-
-    `sklearn.svm.NuSVR`'s problem, parameters and attributes: `nu` is an upper bound on the share of
-    targets outside of the tube and a lower bound on that of support vectors; the tube's half width
-    follows from it (`epsilon_`). Otherwise as `DCSVR`.
-
-    Parameters
-    ----------
-    nu : float, default 0.5
-        In (0, 1].
-    C : float, default 1.0
-        Penalty of errors, above 0.
-    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, random_state, \
-n_jobs
-        As `DCSVR` has them.
-
-    Attributes
-    ----------
-    epsilon_ : float
-        Half the width of the tube, in units of y.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, objective_, \
-violation_, fit_status_, shape_fit_, n_features_in_
-        As `DCSVR` has them; the objective is 0.5 b'Kb - y'b.
-    """
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        inner: str = "auto",
-        cache_size: float = 1000.0,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.inner = inner
-        self.cache_size = cache_size
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def _check(self) -> None:
-        super()._check()
-        checking.check_flags(self, "warm_start")
-        check_nu(self.nu)
-
-    def _solve(
-        self,
-        kernel: Kernel,
-        X: Rows,
-        z: Vector,
-        C: Vector,
-        unit: float,
-        start: Vector | None,
-        before: Solution | None,
-        **how: Any,
-    ) -> Solution:
-        beta = start if before is None else before.beta
-        task = NuRegression(nu=float(self.nu))
-        size, seed = how["working_size"], how["seed"]
-        blocks = start_blocks(X, size, seed) if beta is None else None
-        found = solve_nu(kernel, X, z, C / unit, task, beta=beta, blocks=blocks, **how)
-        self.epsilon_ = max(0.0, found.multiplier) * unit
-        return found.solution
-
-
-class DCOneClassSVM(OutlierMixin, KernelExpansion):
-    """The one-class SVM for novelty detection, exact to a tolerance.
-
-    `sklearn.svm.OneClassSVM`'s problem, parameters and attributes: `nu` is an upper bound on the
-    share of training rows that are taken for outliers and a lower bound on that of support vectors.
-    Equal rows are one variable.
-
-    Parameters
-    ----------
-    nu : float, default 0.5
-        In (0, 1].
-    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, random_state, \
-n_jobs
-        As `DCSVR` has them; `tol` is that of 0.5 a'Ka over 0 <= a <= 1 with sum(a) = nu n.
-
-    Attributes
-    ----------
-    offset_ : float
-        rho: `decision_function` is `score_samples` minus this.
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, objective_, \
-violation_, fit_status_, shape_fit_, n_features_in_
-        As `DCSVR` has them; the objective is 0.5 a'Ka.
-
-    References
-    ----------
-    B. Schoelkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson. Estimating the support of a
-    high-dimensional distribution. Neural Computation 13, 2001.
-    """
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: str = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = -1,
-        inner: str = "auto",
-        cache_size: float = 1000.0,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.inner = inner
-        self.cache_size = cache_size
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the SVM.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n, n_features)
-            Rows.
-        y
-            Not used.
-        sample_weight : array-like, shape (n,), optional
-            Rows of a weight of 0 or less do not take part.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the data cannot be used.
-        """
-        self._fit(X, y, sample_weight)
-        warned.warn_unsolved([self.fit_status_ == 0], self.tol)
-        warned.warn_narrow(np.array([self.offset_]), self.tol)
-        return self
-
-    def _check(self) -> None:
-        """Refuse parameters that are not possible."""
-        checking.check_flags(self, "warm_start")
-        check_nu(self.nu)
-
-    @whole_or_as_before
-    @sets_up_callbacks
-    def _fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, chain: Chain | None = None
-    ) -> None:
-        del y
-        self._check()
-        alone, chain = chain is not None, Chain() if chain is None else chain
-        task, how = OneClass(nu=float(self.nu)), solver_words(self)
-        tol = checking.tolerance(self.tol)
-        last, given = LastExpansion.of(self), X
-        X = checking.rows_alone(self, X)
-        kernel, n = checking.kernel_of(self, X), X.shape[0]
-        weights = checking.row_bounds(X, sample_weight)
-        about = None if sample_weight is None else {"sample_weight": sample_weight}
-        tasks = FitTasks(self, given, None, 1, about)
-        variables = variables_of(X, np.zeros(n, np.int32), weights, kernel)
-        Z, before = X[variables.rows], chain.before.get(0)
-        with one_thread_each(), tasks.machine(0):
-            how["K"] = chain.matrix(kernel, Z, how["threads"])
-            start = None if last is None else last.start(X, variables)
-            beta = start if before is None else before.beta
-            nothing = np.zeros(len(variables.C))
-            found = solve_nu(kernel, Z, nothing, variables.C, task, beta=beta, tol=tol, **how)
-        chain.before[0] = found.solution
-        self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))
-        self.offset_ = float(found.multiplier)
-        if not alone:
-            warned.warn_isolated(self, kernel, X)
-            warned.warn_fallbacks(self.inner, [found.solution])
-        tasks.done()
-
-    def decision_function(self, X: Any) -> Vector:
-        """Return f(x) - rho, above 0 for inliers.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n,), float64
-        """
-        return self._values(X)
-
-    def score_samples(self, X: Any) -> Vector:
-        """Return f(x), without rho.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n,), float64
-        """
-        return self._values(X) + self.offset_
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return 1 for inliers and -1 for outliers.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n,), int64
-        """
-        return np.where(self.decision_function(X) >= 0.0, 1, -1).astype(np.int64)
