@@ -291,7 +291,8 @@ class Training(TrainingParameters):
             check_one_class(data)
             return task
         assert data.targets is not None
-        return task.of_targets(data.targets, centred=self.fit_intercept)
+        # With a sum of sizes there is a bias, whether it was asked for or not.
+        return task.of_targets(data.targets, centred=self.fit_intercept or task.has_sum)
 
     def _refuse_c(self, machine: str) -> None:
         """Refuse C where nu stands for it."""
