@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, warned
+from dcsvm_dask.estimators import checking, svc_runs, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import solver_words
@@ -21,25 +21,31 @@ from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
+from dcsvm_dask.estimators.wishes import divides
+from dcsvm_dask.estimators.with_run import WithRun
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.methods.narrow import margins_of
 from dcsvm_dask.solvers import Machine, NuSolution, coefficient_rows, machines_of, solve_nu
+from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import NuClassification, check_nu
 
 Vector = NDArray[np.float64]
 
 
-class DCNuSVC(TellsCallbacks, Voting):
+class DCNuSVC(WithRun, TellsCallbacks, Voting):
     """nu-support vector classification, exact to a tolerance, for two classes and many.
 
     `sklearn.svm.NuSVC`'s problem, parameters and attributes, without class weights: `nu` is an
     upper bound on the share of training errors and a lower bound on that of support vectors. More
-    than two classes have an SVM for each pair, which vote.
+    than two classes have an SVM for each pair, which vote. It is trained in memory, unless a `run`,
+    a `client`, `stop_at`, a `time_budget` or `callbacks` ask for divide and conquer, as a run.
 
     Parameters
     ----------
     nu : float, default 0.5
         In (0, 1]; at most 2 min(W1, W2) / (W1 + W2) for every two classes of weights W1 and W2.
     kernel, degree, gamma, coef0, max_iter, decision_function_shape, break_ties, inner, \
-cache_size, warm_start, random_state, n_jobs
+cache_size, warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVC` has them.
     tol : float, default 1e-3
         Violation to stop at, before the solution is divided by rho; a rho below it is warned of.
@@ -47,10 +53,10 @@ cache_size, warm_start, random_state, n_jobs
     Attributes
     ----------
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, \
-fit_status_, shape_fit_, n_features_in_
+level_, early_model_, fit_status_, shape_fit_, n_features_in_
         As `DCSVC` has them.
     rho_ : ndarray, shape (n_machines,)
-        Half the margin before the division.
+        Half the margin before the division; not of an early model.
     objective_ : ndarray, shape (n_machines,)
         0.5 b'Kb of the coefficients.
     violation_ : ndarray, shape (n_machines,)
@@ -62,6 +68,7 @@ fit_status_, shape_fit_, n_features_in_
     """
 
     multiclass = "ovo"
+    task_name = NuClassification.name
 
     def __init__(
         self,
@@ -78,6 +85,11 @@ fit_status_, shape_fit_, n_features_in_
         inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
+        stop_at: int = 0,
+        time_budget: float | None = None,
+        run: Any = None,
+        client: Any = None,
+        callbacks: Any = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -93,6 +105,11 @@ fit_status_, shape_fit_, n_features_in_
         self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.stop_at = stop_at
+        self.time_budget = time_budget
+        self.run = run
+        self.client = client
+        self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -122,8 +139,9 @@ fit_status_, shape_fit_, n_features_in_
             If a parameter or the data cannot be used, as a nu that the classes do not allow.
         """
         self._fit(X, y, sample_weight)
-        warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
-        warned.warn_narrow(self.rho_, self.tol)
+        if not self.level_:
+            warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+            warned.warn_narrow(self.rho_, self.tol)
         return self
 
     def _check(self) -> None:
@@ -142,44 +160,87 @@ fit_status_, shape_fit_, n_features_in_
     ) -> None:
         self._check()
         alone, chain = chain is not None, Chain() if chain is None else chain
-        nu, how, tol = float(self.nu), solver_words(self), checking.tolerance(self.tol)
-        task = NuClassification(nu=nu)
+        how: dict[str, Any] = {**solver_words(self), "tol": checking.tolerance(self.tol)}
         last, rho = LastFit.of(self), getattr(self, "rho_", None)
         given = X
         X, codes = checking.training_rows(self, X, y)
         kernel, n_classes = checking.kernel_of(self, X), len(self.classes_)
         weights = checking.weights_of(X, sample_weight)
-        weights = np.ones(len(codes)) if weights is None else weights
-        self._check_classes(nu, np.asarray(np.bincount(codes, weights, n_classes), np.float64))
-        variables = variables_of(X, codes, weights, kernel)
-        machines = machines_of(n_classes)
-        start = None if last is None else last.alpha(X, codes, self.classes_, "ovo")
-        alpha = None if start is None else gathered(start, variables)
+        whole = np.ones(len(codes)) if weights is None else weights
+        self._check_classes(np.asarray(np.bincount(codes, whole, n_classes), np.float64))
+        divided = not alone and divides(self)
+        self._scheme, machines = "ovo", machines_of(n_classes)
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        tasks, found = FitTasks(self, given, y, len(machines), about), []
-        for number, machine in enumerate(machines):
+        tasks = FitTasks(self, given, y, None if divided else len(machines), about)
+        if divided:
+            svc_runs.fit(self, kernel, X, codes, weights, tasks)
+        else:
+            variables = variables_of(X, codes, whole, kernel)
+            start = None if last is None else last.alpha(X, codes, self.classes_, "ovo")
+            before = None
+            if start is not None and rho is not None:
+                before = gathered(start, variables), rho
+            found = self._solved(kernel, X, codes, variables, before, chain, tasks, how)
+            self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
+            self.rho_ = np.array([one.multiplier for one, _ in found])
+            if not alone:
+                warned.warn_isolated(self, kernel, X)
+                warned.warn_fallbacks(self.inner, [one.solution for one, _ in found])
+        self._kernel, self.shape_fit_ = kernel, X.shape
+        tasks.done()
+
+    def _solved(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        codes: NDArray[np.int32],
+        variables: Variables,
+        last: tuple[Vector, Vector] | None,
+        chain: Chain,
+        tasks: FitTasks,
+        how: dict[str, Any],
+    ) -> list[tuple[NuSolution, NDArray[np.int64]]]:
+        """Return the solution of each SVM in memory, and which of the variables it has.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        X : Rows, shape (n, n_features)
+        codes : ndarray, shape (n,), int32
+        variables : Variables
+        last : tuple of ndarray, or None
+            Of the last fit the dual variables, arranged as `dual_coef_`, and rho.
+        chain : Chain
+        tasks : FitTasks
+        how : dict
+            How `solve_nu` solves them.
+        """
+        task, found = NuClassification(nu=float(self.nu)), []
+        for number, machine in enumerate(machines_of(len(self.classes_))):
             mine, y = machine.rows(codes[variables.rows])
             Z, before = X[variables.rows[mine]], chain.before.get(number)
             with one_thread_each(), tasks.machine(number):
-                how["K"] = chain.matrix(kernel, Z, how["threads"], number)
+                K = chain.matrix(kernel, Z, how["threads"], number)
                 beta = None if before is None else before.beta
-                if before is None and alpha is not None and rho is not None:
+                if before is None and last is not None:
+                    alpha, rho = last
                     place = machine.place(codes[variables.rows[mine]])
                     beta = y * alpha[place, mine] * rho[number]
-                one = solve_nu(kernel, Z, y, variables.C[mine], task, beta=beta, tol=tol, **how)
+                one = solve_nu(kernel, Z, y, variables.C[mine], task, beta=beta, K=K, **how)
             # In the scale of the sums, not of the margin.
             chain.before[number] = replace(one.solution, beta=one.solution.beta * one.multiplier)
             found.append((one, mine))
-        self._scheme = "ovo"
-        self._kernel, self.shape_fit_ = kernel, X.shape
-        self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
-        self.rho_ = np.array([one.multiplier for one, _ in found])
-        if not alone:
-            warned.warn_isolated(self, kernel, X)
-            warned.warn_fallbacks(self.inner, [one.solution for one, _ in found])
-        tasks.done()
+        return found
 
-    def _check_classes(self, nu: float, weights: Vector) -> None:
+    @classmethod
+    def _of_run(cls, run: Any) -> Any:
+        return svc_runs.restored(cls, run)
+
+    def _learn_of_run(self, record: Record | None) -> None:
+        if record is not None:
+            self.rho_ = np.array(margins_of(record, NuClassification(nu=float(self.nu))))
+
+    def _check_classes(self, weights: Vector) -> None:
         """Refuse a nu that two classes do not allow."""
         for one, other in combinations(zip(self.classes_.tolist(), weights, strict=True), 2):
             (first, weight), (second, beside) = one, other
@@ -187,10 +248,10 @@ fit_status_, shape_fit_, n_features_in_
                 empty = second if weight > 0.0 else first
                 raise InputError(f"The class {empty!r} has no row of a weight above 0.")
             most = 2.0 * float(min(weight, beside) / (weight + beside))
-            if nu > most * (1.0 + 1e-12):
+            if self.nu > most * (1.0 + 1e-12):
                 raise InputError(
                     f"nu must be at most {most:.6g}, which the classes {first!r} and {second!r} "
-                    f"allow, got {nu:g}"
+                    f"allow, got {self.nu:g}"
                 )
 
 

@@ -12,6 +12,7 @@ from dcsvm_dask.estimators.in_memory import start_blocks
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution, solve_nu
+from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import NuRegression, check_nu
 
 Vector = NDArray[np.float64]
@@ -30,18 +31,20 @@ class DCNuSVR(KernelRegressor):
         In (0, 1].
     C : float, default 1.0
         Penalty of errors, above 0.
-    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, random_state, \
-n_jobs
+    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, stop_at, \
+time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVR` has them.
 
     Attributes
     ----------
     epsilon_ : float
-        Half the width of the tube, in units of y.
+        Half the width of the tube, in units of y; not of an early model.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, objective_, \
-violation_, fit_status_, shape_fit_, n_features_in_
+violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         As `DCSVR` has them; the objective is 0.5 b'Kb - y'b.
     """
+
+    task_name = NuRegression.name
 
     def __init__(
         self,
@@ -57,6 +60,11 @@ violation_, fit_status_, shape_fit_, n_features_in_
         inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
+        stop_at: int = 0,
+        time_budget: float | None = None,
+        run: Any = None,
+        client: Any = None,
+        callbacks: Any = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -71,6 +79,11 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.stop_at = stop_at
+        self.time_budget = time_budget
+        self.run = run
+        self.client = client
+        self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -97,3 +110,7 @@ violation_, fit_status_, shape_fit_, n_features_in_
         found = solve_nu(kernel, X, z, C / unit, task, beta=beta, blocks=blocks, **how)
         self.epsilon_ = max(0.0, found.multiplier) * unit
         return found.solution
+
+    def _learn_of_run(self, record: Record | None) -> None:
+        if record is not None:
+            self.epsilon_ = float(record["multiplier"])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 
-from dcsvm_dask.estimators import checking, warned
+from dcsvm_dask.estimators import checking, expansion_runs, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
@@ -17,7 +17,9 @@ from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.regressors import LastFit
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
+from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.solvers import solve_nu
+from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import OneClass, check_nu
 
 Vector = NDArray[np.float64]
@@ -34,16 +36,17 @@ class DCOneClassSVM(OutlierMixin, KernelExpansion):
     ----------
     nu : float, default 0.5
         In (0, 1].
-    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, random_state, \
-n_jobs
+    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, stop_at, \
+time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVR` has them; `tol` is that of 0.5 a'Ka over 0 <= a <= 1 with sum(a) = nu n.
 
     Attributes
     ----------
     offset_ : float
-        rho: `decision_function` is `score_samples` minus this.
+        rho: `decision_function` is `score_samples` minus this. The blocks of an early model share
+        it.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, objective_, \
-violation_, fit_status_, shape_fit_, n_features_in_
+violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         As `DCSVR` has them; the objective is 0.5 a'Ka.
 
     References
@@ -51,6 +54,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
     B. Schoelkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson. Estimating the support of a
     high-dimensional distribution. Neural Computation 13, 2001.
     """
+
+    task_name = OneClass.name
 
     def __init__(
         self,
@@ -65,6 +70,11 @@ violation_, fit_status_, shape_fit_, n_features_in_
         inner: str = "auto",
         cache_size: float = 1000.0,
         warm_start: bool = False,
+        stop_at: int = 0,
+        time_budget: float | None = None,
+        run: Any = None,
+        client: Any = None,
+        callbacks: Any = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -78,6 +88,11 @@ violation_, fit_status_, shape_fit_, n_features_in_
         self.inner = inner
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.stop_at = stop_at
+        self.time_budget = time_budget
+        self.run = run
+        self.client = client
+        self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -104,7 +119,8 @@ violation_, fit_status_, shape_fit_, n_features_in_
         """
         self._fit(X, y, sample_weight)
         warned.warn_unsolved([self.fit_status_ == 0], self.tol)
-        warned.warn_narrow(np.array([self.offset_]), self.tol)
+        if not self.level_:
+            warned.warn_narrow(np.array([self.offset_]), self.tol)
         return self
 
     def _check(self) -> None:
@@ -125,10 +141,17 @@ violation_, fit_status_, shape_fit_, n_features_in_
         last, given = LastFit.of(self), X
         X = checking.rows_alone(self, X)
         kernel, n = checking.kernel_of(self, X), X.shape[0]
-        weights = checking.row_bounds(X, sample_weight)
+        bounds = checking.row_bounds(X, sample_weight)
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        tasks = FitTasks(self, given, None, 1, about)
-        variables = variables_of(X, np.zeros(n, np.int32), weights, kernel)
+        divided = not alone and divides(self)
+        tasks = FitTasks(self, given, None, None if divided else 1, about)
+        if divided:
+            weights = checking.weights_of(X, sample_weight)
+            expansion_runs.fit(self, kernel, X, None, weights, tasks)
+            self._kernel, self.shape_fit_ = kernel, X.shape
+            tasks.done()
+            return
+        variables = variables_of(X, np.zeros(n, np.int32), bounds, kernel)
         Z, before = X[variables.rows], chain.before.get(0)
         with one_thread_each(), tasks.machine(0):
             how["K"] = chain.matrix(kernel, Z, how["threads"])
@@ -143,6 +166,12 @@ violation_, fit_status_, shape_fit_, n_features_in_
             warned.warn_isolated(self, kernel, X)
             warned.warn_fallbacks(self.inner, [found.solution])
         tasks.done()
+
+    def _learn_of_run(self, record: Record | None) -> None:
+        del record
+        # Blocks of a level are solved for a rho that they share.
+        model = self.early_model_
+        self.offset_ = -float(self.intercept_[0] if model is None else model.bias[0, 0])
 
     def decision_function(self, X: Any) -> Vector:
         """Return f(x) - rho, above 0 for inliers.
