@@ -68,8 +68,8 @@ class LastFit:
 class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
     """Base class of regressors that minimise a loss of the targets plus the norm of f.
 
-    They are solved in memory, which takes no longer than a run of any number of rows that was
-    measured; so only a parameter asks for a run.
+    They are solved in memory, whatever the number of rows, unless a parameter asks for a run: for
+    `DCSVR` that took no longer than a run of any number of rows that was measured.
 
     Attributes are documented in `DCSVR`.
     """
