@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from dcsvm_dask.diagnostics.status import fallbacks_of, read_nodes
 from dcsvm_dask.errors import DcsvmWarning
@@ -16,6 +19,18 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import MODEL, StageId
 from dcsvm_dask.storage.state import read_state
+
+_LEFT = ContextVar("narrow_left_to_caller", default=False)
+
+
+@contextmanager
+def narrow_left_to_caller() -> Iterator[None]:
+    """Leave the warning of narrow margins to the caller, whose models need not be of runs."""
+    token = _LEFT.set(True)
+    try:
+        yield
+    finally:
+        _LEFT.reset(token)
 
 
 def warn_of_model(run: RunFolder) -> None:
@@ -46,5 +61,7 @@ def warn_of_model(run: RunFolder) -> None:
             said = told_of_fallbacks(settings.inner, count)
             warnings.warn(DcsvmWarning(said), stacklevel=4)
     tol = Goals(**run.header["goals"]).tol
-    if narrow := told_of_narrow(margins_of(record, settings.make_task()), tol):
+    if not _LEFT.get() and (
+        narrow := told_of_narrow(margins_of(record, settings.make_task()), tol)
+    ):
         warnings.warn(DcsvmWarning(narrow), stacklevel=4)

@@ -17,7 +17,9 @@ from dcsvm_dask.estimators.methods import (
     NystromSVC,
     OnlineSVC,
 )
-from dcsvm_dask.estimators.nu import DCNuSVC, DCNuSVR, DCOneClassSVM
+from dcsvm_dask.estimators.nu_svc import DCNuSVC
+from dcsvm_dask.estimators.nu_svr import DCNuSVR
+from dcsvm_dask.estimators.one_class import DCOneClassSVM
 from dcsvm_dask.estimators.onnx import to_onnx
 from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.search import DCSVMSearchCV

@@ -14,6 +14,8 @@ EXACT = (
     "n_iter_",
     "objective_",
     "violation_",
+    "rho_",
+    "epsilon_",
 )
 """Attributes that an early model lacks."""
 
@@ -25,3 +27,4 @@ def learn_early(estimator: Any, model: Model, level: int) -> None:
     estimator.early_model_, estimator.level_ = model, level
     estimator.support_vectors_ = model.support
     estimator.fit_status_ = 0
+    estimator._learn_of_run(None)

@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, expansion_runs
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.fit_tasks import TellsCallbacks
 from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.variables import Variables
+from dcsvm_dask.estimators.with_run import WithRun
 from dcsvm_dask.kernels import Kernel, Rows, is_linear
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.schemes import Outputs
@@ -82,7 +83,7 @@ def of_rows(
     )
 
 
-class KernelExpansion(TellsCallbacks, BaseEstimator):
+class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
     """Base class of estimators with one SVM of all rows; see `DCSVR` for the attributes.
 
     `DCQuantileSVR` has several of them, over support vectors that they share.
@@ -92,6 +93,10 @@ class KernelExpansion(TellsCallbacks, BaseEstimator):
     n_jobs: int | None
     # Of what was fitted, whatever parameters are set afterwards.
     _kernel: Kernel
+
+    @classmethod
+    def _of_run(cls, run: Any) -> Any:
+        return expansion_runs.restored(cls, run)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,6 +153,7 @@ class KernelExpansion(TellsCallbacks, BaseEstimator):
         self.objective_ = _each([one.objective for one in solutions])
         self.violation_ = _each([one.violation for one in solutions])
         self.fit_status_ = int(not all(one.converged for one in solutions))
+        self.early_model_, self.level_ = None, 0
 
     @property
     def coef_(self) -> Any:
@@ -177,7 +183,10 @@ class KernelExpansion(TellsCallbacks, BaseEstimator):
         """Return f(x) of some rows; of several SVMs a column of each."""
         check_is_fitted(self)
         rows = checking.rows_to_decide(self, X, self.support_vectors_)
-        return decided(self._model(), rows, "exact", checking.threads_of(self.n_jobs))
+        threads = checking.threads_of(self.n_jobs)
+        if self.early_model_ is not None:
+            return decided(self.early_model_, rows, "early", threads)
+        return decided(self._model(), rows, "exact", threads)
 
 
 def _each(values: list[Any]) -> Any:

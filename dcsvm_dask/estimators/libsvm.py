@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense
-from dcsvm_dask.estimators.nu import DCNuSVC, DCNuSVR, DCOneClassSVM
+from dcsvm_dask.estimators.nu_svc import DCNuSVC
+from dcsvm_dask.estimators.nu_svr import DCNuSVR
+from dcsvm_dask.estimators.one_class import DCOneClassSVM
 from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.runs import run_labels
 from dcsvm_dask.estimators.svc import DCSVC

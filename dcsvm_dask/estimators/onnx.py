@@ -12,7 +12,8 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.expansion import dense
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.linear_svr import LinearDCSVR
-from dcsvm_dask.estimators.nu import DCNuSVC, DCOneClassSVM
+from dcsvm_dask.estimators.nu_svc import DCNuSVC
+from dcsvm_dask.estimators.one_class import DCOneClassSVM
 from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.estimators.svc import DCSVC

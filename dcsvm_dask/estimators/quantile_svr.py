@@ -14,6 +14,7 @@ from dcsvm_dask.estimators.task_regressor import TaskRegressor
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers import Solution
+from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import Quantile, checked_quantiles, crossing, is_several
 from dcsvm_dask.tasks.units import Units
 
@@ -138,11 +139,15 @@ stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         self._learn_crossing(crossing(above, variables.C))
 
     def _learn_crossing(self, share: float | None) -> None:
+        """Set the share of the rows on which quantiles cross; None: of an early model."""
         quantile = self.quantile
         self._quantiles = checked_quantiles(quantile) if is_several(quantile) else ()
         self.__dict__.pop("crossing_", None)
         if self._quantiles and share is not None:
             self.crossing_ = share
+
+    def _learn_of_run(self, record: Record | None) -> None:
+        self._learn_crossing(None if record is None else record.get("crossing", 0.0))
 
     def predict(self, X: Any) -> Vector:
         """Return the predicted quantile, or quantiles.

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from dcsvm_dask.estimators import checking, warned
+from dcsvm_dask.estimators import checking, expansion_runs, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
+from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import Solution
@@ -66,6 +67,9 @@ class LastFit:
 
 class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
     """Base class of regressors that minimise a loss of the targets plus the norm of f.
+
+    They are solved in memory, whatever the number of rows, unless a parameter asks for a run: for
+    `DCSVR` that took no longer than a run of any number of rows that was measured.
 
     Attributes are documented in `DCSVR`.
     """
@@ -158,10 +162,10 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         variables = variables_of(X, targets.view(np.int64), C, kernel)
         if last is not None and len(last.beta) != len(members):
             last = None
-        divided = not alone and self._divides()
+        divided = not alone and divides(self)
         tasks = FitTasks(self, given, y, None if divided else len(members), about)
         if divided:
-            self._fit_by_run(kernel, X, targets, weights, tasks)
+            expansion_runs.fit(self, kernel, X, targets, weights, tasks)
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()
             return
@@ -210,16 +214,6 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         how: dict[str, Any] = {"unit": units.unit, "centre": units.centre}
         own = [of_rows(variables, one, bounded=self._bounded, **how) for one in solutions]
         self._learn_rows(own, X.__getitem__)
-
-    def _divides(self) -> bool:
-        """Return whether `fit` trains a run."""
-        return False
-
-    def _fit_by_run(
-        self, kernel: Kernel, X: Rows, targets: Vector, weights: Vector | None, tasks: FitTasks
-    ) -> None:
-        """Train a run, where `_divides`."""
-        raise NotImplementedError
 
     @property
     def _bounded(self) -> bool:

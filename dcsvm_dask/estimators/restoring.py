@@ -13,6 +13,7 @@ from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import is_several, words_of_task
 
 
 def opened(run: Any, task: str) -> tuple[RunFolder, Settings, DataSet]:
@@ -50,23 +51,28 @@ def with_parameters(
     settings : Settings
     data : DataSet
     **own
-        Parameters that only this kind of estimator has.
+        Parameters that are neither common nor of the task.
     """
-    goals = folder.header["goals"]
-    made = kind(
-        C=settings.C,
-        kernel=settings.kernel.name,
-        degree=settings.kernel.degree,
-        gamma=settings.kernel.gamma,
-        coef0=settings.kernel.coef0,
-        fit_intercept=settings.fit_intercept,
-        tol=goals["tol"],
-        inner=settings.inner,
-        random_state=settings.seed,
-        run=folder.place.url,
-        stop_at=goals["stop_at"],
+    goals, task = folder.header["goals"], settings.make_task()
+    of_task = {word: getattr(task, word) for word in words_of_task(settings.task)}
+    words = {
+        "C": settings.C,
+        "kernel": settings.kernel.name,
+        "degree": settings.kernel.degree,
+        "gamma": settings.kernel.gamma,
+        "coef0": settings.kernel.coef0,
+        "fit_intercept": settings.fit_intercept,
+        "tol": goals["tol"],
+        "inner": settings.inner,
+        "random_state": settings.seed,
+        "run": folder.place.url,
+        "stop_at": goals["stop_at"],
+        **{word: list(one) if is_several(one) else one for word, one in of_task.items()},
         **own,
-    )
+    }
+    # Where nu stands for C there is none, and an offset always.
+    known = kind._get_param_names()
+    made = kind(**{word: value for word, value in words.items() if word in known})
     made._kernel = settings.kernel
     if data.feature_names is not None and data.scaling is None:  # scaled rows have lost them
         made.feature_names_in_ = np.array(data.feature_names, dtype=object)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dcsvm_dask import api
 from dcsvm_dask.api.ingesting import data_for_run, data_place
 from dcsvm_dask.api.or_resuming import differences
+from dcsvm_dask.api.warned import narrow_left_to_caller
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
@@ -30,20 +31,43 @@ from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import checked_quantiles, is_several, task_and_type, words_of_task
 
 
 def training_parameters(estimator: Any, kernel: Kernel) -> dict[str, Any]:
-    """Return the parameters of `dcsvm_dask.train` that every estimator has."""
+    """Return the parameters of `dcsvm_dask.train` that every estimator has.
+
+    Those without C or `fit_intercept` have nu in the place of C, and an offset always.
+    """
     return {
         "kernel": kernel.name,
         "gamma": kernel.gamma,
         "degree": kernel.degree,
         "coef0": kernel.coef0,
-        "C": float(estimator.C),
-        "fit_intercept": bool(estimator.fit_intercept),
+        "C": float(getattr(estimator, "C", 1.0)),
+        "fit_intercept": bool(getattr(estimator, "fit_intercept", True)),
         "tol": checking.tolerance(estimator.tol),
         "seed": checking.seed_of(estimator.random_state),
     }
+
+
+def task_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of `dcsvm_dask.train` that name the task, and those that it has.
+
+    Parameters
+    ----------
+    estimator : WithRun
+    """
+    name = estimator.task_name
+    task, svm_type = task_and_type(name)
+    found: dict[str, Any] = {"task": task, "svm_type": svm_type}
+    for word in words_of_task(name):
+        value = getattr(estimator, word)
+        if is_several(value):
+            found[word] = list(checked_quantiles(value))
+        else:
+            found[word] = value if isinstance(value, str) else float(value)
+    return found
 
 
 def labels_and_weights(
@@ -54,16 +78,18 @@ def labels_and_weights(
     Parameters
     ----------
     estimator : classifier
-        With ``classes_`` and ``class_weight_``.
+        With ``classes_``, and ``class_weight_`` where classes may have weights.
     codes : ndarray, shape (n,), int32
 
     Returns
     -------
     labels : ndarray, shape (n,)
     words : dict
-        ``class_weight`` of `dcsvm_dask.train`.
+        ``class_weight`` of `dcsvm_dask.train`, or none.
     """
     labels = run_labels(estimator.classes_)
+    if not hasattr(estimator, "class_weight_"):
+        return labels[codes], {}
     weights = dict(zip(labels.tolist(), estimator.class_weight_.tolist(), strict=True))
     return labels[codes], {"class_weight": weights}
 
@@ -101,31 +127,32 @@ def trained_as_asked(
     estimator: Any,
     kernel: Kernel,
     X: Rows,
-    y: NDArray[Any],
+    y: NDArray[Any] | None,
     weights: NDArray[np.float64] | None,
     tasks: FitTasks,
-    own: dict[str, Any],
+    **own: Any,
 ) -> Iterator[RunFolder]:
     """Train an estimator that has the parameters `WISHES` as a run; yield its folder.
 
     Parameters
     ----------
-    estimator : estimator
+    estimator : WithRun
     kernel : Kernel
     X : Rows, shape (n, n_features)
-    y : ndarray, shape (n,)
+    y : ndarray, shape (n,), or None
         See `trained`.
     weights : ndarray, shape (n,), float64, optional
         Weights of rows, 0 or more.
     tasks : FitTasks
         Reports the run's stages to callbacks.
-    own : dict
-        Parameters of `dcsvm_dask.train` that not every estimator has.
+    **own
+        Parameters of `dcsvm_dask.train` that are neither common nor of the task.
     """
     words = {
         **training_parameters(estimator, kernel),
         "stop_at": estimator.stop_at,
         "inner": checking.inner_solver(estimator.inner),
+        **task_parameters(estimator),
         **own,
     }
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
@@ -133,6 +160,7 @@ def trained_as_asked(
     how |= {"weights": weights, "feature_names": checking.names_of(estimator)}
     with (
         checking.threads_for_tasks(estimator.n_jobs),
+        narrow_left_to_caller(),
         trained(estimator.run, X, y, words, **how) as run,
     ):
         yield run.folder
@@ -142,7 +170,7 @@ def trained_as_asked(
 def trained(
     place: Any,
     X: Rows,
-    y: NDArray[Any],
+    y: NDArray[Any] | None,
     words: dict[str, Any],
     *,
     weights: NDArray[np.float64] | None = None,
@@ -159,8 +187,9 @@ def trained(
     place : str, path or None
         The run's folder; the data lie beside it, as ``PLACE.data.zarr``. None: a temporary folder.
     X : ndarray or CSR, shape (n, d), float32
-    y : ndarray, shape (n,)
-        Labels, see `labels_and_weights`, or targets where a task of `words` has them.
+    y : ndarray, shape (n,), or None
+        Labels, see `labels_and_weights`, or targets where a task of `words` has them; None where
+        it has neither.
     words : dict
         Parameters of `dcsvm_dask.train`.
     weights : ndarray, shape (n,), float64, optional
@@ -238,7 +267,7 @@ def _refuse_others(
     target: Location,
     place: Location,
     X: Rows,
-    y: NDArray[Any],
+    y: NDArray[Any] | None,
     taken: dict[str, Any],
     words: dict[str, Any],
 ) -> None:

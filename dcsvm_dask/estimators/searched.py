@@ -12,7 +12,9 @@ from sklearn.metrics import make_scorer, mean_pinball_loss
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
-from dcsvm_dask.estimators.nu import DCNuSVC, DCNuSVR, DCOneClassSVM
+from dcsvm_dask.estimators.nu_svc import DCNuSVC
+from dcsvm_dask.estimators.nu_svr import DCNuSVR
+from dcsvm_dask.estimators.one_class import DCOneClassSVM
 from dcsvm_dask.estimators.quantile_svr import DCQuantileSVR
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.estimators.svr import DCSVR

@@ -15,7 +15,7 @@ from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
-from dcsvm_dask.estimators.with_client import WithClient
+from dcsvm_dask.estimators.with_run import WithRun
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import machines_of
 from dcsvm_dask.tasks import Classification
@@ -27,7 +27,7 @@ MOST_CACHE = 1e12
 """MB; more is a mistake."""
 
 
-class DCSVC(WithClient, TellsCallbacks, Voting):
+class DCSVC(WithRun, TellsCallbacks, Voting):
     """C-support vector classification, exact to a tolerance, for two classes and many.
 
     `sklearn.svm.SVC`'s problem, parameters and attributes: one SVM for each pair of classes,
@@ -136,6 +136,8 @@ class DCSVC(WithClient, TellsCallbacks, Voting):
     C.-J. Hsieh, S. Si, I. S. Dhillon. A divide-and-conquer solver for kernel support vector
     machines. ICML 2014.
     """
+
+    task_name = Classification.name
 
     def __init__(
         self,
@@ -257,26 +259,8 @@ class DCSVC(WithClient, TellsCallbacks, Voting):
         tasks.done()
 
     @classmethod
-    def from_run(cls, run: Any) -> Self:
-        """Return the estimator that a run has trained, fitted.
-
-        Parameters
-        ----------
-        run : str or path
-            Its folder, of `fit` or of `dcsvm_dask.train` (method dcsvm).
-
-        Returns
-        -------
-        DCSVC
-            It takes rows scaled as those of the run's data set are; `dcsvm_dask.Run.scale` does it.
-
-        Raises
-        ------
-        InputError
-            If there is no such run, it has no model yet, or is of another method.
-        """
-        made: Self = svc_runs.restored(cls, run)
-        return made
+    def _of_run(cls, run: Any) -> Any:
+        return svc_runs.restored(cls, run)
 
     def _task(self) -> Classification:
         return Classification(checking.is_squared(self.loss, LOSSES))

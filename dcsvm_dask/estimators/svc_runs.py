@@ -1,4 +1,4 @@
-"""DCSVC trained as a run, by divide and conquer, and read again."""
+"""Classifiers trained as a run, by divide and conquer, and read again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.early import learn_early
 from dcsvm_dask.estimators.exact import of_run
 from dcsvm_dask.estimators.fit_tasks import FitTasks
@@ -22,7 +23,6 @@ from dcsvm_dask.estimators.runs import (
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import Classification
 
 Index = NDArray[np.int64]
 
@@ -35,7 +35,7 @@ def fit(
     weights: NDArray[np.float64] | None,
     tasks: FitTasks,
 ) -> None:
-    """Train a `DCSVC` as a run, to the exact model or an early one.
+    """Train a `DCSVC` or `DCNuSVC` as a run, to the exact model or an early one.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def fit(
     if weights is not None:
         rows = rows_of_weight(codes, weights, estimator.classes_)
     y, own = labels_and_weights(estimator, codes)
-    own |= {"multiclass": estimator._scheme, "loss": estimator.loss}
-    with trained_as_asked(estimator, kernel, X, y, weights, tasks, own) as folder:
+    own |= {"multiclass": estimator._scheme}
+    with trained_as_asked(estimator, kernel, X, y, weights, tasks, **own) as folder:
         take_over(estimator, folder, rows, codes, lambda index: X[index])
 
 
@@ -71,27 +71,38 @@ def take_over(
     take : callable
         Returns some of all rows.
     """
-    choice, _, model = reached(run)
-    if not choice.level:
-        found = of_run(run, codes[rows], estimator.tol)
-        coef = np.zeros((len(found.coef), len(codes)))
-        coef[:, rows] = found.coef
-        estimator._learn(replace(found, coef=coef), codes, take)
+    choice, node, model = reached(run)
+    if choice.level:
+        learn_early(estimator, model, choice.level)
         return
-    learn_early(estimator, model, choice.level)
+    found = of_run(run, codes[rows], estimator.tol)
+    coef = np.zeros((len(found.coef), len(codes)))
+    coef[:, rows] = found.coef
+    estimator._learn(replace(found, coef=coef), codes, take)
+    estimator._learn_of_run(node.record)
 
 
 def restored(kind: type[Any], run: Any) -> Any:
-    """Return the `DCSVC` that a run has trained; see `DCSVC.from_run`."""
-    folder, settings, data = opened(run, "classification")
+    """Return the classifier that a run has trained; see `WithRun.from_run`."""
+    folder, settings, data = opened(run, kind.task_name)
+    known, factors = kind._get_param_names(), np.array(settings.class_weight)
+    given = {
+        "class_weight": bool((factors != 1.0).any()),
+        "multiclass='ovr'": settings.multiclass == "ovr",
+    }
+    for word, is_given in given.items():
+        if is_given and word.split("=")[0] not in known:
+            raise InputError(
+                f"run: {folder.place} was trained with {word}, which {kind.__name__} does not "
+                "have; read it by dcsvm_dask.open_run."
+            )
     labels = label_array(data.classes)
     weights = dict(zip(labels.tolist(), settings.class_weight, strict=False)) or None
-    task = settings.make_task()
-    assert isinstance(task, Classification)
-    own = {"loss": task.loss, "multiclass": settings.multiclass, "class_weight": weights}
+    own = {"multiclass": settings.multiclass, "class_weight": weights}
     made = with_parameters(kind, folder, settings, data, **own)
     made.classes_, made._scheme = labels, settings.multiclass
-    made.class_weight_ = np.array(settings.class_weight or np.ones(len(labels)))
+    if "class_weight" in known:
+        made.class_weight_ = factors if len(factors) else np.ones(len(labels))
     codes = data.read_codes(0, data.n_rows)
     take_over(made, folder, np.arange(len(codes)), codes, data.rows.take)
     return made

@@ -39,6 +39,7 @@ from dcsvm_dask.tasks import (
     members_of,
     task_and_type,
     task_name,
+    words_of_task,
 )
 
 BOTTOM_BLOCK_ROWS = 1500
@@ -291,7 +292,8 @@ class Training(TrainingParameters):
             check_one_class(data)
             return task
         assert data.targets is not None
-        return task.of_targets(data.targets, centred=self.fit_intercept)
+        # With a sum of sizes there is a bias, whether it was asked for or not.
+        return task.of_targets(data.targets, centred=self.fit_intercept or task.has_sum)
 
     def _refuse_c(self, machine: str) -> None:
         """Refuse C where nu stands for it."""
@@ -309,8 +311,9 @@ class Training(TrainingParameters):
 
     def _of_task(self, task: str) -> dict[str, Any]:
         """Return the parameters of a task that were given."""
-        words = (word for word, owners in OF_TASKS.items() if task in owners)
-        given = {word: value for word in words if (value := self._given(word)) is not None}
+        given = {
+            word: value for word in words_of_task(task) if (value := self._given(word)) is not None
+        }
         loss = given.pop("loss", None)
         found: dict[str, Any] = {
             word: float(value) if is_a(value, numbers.Real) else value

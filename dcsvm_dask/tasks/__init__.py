@@ -31,6 +31,7 @@ from dcsvm_dask.tasks.registry import (
     make_task,
     task_and_type,
     task_name,
+    words_of_task,
 )
 from dcsvm_dask.tasks.regression import Quantile, RealTargets, Regression
 from dcsvm_dask.tasks.scores import main_key, main_score, score_text, scores_in
@@ -77,4 +78,5 @@ __all__ = [
     "tally_of",
     "task_and_type",
     "task_name",
+    "words_of_task",
 ]

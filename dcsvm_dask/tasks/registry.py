@@ -43,6 +43,11 @@ OF_TASKS: dict[str, tuple[str, ...]] = {
 _NU = "nu-"
 
 
+def words_of_task(name: str) -> list[str]:
+    """Return the parameters of a task, as users name them."""
+    return [word for word, owners in OF_TASKS.items() if name in owners]
+
+
 def task_name(task: str, svm_type: str) -> str:
     """Return the name of a task whose SVM is that of a type, "c" or "nu"."""
     return _NU + task if svm_type == "nu" and _NU + task in TASKS else task

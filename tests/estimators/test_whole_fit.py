@@ -9,10 +9,24 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from dcsvm_dask.estimators import DCSVC, DCSVR, DCNuSVC, DCOneClassSVM, nu, regressors, svc
+from dcsvm_dask.estimators import (
+    DCSVC,
+    DCSVR,
+    DCNuSVC,
+    DCOneClassSVM,
+    nu_svc,
+    one_class,
+    regressors,
+    svc,
+)
 from tests.marks import long
 
-FITS = [(DCSVC(), svc), long(DCNuSVC(), nu), long(DCSVR(), regressors), long(DCOneClassSVM(), nu)]
+FITS = [
+    (DCSVC(), svc),
+    long(DCNuSVC(), nu_svc),
+    long(DCSVR(), regressors),
+    long(DCOneClassSVM(), one_class),
+]
 
 
 @pytest.mark.parametrize(("estimator", "module"), FITS)

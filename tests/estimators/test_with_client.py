@@ -8,17 +8,25 @@ from typing import Any
 import pytest
 from sklearn.base import clone
 
-from dcsvm_dask.estimators import DCSVC, DCSVR, CascadeSVC, DCQuantileSVR
+from dcsvm_dask.estimators import (
+    DCSVC,
+    DCSVR,
+    CascadeSVC,
+    DCNuSVC,
+    DCNuSVR,
+    DCOneClassSVM,
+    DCQuantileSVR,
+)
 
-KINDS = (DCSVC, DCSVR, DCQuantileSVR, CascadeSVC)
+KINDS = (DCSVC, DCSVR, DCQuantileSVR, DCNuSVC, DCNuSVR, DCOneClassSVM, CascadeSVC)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_clone_has_the_same_client(kind: Any) -> None:
     client = Lock()  # which cannot be copied, as clients cannot
-    made = kind(C=3.0, client=client)
+    made = kind(gamma=3.0, client=client)
     made.n_features_in_ = 2
     found = clone(made)
     assert found is not made
-    assert (found.client, made.client, found.C) == (client, client, 3.0)
+    assert (found.client, made.client, found.gamma) == (client, client, 3.0)
     assert not hasattr(found, "n_features_in_")

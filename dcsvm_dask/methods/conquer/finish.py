@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import Problem, data_of, read_problem, shared_out
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
@@ -30,6 +31,8 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
         attempt.write("sampled", data.index)
     epsilon = point.record.get("epsilon", 0.0)
     scale = problem.task.decision_scale(epsilon)
+    if scale <= 0.0:  # the classes' weighted means in the feature space meet
+        raise InputError("nu is too large: no margin separates the classes.")
     bias = point.record["bias"] / scale
     model = write_machine(run, attempt, problem, point.read("beta")[0], bias, scale)
     # What nobody has measured of the whole problem is null.

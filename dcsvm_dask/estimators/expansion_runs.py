@@ -1,4 +1,4 @@
-"""Regressors trained as a run, by divide and conquer, and read again."""
+"""Estimators with one kernel expansion trained as a run, by divide and conquer, and read again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from dcsvm_dask.estimators.runs import reached, trained_as_asked
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import OF_TASKS, checked_quantiles, is_several
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -25,29 +24,25 @@ def fit(
     estimator: Any,
     kernel: Kernel,
     X: Rows,
-    targets: Vector,
+    targets: Vector | None,
     weights: Vector | None,
     tasks: FitTasks,
 ) -> None:
-    """Train a `TaskRegressor` as a run, to the exact model or an early one.
+    """Train a `KernelExpansion` as a run, to the exact model or an early one.
 
     Parameters
     ----------
+    targets : ndarray, shape (n,), float64, optional
+        None: rows have none, as those of a one-class SVM.
     weights : ndarray, shape (n,), float64, optional
         Weights of rows, 0 or more.
     tasks : FitTasks
         Reports its stages to callbacks.
     """
-    rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
-    own: dict[str, Any] = {"task": estimator.task_name}
-    for word in _words(estimator.task_name):
-        value = getattr(estimator, word)
-        if is_several(value):
-            own[word] = list(checked_quantiles(value))
-        else:
-            own[word] = value if isinstance(value, str) else float(value)
-    with trained_as_asked(estimator, kernel, X, targets, weights, tasks, own) as folder:
-        take_over(estimator, folder, rows, len(targets), X.__getitem__)
+    n = int(X.shape[0])
+    rows = np.arange(n) if weights is None else np.flatnonzero(weights)
+    with trained_as_asked(estimator, kernel, X, targets, weights, tasks) as folder:
+        take_over(estimator, folder, rows, n, X.__getitem__)
 
 
 def take_over(
@@ -67,7 +62,6 @@ def take_over(
     choice, node, model = reached(run)
     if choice.level:
         learn_early(estimator, model, choice.level)
-        estimator._learn_crossing(None)
         return
     alpha, record = node.read("alpha"), node.record
     each = record.get("of_quantiles") or {key: [record[key]] for key in ("objective", "violation")}
@@ -89,20 +83,12 @@ def take_over(
             )
         )
     estimator._learn_rows(solutions, take)
-    estimator._learn_crossing(record.get("crossing", 0.0))
+    estimator._learn_of_run(record)
 
 
 def restored(kind: type[Any], run: Any) -> Any:
-    """Return the regressor that a run has trained; see `TaskRegressor.from_run`."""
+    """Return the estimator that a run has trained; see `WithRun.from_run`."""
     folder, settings, data = opened(run, kind.task_name)
-    task = settings.make_task()
-    own = {word: getattr(task, word) for word in _words(kind.task_name)}
-    own = {word: list(value) if is_several(value) else value for word, value in own.items()}
-    made = with_parameters(kind, folder, settings, data, **own)
+    made = with_parameters(kind, folder, settings, data)
     take_over(made, folder, np.arange(data.n_rows), data.n_rows, data.rows.take)
     return made
-
-
-def _words(task: str) -> list[str]:
-    """Return the parameters of a task, which estimators and `dcsvm_dask.train` name alike."""
-    return [word for word, owners in OF_TASKS.items() if task in owners]

@@ -1,0 +1,281 @@
+"""nu-SVC as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dcsvm_dask.checks import check
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators import checking, svc_runs, warned
+from dcsvm_dask.estimators.chain import Chain
+from dcsvm_dask.estimators.exact import Exact
+from dcsvm_dask.estimators.expansion import solver_words
+from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
+from dcsvm_dask.estimators.pools import one_thread_each
+from dcsvm_dask.estimators.variables import Variables, variables_of
+from dcsvm_dask.estimators.voting import Voting
+from dcsvm_dask.estimators.warm import LastFit, gathered
+from dcsvm_dask.estimators.whole_fit import whole_or_as_before
+from dcsvm_dask.estimators.wishes import divides
+from dcsvm_dask.estimators.with_run import WithRun
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.methods.narrow import margins_of
+from dcsvm_dask.solvers import Machine, NuSolution, coefficient_rows, machines_of, solve_nu
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.tasks import NuClassification, check_nu
+
+Vector = NDArray[np.float64]
+
+
+class DCNuSVC(WithRun, TellsCallbacks, Voting):
+    """nu-support vector classification, exact to a tolerance, for two classes and many.
+
+    `sklearn.svm.NuSVC`'s problem, parameters and attributes, without class weights: `nu` is an
+    upper bound on the share of training errors and a lower bound on that of support vectors. More
+    than two classes have an SVM for each pair, which vote. It is trained in memory, unless a `run`,
+    a `client`, `stop_at`, a `time_budget` or `callbacks` ask for divide and conquer, as a run.
+
+    Parameters
+    ----------
+    nu : float, default 0.5
+        In (0, 1]; at most 2 min(W1, W2) / (W1 + W2) for every two classes of weights W1 and W2.
+    kernel, degree, gamma, coef0, max_iter, decision_function_shape, break_ties, inner, \
+cache_size, warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
+        As `DCSVC` has them.
+    tol : float, default 1e-3
+        Violation to stop at, before the solution is divided by rho; a rho below it is warned of.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, \
+level_, early_model_, fit_status_, shape_fit_, n_features_in_
+        As `DCSVC` has them.
+    rho_ : ndarray, shape (n_machines,)
+        Half the margin before the division; not of an early model.
+    objective_ : ndarray, shape (n_machines,)
+        0.5 b'Kb of the coefficients.
+    violation_ : ndarray, shape (n_machines,)
+
+    References
+    ----------
+    B. Schoelkopf, A. Smola, R. Williamson, P. Bartlett. New support vector algorithms. Neural
+    Computation 12, 2000.
+    """
+
+    multiclass = "ovo"
+    task_name = NuClassification.name
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        inner: str = "auto",
+        cache_size: float = 1000.0,
+        warm_start: bool = False,
+        stop_at: int = 0,
+        time_budget: float | None = None,
+        run: Any = None,
+        client: Any = None,
+        callbacks: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.inner = inner
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.stop_at = stop_at
+        self.time_budget = time_budget
+        self.run = run
+        self.client = client
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the SVMs.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), optional
+            Rows of a weight of 0 or less do not take part.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data cannot be used, as a nu that the classes do not allow.
+        """
+        self._fit(X, y, sample_weight)
+        if not self.level_:
+            warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+            warned.warn_narrow(self.rho_, self.tol)
+        return self
+
+    def _check(self) -> None:
+        """Refuse parameters that are not possible, whatever the rows."""
+        shapes = self.decision_function_shape in ("ovr", "ovo")
+        check(shapes, "decision_function_shape", self.decision_function_shape, "ovr or ovo")
+        checking.check_flags(self, "break_ties", "warm_start")
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise InputError('break_ties needs decision_function_shape="ovr".')
+        check_nu(self.nu)
+
+    @whole_or_as_before
+    @sets_up_callbacks
+    def _fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None
+    ) -> None:
+        self._check()
+        alone, chain = chain is not None, Chain() if chain is None else chain
+        how: dict[str, Any] = {**solver_words(self), "tol": checking.tolerance(self.tol)}
+        last, rho = LastFit.of(self), getattr(self, "rho_", None)
+        given = X
+        X, codes = checking.training_rows(self, X, y)
+        kernel, n_classes = checking.kernel_of(self, X), len(self.classes_)
+        weights = checking.weights_of(X, sample_weight)
+        whole = np.ones(len(codes)) if weights is None else weights
+        self._check_classes(np.asarray(np.bincount(codes, whole, n_classes), np.float64))
+        divided = not alone and divides(self)
+        self._scheme, machines = "ovo", machines_of(n_classes)
+        about = None if sample_weight is None else {"sample_weight": sample_weight}
+        tasks = FitTasks(self, given, y, None if divided else len(machines), about)
+        if divided:
+            svc_runs.fit(self, kernel, X, codes, weights, tasks)
+        else:
+            variables = variables_of(X, codes, whole, kernel)
+            start = None if last is None else last.alpha(X, codes, self.classes_, "ovo")
+            before = None
+            if start is not None and rho is not None:
+                before = gathered(start, variables), rho
+            found = self._solved(kernel, X, codes, variables, before, chain, tasks, how)
+            self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
+            self.rho_ = np.array([one.multiplier for one, _ in found])
+            if not alone:
+                warned.warn_isolated(self, kernel, X)
+                warned.warn_fallbacks(self.inner, [one.solution for one, _ in found])
+        self._kernel, self.shape_fit_ = kernel, X.shape
+        tasks.done()
+
+    def _solved(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        codes: NDArray[np.int32],
+        variables: Variables,
+        last: tuple[Vector, Vector] | None,
+        chain: Chain,
+        tasks: FitTasks,
+        how: dict[str, Any],
+    ) -> list[tuple[NuSolution, NDArray[np.int64]]]:
+        """Return the solution of each SVM in memory, and which of the variables it has.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        X : Rows, shape (n, n_features)
+        codes : ndarray, shape (n,), int32
+        variables : Variables
+        last : tuple of ndarray, or None
+            Of the last fit the dual variables, arranged as `dual_coef_`, and rho.
+        chain : Chain
+        tasks : FitTasks
+        how : dict
+            How `solve_nu` solves them.
+        """
+        task, found = NuClassification(nu=float(self.nu)), []
+        for number, machine in enumerate(machines_of(len(self.classes_))):
+            mine, y = machine.rows(codes[variables.rows])
+            Z, before = X[variables.rows[mine]], chain.before.get(number)
+            with one_thread_each(), tasks.machine(number):
+                K = chain.matrix(kernel, Z, how["threads"], number)
+                beta = None if before is None else before.beta
+                if before is None and last is not None:
+                    alpha, rho = last
+                    place = machine.place(codes[variables.rows[mine]])
+                    beta = y * alpha[place, mine] * rho[number]
+                one = solve_nu(kernel, Z, y, variables.C[mine], task, beta=beta, K=K, **how)
+            # In the scale of the sums, not of the margin.
+            chain.before[number] = replace(one.solution, beta=one.solution.beta * one.multiplier)
+            found.append((one, mine))
+        return found
+
+    @classmethod
+    def _of_run(cls, run: Any) -> Any:
+        return svc_runs.restored(cls, run)
+
+    def _learn_of_run(self, record: Record | None) -> None:
+        if record is not None:
+            self.rho_ = np.array(margins_of(record, NuClassification(nu=float(self.nu))))
+
+    def _check_classes(self, weights: Vector) -> None:
+        """Refuse a nu that two classes do not allow."""
+        for one, other in combinations(zip(self.classes_.tolist(), weights, strict=True), 2):
+            (first, weight), (second, beside) = one, other
+            if not (weight > 0.0 and beside > 0.0):
+                empty = second if weight > 0.0 else first
+                raise InputError(f"The class {empty!r} has no row of a weight above 0.")
+            most = 2.0 * float(min(weight, beside) / (weight + beside))
+            if self.nu > most * (1.0 + 1e-12):
+                raise InputError(
+                    f"nu must be at most {most:.6g}, which the classes {first!r} and {second!r} "
+                    f"allow, got {self.nu:g}"
+                )
+
+
+def _exact(
+    found: list[tuple[NuSolution, NDArray[np.int64]]],
+    machines: list[Machine],
+    variables: Variables,
+    codes: NDArray[np.int32],
+    n_classes: int,
+) -> Exact:
+    """Return the coefficients of all rows, shared out among equal ones before they are scaled."""
+    coef = np.zeros((coefficient_rows(n_classes, "ovo"), len(codes)))
+    for (one, mine), machine in zip(found, machines, strict=True):
+        alpha = np.zeros(len(variables.rows))
+        alpha[mine] = np.abs(one.solution.beta) * one.multiplier
+        rows, y = machine.rows(codes)
+        shares = variables.shared_out(alpha)[rows] / one.multiplier
+        coef[machine.place(codes[rows]), rows] = y * shares
+    solutions = [one.solution for one, _ in found]
+    return Exact(
+        coef,
+        np.array([one.bias for one in solutions]),
+        np.array([one.objective for one in solutions]),
+        np.array([one.violation for one in solutions]),
+        np.array([one.n_iter for one in solutions], dtype=np.int64),
+        [bool(one.converged) for one in solutions],
+    )

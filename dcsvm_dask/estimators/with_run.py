@@ -1,0 +1,58 @@
+"""Estimators whose fit may be a run, and that are read again from one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from dcsvm_dask.estimators.with_client import WithClient
+from dcsvm_dask.models.model import Model
+from dcsvm_dask.storage.node import Record
+
+
+class WithRun(WithClient):
+    """Base class of estimators with the parameters `dcsvm_dask.estimators.wishes.WISHES`.
+
+    Where one of these is given, `fit` trains a run. Attributes are documented in `DCSVC`.
+    """
+
+    task_name: ClassVar[str]
+    """The task of runs, with the type of its SVM."""
+
+    early_model_: Model | None
+    level_: int
+
+    @classmethod
+    def from_run(cls, run: Any) -> Self:
+        """Return the estimator that a run has trained, fitted.
+
+        Parameters
+        ----------
+        run : str or path
+            Its folder, of `fit` or of `dcsvm_dask.train` (method dcsvm).
+
+        Returns
+        -------
+        self
+            It takes rows scaled as those of the run's data set are; `dcsvm_dask.Run.scale` does it.
+
+        Raises
+        ------
+        InputError
+            If there is no such run, it has no model yet, or is of another method or task.
+        """
+        made: Self = cls._of_run(run)
+        return made
+
+    @classmethod
+    def _of_run(cls, run: Any) -> Any:
+        """Return what `from_run` does."""
+        raise NotImplementedError
+
+    def _learn_of_run(self, record: Record | None) -> None:
+        """Set what only this kind of estimator learns of a run; most kinds learn nothing.
+
+        Parameters
+        ----------
+        record : dict or None
+            Of the commit of the exact model; None: the model is an early one.
+        """
