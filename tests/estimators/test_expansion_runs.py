@@ -112,10 +112,10 @@ def test_rows_given_twice_are_rows_that_weigh_double(
     repeated = clone(estimator).set_params(run=tmp_path / "many").fit(X[order], y[order])
     weighted = clone(estimator).set_params(run=tmp_path / "few").fit(X, y, sample_weight=times)
     # Variables with sums begin at those of some rows of the data set, among which repeats are.
-    far = 1e-3 if hasattr(estimator, "nu") else 1e-9
+    far, apart = (2e-5, 1e-3) if hasattr(estimator, "nu") else (1e-9, 1e-9)
     np.testing.assert_allclose(values(weighted, X), values(repeated, X), rtol=0, atol=far)
     together = np.bincount(order, of_rows(repeated, len(order)), len(y))
-    np.testing.assert_allclose(of_rows(weighted, len(y)), together, rtol=0, atol=far)
+    np.testing.assert_allclose(of_rows(weighted, len(y)), together, rtol=0, atol=apart)
 
 
 @pytest.mark.one_quick
@@ -135,7 +135,9 @@ def test_an_early_model_goes_on_to_the_exact_one(
     again = pickle.loads(pickle.dumps(early))
     np.testing.assert_array_equal(values(again, X), values(early, X))
     here = clone(estimator).fit(X, y)
-    assert np.corrcoef(values(early, X), values(here, X))[0, 1] > 0.85
+    # The values of a one-class SVM spread little: those of its rows are alike.
+    least = 0.85 if isinstance(early, DCOneClassSVM) else 0.9
+    assert np.corrcoef(values(early, X), values(here, X))[0, 1] > least
     exact = clone(early).set_params(stop_at=0).fit(X, y)
     assert exact.level_ == 0
     np.testing.assert_allclose(values(exact, X), values(here, X), rtol=0, atol=2e-4)
