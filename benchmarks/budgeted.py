@@ -56,7 +56,7 @@ SETS: dict[str, tuple[float, float, dict[int, float], float]] = {
     "phishing": (8.0, 8.0, {100: 0.9639, 500: 0.9753}, 0.9755),
     "susy": (32.0, 2.0**-7, {100: 0.7688, 500: 0.7557}, 0.7979),
 }
-WEB_ROWS, SUSY_ROWS, SUSY_FEATURES = 17_188, 450_000, 18
+WEB_ROWS, SUSY_ROWS, SUSY_FEATURES = 17_188, 4_550_000, 18
 AUDITED_ROWS = 20_000
 TEST_SHARE = 0.2
 
@@ -116,11 +116,11 @@ def load(name: str) -> tuple[Rows, Rows]:
 
 
 def drawn() -> tuple[Rows, Rows]:
-    """Return rows of the shape of a tenth of SUSY: two overlapping clouds."""
+    """Return rows of the shape of SUSY: two overlapping clouds."""
     rng = np.random.default_rng(0)
     y = np.where(rng.random(SUSY_ROWS) < 0.46, 1.0, -1.0)
-    X = rng.standard_normal((SUSY_ROWS, SUSY_FEATURES)) + 0.25 * y[:, None]
-    X = X.astype(np.float32)
+    X = rng.standard_normal((SUSY_ROWS, SUSY_FEATURES), dtype=np.float32)
+    X += 0.25 * y[:, None].astype(np.float32)
     return (X[:-50_000], y[:-50_000]), (X[-50_000:], y[-50_000:])
 
 

@@ -156,7 +156,7 @@ SETS = {
     "mnist": Set(mnist, (0.77, 0.09), 50.0, MANY, "the paper: 137 iterations, auROC .9586"),
     "rcv1": Set(lambda: rcv1(40_000), (0.5, 0.25), 1.0, FEW, "made; ccat: 48, .9851"),
     "windows": Set(windows, (0.8, 0.05), 0.1, SMALL, "made; worm: 125, .9945"),
-    "gaussians": Set(gaussians, (1 / 3, 1 / 3), 0.005, SMALL, "made; artificial: 76, .8638"),
+    "gaussians": Set(gaussians, (1 / 3, 1 / 3), 0.005, SMALL[:4], "made; artificial: 76, .8638"),
 }
 
 

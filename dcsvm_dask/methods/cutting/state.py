@@ -10,7 +10,7 @@ from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
 
 NUMBERS = ("at_zero", "objective", "bound", "iteration")
-ARRAYS = tuple(one.name for one in fields(Planes) if one.name not in NUMBERS)
+ARRAYS = tuple(one.name for one in fields(Planes) if one.name not in (*NUMBERS, "stack"))
 
 
 def write_planes(attempt: Attempt, machine: int, planes: Planes) -> Record:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,10 @@ _REDUCED = 0.1
 _ROUNDING = 1e-12
 # A plane that has been inactive for so many iterations is dropped.
 _PATIENCE = 50
+# ... once those are an eighth: the others are copied then.
+_KEPT = 0.875
+# Room for planes, in those that are there: copies are few, and memory is not touched before.
+_ROOM = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,28 @@ class Step:
     """Seconds of the new plane."""
     reduced: float
     """Seconds of the reduced problem."""
+
+
+@dataclass(slots=True)
+class Stack:
+    """Rows with room for more below them; a row that has been taken is never written again."""
+
+    rows: Vector
+    """Shape (room, d + 1)."""
+    used: int
+    """How many of them have been taken."""
+
+    def with_one_more(self, count: int, row: Vector) -> Vector | None:
+        """Return the first rows and a new one below them.
+
+        None: another one is there, for somebody else has gone on from the first rows, or there is
+        no room.
+        """
+        if count != self.used or count == len(self.rows):
+            return None
+        self.rows[count] = row
+        self.used += 1
+        return self.rows[: count + 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +93,8 @@ class Planes:
     """The largest F_t(w_t) so far."""
     iteration: int
     """How many iterations are done."""
+    stack: Stack | None = field(default=None, compare=False, repr=False)
+    """Where the planes lie with room for more; None: nowhere but in `planes`."""
 
     @classmethod
     def none(cls, width: int, at_zero: float) -> Planes:
@@ -114,7 +142,9 @@ class Planes:
         """
         idle = np.where(alpha > 0.0, 0, self.idle + 1)
         kept = idle < _PATIENCE
-        planes = np.vstack([self.planes[kept], plane])
+        if np.count_nonzero(kept) > _KEPT * len(kept):
+            kept[:] = True
+        planes, stack = self._stacked(kept, plane)
         products = planes @ plane
         t = len(products)
         gram = np.empty((t, t))
@@ -131,7 +161,21 @@ class Planes:
             objective,
             bound,
             self.iteration + 1,
+            stack,
         )
+
+    def _stacked(self, kept: NDArray[np.bool_], plane: Vector) -> tuple[Vector, Stack]:
+        """Return the planes that are kept, the newest below them, and where they lie."""
+        if self.stack is not None and kept.all():
+            planes = self.stack.with_one_more(len(kept), plane)
+            if planes is not None:
+                return planes, self.stack
+        count = int(np.count_nonzero(kept))
+        stack = Stack(np.empty((_ROOM * (count + 1), len(plane))), count)
+        np.compress(kept, self.planes, axis=0, out=stack.rows[:count])
+        planes = stack.with_one_more(count, plane)
+        assert planes is not None
+        return planes, stack
 
 
 @dataclass(frozen=True, slots=True)
