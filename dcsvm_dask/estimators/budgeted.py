@@ -86,6 +86,7 @@ class Budgeted(BaseEstimator, ABC):
             f"a whole number from {LEAST_SIZE} to {MOST_SIZE}",
         )
         named = self.tables is None or isinstance(self.tables, str | os.PathLike)
+        named &= self.tables != ""
         check(named, "tables", self.tables, "the path of a file, or None")
         positive = checking.is_real(self.C) and self.C > 0
         check(positive, "C", self.C, "a positive number")
@@ -98,7 +99,7 @@ class Budgeted(BaseEstimator, ABC):
         """Make learners without support vectors."""
         kernel = checking.kernel_of(self, X)
         self._is_sparse = is_sparse(X)
-        tables = self._merge_tables()
+        tables, self._tables_given = self._merge_tables(), (self.tables, self.table_size)
         self._learners = [self._learner(kernel, X.shape[1], None, tables) for _ in range(machines)]
 
     def _merge_tables(self) -> MergeTables:
@@ -116,7 +117,9 @@ class Budgeted(BaseEstimator, ABC):
         The kernel is that of the first call. What is interrupted leaves the learners as they were.
         """
         points = [learner.point for learner in self._learners]
-        kernel, tables = self._learners[0].kernel, self._merge_tables()
+        kernel, tables = self._learners[0].kernel, self._learners[0].tables
+        if (self.tables, self.table_size) != self._tables_given:
+            tables, self._tables_given = self._merge_tables(), (self.tables, self.table_size)
         self._learners = [self._learner(kernel, one.points.shape[1], one, tables) for one in points]
         for learner in self._learners:
             learner.shrink()

@@ -28,6 +28,7 @@ from dcsvm_dask.solvers import (
     solve_linear_l1,
     solve_linear_primal,
 )
+from dcsvm_dask.solvers.linear.zeros import without_zeros
 from dcsvm_dask.tasks import Classification
 
 LOSSES = ("hinge", "squared_hinge")
@@ -69,7 +70,8 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         regularised like the others.
     intercept_scaling : float, default 1.0
         Above 0. With ``np.inf`` the bias is not regularised, as that of ``SVC(kernel="linear")``:
-        the limit of large values, without what they do to the solver. It has the dual solver only.
+        the limit of large values. It has the dual solver only, which takes many passes where the
+        means of features are large: centre them.
     tol : float, default 1e-4
         What `violation_` is to be at most, as LIBLINEAR's ``-e``. Of the dual problem: largest
         minus smallest projected gradient, or of a free bias LIBSVM's violation. Of the primal one:
@@ -252,6 +254,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     ) -> list[bool]:
         """Solve the SVM of each class against the rest; returns which are solved."""
         machines = machines_of(len(self.classes_), "ovr")
+        X = without_zeros(X)  # once for all SVMs
         found: dict[int, LinearSolution] = {}
 
         def solve_one(number: int) -> None:

@@ -47,7 +47,8 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         regularised like the others.
     intercept_scaling : float, default 1.0
         Above 0. With ``np.inf`` the bias is not regularised, as that of ``SVR(kernel="linear")``:
-        the limit of large values, without what they do to the solver. It has the dual solver only.
+        the limit of large values. It has the dual solver only, which takes many passes where the
+        means of features are large: centre them.
     dual : bool or "auto", default "auto"
         Whether the dual problem is solved, by coordinate descent, or the primal one, by Newton's
         method, which needs the squared loss. "auto", as in scikit-learn, takes the dual one where

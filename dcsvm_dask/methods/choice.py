@@ -153,9 +153,8 @@ def committed_models(run: RunFolder) -> dict[int, str]:
 
 def _last_epochs(run: RunFolder) -> str | None:
     """Return the last stage of epochs whose commit holds a model; the earlier ones are deleted."""
-    for stage in sorted(run.stages(), reverse=True):
-        if StageId(stage).kind != EPOCHS:
-            continue
+    stages = [one for one in map(StageId, run.stages()) if one.kind == EPOCHS]
+    for stage in sorted(stages, key=lambda one: one.number or 0, reverse=True):
         node = run.find(stage, "commit")
         if node is not None:
             return stage if MODEL in node.record and not node.released else None

@@ -41,7 +41,7 @@ def suited(
     if training.fit_intercept:
         say(
             "kernel linear: the method dcd needs no kernel values and takes a fraction of the "
-            "time; its bias is regularised, as LIBLINEAR's, but with -P bias=free"
+            "time; its bias is regularised, as LIBLINEAR's, unless -P bias=free is given"
         )
         return training
     same = "the kernel is linear and there is no bias, so it solves the problem of dcsvm"

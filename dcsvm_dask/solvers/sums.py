@@ -71,7 +71,7 @@ def brought_to_sums(beta: Vector, dual: Dual, totals: list[float], gradient: Vec
         room = np.abs(ends - beta[mine])[order]
         before = np.cumsum(room) - room
         moved = np.clip(abs(missing) - before, 0.0, room)
-        if moved.sum() < abs(missing) * (1.0 - 1e-9):
+        if moved.sum() < abs(missing) * (1.0 - 1e-9) - EXACT * abs(wanted):
             raise InputError("the bounds do not allow the sum of the variables: nu is too large.")
         values = beta[mine]
         values[order] = np.where(

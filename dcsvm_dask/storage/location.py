@@ -76,7 +76,10 @@ class Location:
 
     @classmethod
     def _of(cls, place: str | os.PathLike[str]) -> Location:
-        text = os.fspath(place)
+        try:
+            text = os.fspath(place)
+        except TypeError as error:
+            raise InputError(f"{place!r:.80} is no path; give a path or a URL.") from error
         if text.startswith("file://"):
             text = text.removeprefix("file://")
         if is_url(text):

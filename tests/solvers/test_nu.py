@@ -180,3 +180,15 @@ def test_decomposition_keeps_the_sums_of_both_signs(kin40k: Any, nu: float) -> N
     assert found.objective == pytest.approx(exact.objective, rel=1e-7)
     assert found.beta.sum() == pytest.approx(0.0, abs=1e-8)
     assert at_most(np.abs(found.beta).sum(), size)
+
+
+def test_sums_that_are_met_but_for_rounding_are_kept() -> None:
+    # What is missing is more than the first variables have room for, and less than the last digit
+    # of the sum of all room.
+    near = np.nextafter(1.0, 0.0)
+    beta = np.concatenate([np.full(3, near), np.zeros(5), np.ones(4)])
+    dual = Dual(np.zeros(12), np.zeros(12), np.ones(12))
+    for missing in (4e-16, 8.881784197001252e-16, 1.8e-15):
+        wanted = float(beta.sum()) + missing
+        found = brought_to_sums(beta, dual, [wanted], np.arange(12.0))
+        np.testing.assert_allclose(found, beta, rtol=0, atol=1e-12)

@@ -38,13 +38,16 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     if options.merge == "projection":
         joined = float((options.budget * layout.shares) ** 2)
         square = 8.0 * max(layout.machines * float(options.budget**2), joined)
-    need = sizes.fixed(held + 2.0 * expansion + 3.0 * square + ROW_VECTORS * n)
+    taken = 16.0 * options.table_size**2
+    need = sizes.fixed(held + 2.0 * expansion + 3.0 * square + ROW_VECTORS * n + taken)
     steps = layout.machines * n * layout.epochs
     stage = round_stage(layout, 1, None)
     model = sizes.fixed(3.0 * expansion)
-    taken = 16.0 * options.table_size**2
     return [
-        *(StagePlan(one, sizes.fixed(3.0 * taken), 0.0, taken) for one in tables_stage(settings)),
+        *(
+            StagePlan(one, sizes.fixed(3.0 * taken), 0.0, taken, remedy=None)
+            for one in tables_stage(settings)
+        ),
         merging_plan(sizes),
         StagePlan(
             stage,

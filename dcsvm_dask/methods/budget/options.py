@@ -85,10 +85,13 @@ class Budgeted(Options):
             given_tables(self.tables, self.table_size)
 
     def of_task(self, task: Task) -> Budgeted:
-        """Return these parameters with the whole path of a file of tables."""
+        """Return these parameters with the whole path of a file of tables, and with their size."""
         del task
-        whole = None if self.tables is None else Location.of(self.tables).url
-        return replace(self, tables=whole)
+        if self.tables is None:
+            return self
+        self.check_installed()
+        place = Location.of(self.tables)
+        return replace(self, tables=place.url, table_size=given_tables(place, self.table_size).size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class BudgetedLearner:
             raise InputError(f"budget is {budget}: give at least {LEAST_BUDGET} support vectors.")
         self.kernel, self.budget, self.with_bias = kernel, budget, with_bias
         self._code, self._how, self._audit = KernelCode.of(kernel), MERGE_NAMES.index(merge), audit
-        self._tables = tables or MergeTables.of()
+        self.tables = tables or MergeTables.of()
         self._projects = self._how == PROJECTION
         self._room_for(n_features, point)
 
@@ -192,7 +192,7 @@ class BudgetedLearner:
             self.with_bias,
             self.budget,
             self._how,
-            (self._tables.h, self._tables.wd),
+            (self.tables.h, self.tables.wd),
             self._audit,
         )
         if failed >= 0:
@@ -203,7 +203,7 @@ class BudgetedLearner:
 
     def shrink(self) -> None:
         """Bring an expansion that was joined from several within the budget."""
-        shrink(self._S, self._code, self.budget, self._how, (self._tables.h, self._tables.wd))
+        shrink(self._S, self._code, self.budget, self._how, (self.tables.h, self.tables.wd))
 
     @property
     def point(self) -> BudgetedPoint:

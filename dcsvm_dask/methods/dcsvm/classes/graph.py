@@ -38,7 +38,8 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     goals : Goals
     shape : Shape
     """
-    levels, source = len(settings.clusters), None
+    levels = len(settings.clusters)
+    source: str | None = None
     if settings.make_task().has_sum:
         yield [multipliers_stage()]
     if levels and goals.stop_at >= levels:
@@ -70,9 +71,14 @@ def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     elif (yield [merge_stage()])[ARRANGE]["parts"]:
         # A run that was to stop at a level has rows in block order already.
         yield [arrange_stage(settings, shape)]
-    stage = machines_stage(settings, goals, shape, source)
-    records = yield scored(stage, shape)
-    return Outcome(stage.name, records[stage.name]["converged"])
+    number = 1
+    while True:
+        stage = machines_stage(settings, goals, shape, source, number)
+        record = (yield scored(stage, shape))[stage.name]
+        if record["tol"] <= goals.tol:
+            return Outcome(stage.name, record["converged"])
+        # They are solved to the tolerance that the run had before: it goes on from there.
+        source, number = stage.name, number + 1
 
 
 def multipliers_stage() -> Stage:
@@ -90,7 +96,9 @@ def is_probed(settings: Settings, shape: Shape) -> bool:
     return shape.n_variables > settings.set_cap
 
 
-def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str | None) -> Stage:
+def machines_stage(
+    settings: Settings, goals: Goals, shape: Shape, source: str | None, number: int = 1
+) -> Stage:
     """Return the stage that solves all SVMs on all of their rows, those of most rows first.
 
     Parameters
@@ -99,7 +107,9 @@ def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str |
     goals : Goals
     shape : Shape
     source : str or None
-        The level whose coefficients are the warm start; None: zero.
+        The level, or the stage like this one, whose coefficients are the warm start; None: zero.
+    number : int, default 1
+        From 2 on, for tolerances that were made smaller.
     """
     found = machines_for(settings, len(shape.class_rows))
     ordered = sorted(enumerate(found), key=lambda one: -rows_of(one[1], shape))
@@ -107,13 +117,14 @@ def machines_stage(settings: Settings, goals: Goals, shape: Shape, source: str |
         Node(
             steps.node_of(machine),
             steps.solve_machine_of,
-            {"number": number, "source": source, "tol": goals.tol},
+            {"number": place, "source": source, "tol": goals.tol},
         )
-        for number, machine in ordered
+        for place, machine in ordered
     )
     kind = steps.NAMES[scheme_of_run(settings, len(shape.class_rows)).name]
-    commit = single(COMMIT, steps.commit_machines, stage=StageId.about(MODEL, kind))
-    return Stage(StageId.about(MODEL, kind), (Layer(steps.SOLVE, nodes), commit), kind)
+    name = StageId.about(MODEL, kind if number == 1 else StageId.numbered(kind, number))
+    commit = single(COMMIT, steps.commit_machines, stage=name, tol=goals.tol)
+    return Stage(name, (Layer(steps.SOLVE, nodes), commit), kind)
 
 
 def rows_of(machine: AnyMachine, shape: Shape) -> int:

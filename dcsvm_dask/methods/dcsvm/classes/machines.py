@@ -21,6 +21,7 @@ from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.tasks import crossing, output_names
 
 Index = NDArray[np.int64]
@@ -60,7 +61,7 @@ def solve_machine_of(
     number : int
         Number of the SVM, in the order of the scheme.
     source : str or None
-        The level whose coefficients are the warm start; None: none.
+        The level, or the stage like this one, whose coefficients are the warm start; None: none.
     tol : float
     """
     solved = SolvedBlocks([number])
@@ -121,7 +122,11 @@ def _solve_nu(
     beta, C = None, problem.bounds(index)
     if source is not None:
         beta = read_start(run, source).beta(machine, index, problem.codes[index])
-        beta = beta * task.decision_scale(problem.first_epsilons[number])
+        if StageId(source).is_level:
+            beta = beta * task.decision_scale(problem.first_epsilons[number])
+        else:
+            of_machines = run.node(source, "commit").record[f"of_{NAMES[problem.scheme.name]}"]
+            beta = beta * of_machines["multiplier"][number]
     found = solve_nu(
         settings.kernel,
         problem.take(index),
@@ -147,8 +152,10 @@ def _solve_nu(
     return (index, found.solution), {**record.to_json(), **more}
 
 
-def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
+def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str, tol: float) -> Record:
     """Commit the model of all SVMs, and ``alpha`` of every row with its sign in each of its SVMs.
+
+    Writes their ``support`` vectors, too, as numbers of variables.
 
     Of nu-SVCs the entries of machines have their ``multiplier`` rho, by which they are divided.
     Row k of ``alpha`` belongs to the SVM that `Machine.place` names; values are positive where the
@@ -161,6 +168,8 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     attempt : Attempt
     stage : str
         The stage of the SVMs.
+    tol : float
+        To which they were solved.
     """
     problem = read_problem(run)
     scheme, names, crosses = problem.scheme, output_names(problem.task), {}
@@ -179,6 +188,7 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
     groups = problem.groups_of(support)
     order = np.lexsort((problem.rows[support], groups))
     support = support[order]
+    attempt.write("support", support)
     if names:
         predicted = [
             run.node(stage, node_of(machine)).read("predicted") for machine in problem.machines
@@ -202,6 +212,7 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str) -> Record:
         "gap": sum(record["own_gap"] for record in records),
         "violation": max(record["violation"] for record in records),
         "converged": all(record["converged"] for record in records),
+        "tol": tol,
         f"of_{NAMES[scheme.name]}": {
             **({"name": names} if names else {}),
             **{

@@ -201,3 +201,26 @@ def test_a_fitted_svc_makes_the_same_decisions(
 def test_levels_there_are_none_of_are_refused(train: Train) -> None:
     with pytest.raises(InputError, match="was trained without levels"):
         train().predict(np.zeros((1, 64), np.float32), mode="early")
+
+
+@pytest.mark.parametrize("words", [{}, {"svm_type": "nu", "nu": 0.1, "C": 1.0}], ids=["C", "nu"])
+def test_a_smaller_tolerance_goes_on_from_the_svms_that_are_there(
+    train: Train, words: dict[str, Any]
+) -> None:
+    run, cold = train("run", tol=0.1, **words), train("cold", tol=1e-4, **words)
+    coarse = run.status()["stages"]["model-pairs"]
+    assert coarse["violation"] > 1e-4
+    again = api.resume(run.folder.place, tol=1e-4, execution=HERE, quiet=True)
+    assert again.status()["model"] == "model-pairs-002"
+    assert again.status()["state"] == "complete"
+    fine, other = (
+        again.status()["stages"]["model-pairs-002"],
+        cold.status()["stages"]["model-pairs"],
+    )
+    assert fine["violation"] <= 1e-4
+    # That of a nu-SVC is of the solution after the division by rho, squared.
+    assert fine["objective"] == pytest.approx(other["objective"], rel=1e-5 if words else 1e-6)
+    assert fine["iterations"] < other["iterations"]
+    # As far as it was already, nothing is to be done.
+    api.resume(run.folder.place, tol=1e-4, execution=HERE, quiet=True)
+    assert run.status()["model"] == "model-pairs-002"
