@@ -224,8 +224,14 @@ def test_tables_have_a_size_or_come_from_a_file(two: Rows, tmp_path: Path) -> No
     np.testing.assert_array_equal(
         again.decision_function(Z), small.partial_fit(X, y).decision_function(Z)
     )
+    # What has learned has its tables, and needs the file no more.
+    np.testing.assert_array_equal(
+        read.partial_fit(X, y).decision_function(Z), small.decision_function(Z)
+    )
     with pytest.raises(ValueError, match="there is no file"):
-        read.partial_fit(X, y)
+        clone(read).fit(X, y)
+    with pytest.raises(ValueError, match="there is no file"):
+        small.set_params(tables=path).partial_fit(X, y)
 
 
 def test_steps_beyond_float64_are_refused_for_targets(real: Rows) -> None:
