@@ -221,6 +221,12 @@ class File:
                 raise self.refuse(table, f"{key} is missing", None, number)
         return dict(content)
 
+    def resolve(self, table: dict[str, Any], *keys: str) -> None:
+        """Have the paths of a table begin at the file's own folder."""
+        for key in keys:
+            if isinstance(table.get(key), str) and table[key] and "://" not in table[key]:
+                table[key] = str(self.path.parent / table[key])
+
 
 def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     """Read and check a pipeline file.
@@ -252,18 +258,18 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     for label in data.get("positive", ()):
         if not isinstance(label, str | int | float):
             raise file.refuse("data", f"positive: {label!r:.80} is no label", "positive")
-    for key in ("source", "test", "weights"):
-        if key in data and "://" not in data[key]:
-            data[key] = str(file.path.parent / data[key])
     methods = file.content["method"]
     every = file.content.get("every", {})
     if not isinstance(every, dict):
         raise InputError(f"{file.path}: every must be a table")
+    listed = methods if isinstance(methods, list) else [methods]
+    file.resolve(data, "source", "test", "weights")
+    for table in (every, *(one for one in listed if isinstance(one, dict))):
+        file.resolve(table, "tables")
     known = dict.fromkeys(key for method in METHODS for key in keys_of(method))
     for key in every:
         if key not in known:
             raise file.refuse("every", f"{key} is unknown; known: {', '.join(known)}", key)
-    listed = methods if isinstance(methods, list) else [methods]
     if not listed:
         raise InputError(f"{file.path}: there is no method; give [method] a name")
     found = [

@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.budget.options import Budgeted
 from dcsvm_dask.pipeline.file import read_pipeline
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.solvers import MergeTables
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.merge_tables import as_bytes
 from tests.marks import long, soak
 from tests.strategies import ODD_BYTES, check_told, damaged, fuzz, inputs, noise
 
@@ -144,6 +147,21 @@ def test_text_in_an_encoding_and_a_column_that_is_left_out(file: Path) -> None:
 def test_the_pipelines_of_the_repository_can_be_read() -> None:
     for path in (REPOSITORY / "pipelines").glob("*.toml"):
         assert read_pipeline(path).run
+
+
+def test_files_are_found_from_the_folder_of_the_pipeline(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("1,2,a\n3,4,b\n")
+    (tmp_path / "tables.npz").write_bytes(as_bytes(MergeTables.of(20)))
+    path = tmp_path / "bsgd.toml"
+    path.write_text(
+        '[data]\nsource = "rows.csv"\n[method]\nname = "bsgd"\ntables = "tables.npz"\n'
+        '[output]\nrun = "run"\ndata = "data.zarr"\n'
+    )
+    found = read_pipeline(path)
+    assert found.data["source"] == str(tmp_path / "rows.csv")
+    options = found.training.options
+    assert isinstance(options, Budgeted)
+    assert options.tables == str(tmp_path / "tables.npz")
 
 
 def test_the_demo_s_pipeline_and_its_data_are_in_the_package() -> None:
