@@ -29,7 +29,7 @@ NEAR = 0.3
 # ... as long as it stays this small, or no larger than so many times what has to be in it: what is
 # not needed after all costs as much of the kernel matrix as what is.
 SMALL_SET = 1500
-FILL, FIRST_FILL = 1.5, 2.0
+FILL = 1.5
 # Ways in which a variable violates: it rises or falls, and is positive or negative.
 N_SIDES = 4
 # Sets after which the caller is to look at f from scratch, whatever is left.
@@ -183,8 +183,7 @@ def first_set(reach: Vector, cap: int, margin: float = 1.0) -> Index:
     margin : float, default 1.0
         See `Dual.margin`.
     """
-    # About half of the free rows are expected just below zero.
-    room = min(cap, max(SMALL_SET, int(FIRST_FILL * np.count_nonzero(reach >= 0.0))))
+    room = min(cap, max(SMALL_SET, int(FILL * np.count_nonzero(reach >= 0.0))))
     return _worst(reach, np.flatnonzero(reach >= -NEAR_MARGIN * margin), room)
 
 
