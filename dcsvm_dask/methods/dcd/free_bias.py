@@ -90,8 +90,8 @@ def descend_alone(
     )
     attempt.write("alpha", found.beta)
     attempt.write("sum", found.w)
-    gradient = gradient_part(rows, dual, found.beta, found.w, constant=constant)
-    attempt.write("gradient", gradient)
+    assert found.gradient is not None
+    attempt.write("gradient", found.gradient)
     return {"passes": found.passes, "rows": len(index)}
 
 

@@ -97,6 +97,8 @@ class Freed:
     """The multiplier."""
     passes: int
     """Passes that were made."""
+    gradient: Vector | None = None
+    """w'x_i + p_i + D_ii beta_i, shape (n,), without a bias; None where it was not asked for."""
 
 
 def descend_free(
@@ -129,7 +131,8 @@ def descend_free(
     problem = SignedProblem.of(dual, constant, beta, visits)
     descent = FreeBiasDescent(chunks, problem, seed, max(1, inner_passes), bias)
     found = descent.solve(tol, None, callback, most_visits)
-    return Freed(found.alpha, descent.total(), found.b, found.n_iter)
+    w = descent.total()
+    return Freed(found.alpha, w, found.b, found.n_iter, descent.gradient(w))
 
 
 def approach_free(
