@@ -21,7 +21,8 @@ import sys
 import traceback
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -473,6 +474,17 @@ def peak() -> int:
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
+@contextmanager
+def limited_address_space() -> Iterator[None]:
+    """Limit what is read; what makes the inputs, with copies of its own, is not limited."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
 def main(ranges: dict[str, range], folder: Path) -> None:
     """Read inputs of kinds by their numbers; print what came of them."""
     faulthandler.enable()
@@ -483,7 +495,6 @@ def main(ranges: dict[str, range], folder: Path) -> None:
         kinds[kind] = fuzz = KINDS[kind][0](folder / kind)
         for number in (10**9, 10**9 + 1, 10**9 + 2):  # compiles, and imports what is used
             fuzz.check(fuzz.make(Draws(kind, number)))
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     found = {kind: read_all(kind, kinds[kind], ranges[kind], folder) for kind in ranges}
     print(json.dumps(found))
 
@@ -497,7 +508,8 @@ def read_all(kind: str, fuzz: Fuzz, numbers: range, folder: Path) -> dict[str, i
         path = fuzz.make(Draws(kind, number))
         signal.alarm(SECONDS)
         try:
-            fuzz.check(path)
+            with limited_address_space():
+                fuzz.check(path)
         except BaseException as error:  # noqa: BLE001 - that is what is looked for
             failed += 1
             kept = folder.parent / f"failed-{kind}-{number}"
