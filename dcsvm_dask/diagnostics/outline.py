@@ -70,5 +70,5 @@ def in_brief(planned: dict[str, Any]) -> str:
 def _layers(stage: StagePlan) -> str:
     return " > ".join(
         layer.name + (f" x {len(layer.nodes)}" if len(layer.nodes) > 1 else "")
-        for layer in stage.stage.layers
+        for layer in stage.stage.working_layers
     )

@@ -4,6 +4,7 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 """
 
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
+from dcsvm_dask.kernels.column_cache import ColumnCache
 from dcsvm_dask.kernels.distances import distances_apart
 from dcsvm_dask.kernels.identity import is_identity, spread_rows
 from dcsvm_dask.kernels.kept import KeptRows
@@ -25,6 +26,7 @@ from dcsvm_dask.kernels.warm import warm_up
 
 __all__ = [
     "KERNELS",
+    "ColumnCache",
     "KeptRows",
     "Kernel",
     "KernelKind",

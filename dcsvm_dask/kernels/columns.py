@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels.bounds import decay_radius
 from dcsvm_dask.kernels.kernel import Kernel
-from dcsvm_dask.kernels.kinds import L1_DISTANCE, LN2, SQUARED_DISTANCE
+from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, LN2, SQUARED_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, is_sparse
-from dcsvm_dask.kernels.tiles import DIFFERENCES, PRODUCTS, SPARSE
+from dcsvm_dask.kernels.tiles import DIFFERENCES, LOOPS, PRODUCTS, SPARSE
 
 Vector = NDArray[np.float64]
 
@@ -82,11 +82,12 @@ def tile_ranges(X: Rows, *, compact: bool = False) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def row_tile(kernel: Kernel, X: Rows, dtype: Any) -> RowTile:
+def row_tile(kernel: Kernel, X: Rows, dtype: Any, *, alone: bool = False) -> RowTile:
     """Make rows (a few hundred) into a tile of at least the given precision.
 
     Where the exponents of a float32 product would be too far off, dense rows meet by their
-    differences, or if they are long the tile is made in float64.
+    differences, or if they are long the tile is made in float64. With `alone` the values of a
+    column are the same, bit for bit, whatever other columns they are computed with.
     """
     dtype = np.dtype(dtype)
     d = X.shape[1]
@@ -100,8 +101,10 @@ def row_tile(kernel: Kernel, X: Rows, dtype: Any) -> RowTile:
         how, terms = PRODUCTS, d
         rows = X.astype(dtype, copy=False)
         argument = kernel.kind.argument
-        few = argument == SQUARED_DISTANCE and _prefers_differences(d, dtype)
-        if few or argument == L1_DISTANCE:
+        few = argument == SQUARED_DISTANCE and (alone or _prefers_differences(d, dtype))
+        if alone and argument == INNER_PRODUCT:
+            how = LOOPS
+        elif few or argument == L1_DISTANCE:
             how = DIFFERENCES
         elif argument == SQUARED_DISTANCE:
             # Rounded to the precision of X, so that float32 differences are rounded only once.

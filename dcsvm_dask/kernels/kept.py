@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels.columns import RARE, TILE_VALUES, RowTile, row_tile, storage_arguments
+from dcsvm_dask.kernels.columns import RowTile, row_tile
 from dcsvm_dask.kernels.kernel import Kernel
-from dcsvm_dask.kernels.rows import Rows, is_sparse
+from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.kernels.tiles import tile_work
+from dcsvm_dask.kernels.tiled import tile_width, write_values
 
 Index = NDArray[np.int64]
-
-WIDTH = 1024
-"""Rows of a tile: wide, as few others meet them at a time; fewer of very long sparse rows."""
 
 
 class KeptRows:
@@ -34,10 +31,7 @@ class KeptRows:
 
     def __init__(self, kernel: Kernel, X: Rows, threads: int = 1) -> None:
         self._kernel, self._X, self._threads = kernel, X, threads
-        self._width = WIDTH
-        if is_sparse(X):
-            longest = int(np.diff(X.indptr).max(initial=1))
-            self._width = max(1, min(WIDTH, TILE_VALUES // (RARE * max(1, longest))))
+        self._width = tile_width(X)
         self._kept = np.empty(0, np.int64)
         self._tiles: list[RowTile] = []
 
@@ -55,29 +49,9 @@ class KeptRows:
         """
         self._keep(kept)
         X = self._X[rows]
-        storage, everything = storage_arguments(X), np.arange(len(rows))
-        none = np.empty(0, np.int64)
 
         def work(t: int) -> None:
-            tile = self._tiles[t]
-            start, width = t * self._width, tile.F.shape[1]
-            direct = tile.F.dtype == out.dtype
-            block = out if direct else np.empty((len(rows), width), tile.F.dtype)
-            tile_work(
-                *tile.arguments,
-                *storage,
-                everything,
-                np.empty(0),
-                none,
-                none,
-                tile.chunk,
-                np.empty((0, 0)),
-                np.empty(0),
-                block,
-                start if direct else 0,
-            )
-            if not direct:
-                out[: len(rows), start : start + width] = block
+            write_values(self._tiles[t], X, out, t * self._width)
 
         for_each(work, range(len(self._tiles)), self._threads)
         return len(rows) * len(kept)

@@ -77,6 +77,45 @@ def squared_distances(Z: Any, chosen: Any, F: Any, T: Any) -> None:
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)
+def inner_products(Z: Any, chosen: Any, F: Any, T: Any) -> None:
+    """T[r, i] = sum_f F[f, i] Z[chosen[r], f]; shapes as in `squared_distances`.
+
+    A product of BLAS may round a column in another way beside other columns; here each is by
+    itself.
+    """
+    prefer_wide_vectors()
+    d, rows = F.shape
+    last = len(chosen) - 1
+    whole = d // 4 * 4
+    for r in range(0, len(chosen), 4):
+        p = Z[chosen[r]]
+        q = Z[chosen[min(r + 1, last)]]
+        s = Z[chosen[min(r + 2, last)]]
+        t = Z[chosen[min(r + 3, last)]]
+        for i in range(rows):
+            T[r, i] = T[r + 1, i] = T[r + 2, i] = T[r + 3, i] = 0
+        for f in range(0, whole, 4):
+            p0, p1, p2, p3 = p[f], p[f + 1], p[f + 2], p[f + 3]
+            q0, q1, q2, q3 = q[f], q[f + 1], q[f + 2], q[f + 3]
+            s0, s1, s2, s3 = s[f], s[f + 1], s[f + 2], s[f + 3]
+            t0, t1, t2, t3 = t[f], t[f + 1], t[f + 2], t[f + 3]
+            for i in range(rows):
+                a, b, c, e = F[f, i], F[f + 1, i], F[f + 2, i], F[f + 3, i]
+                T[r, i] = e * p3 + (c * p2 + (b * p1 + (a * p0 + T[r, i])))
+                T[r + 1, i] = e * q3 + (c * q2 + (b * q1 + (a * q0 + T[r + 1, i])))
+                T[r + 2, i] = e * s3 + (c * s2 + (b * s1 + (a * s0 + T[r + 2, i])))
+                T[r + 3, i] = e * t3 + (c * t2 + (b * t1 + (a * t0 + T[r + 3, i])))
+        for f in range(whole, d):
+            p0, q0, s0, t0 = p[f], q[f], s[f], t[f]
+            for i in range(rows):
+                a = F[f, i]
+                T[r, i] += a * p0
+                T[r + 1, i] += a * q0
+                T[r + 2, i] += a * s0
+                T[r + 3, i] += a * t0
+
+
+@njit(**INNER, fastmath=LOOP_FLAGS)
 def manhattan_distances(Z: Any, chosen: Any, F: Any, T: Any) -> None:
     """T[r, i] = sum_f |F[f, i] - Z[chosen[r], f]|; shapes as in `squared_distances`."""
     prefer_wide_vectors()
@@ -174,8 +213,10 @@ def _squares(a: Any, b: Any, c: Any, e: Any, total: Any) -> Any:
     return e * e + (c * c + (b * b + (a * a + total)))
 
 
-PRODUCTS, DIFFERENCES, SPARSE = range(3)
-"""How pairs of rows meet: by BLAS, feature by feature, or through the features in use."""
+PRODUCTS, DIFFERENCES, SPARSE, LOOPS = range(4)
+"""How pairs of rows meet: by BLAS, by differences of features, through the features in use, or by
+products feature by feature.
+"""
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)
@@ -267,6 +308,8 @@ def tile_work(
                 square[:] = 0
         elif argument == L1_DISTANCE:
             manhattan_distances(Z, part, F, buffer)
+        elif how == LOOPS:
+            inner_products(Z, part, F, buffer)
         else:
             squared_distances(Z, part, F, buffer)
         for r in range(n):

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from dcsvm_dask.methods.loop import Loop
 from dcsvm_dask.methods.node import Step
 from dcsvm_dask.storage.node import Record
 
 COMMIT = "commit"
+STEP = "step"
+"""The steps of a loop, where what a stage computes is laid out."""
 
 
 class Keep(Enum):
@@ -54,6 +57,17 @@ class Stage:
     """How task names begin: ``dcsvm_<label>_<layer>``."""
     supersedes: str | None = None
     """The stage whose committed arrays nobody needs once this one is committed."""
+    loop: Loop | None = None
+    """Steps in the memory of workers that go before the only node, which gets what they reach."""
+
+    @property
+    def working_layers(self) -> tuple[Layer, ...]:
+        """What the stage computes, in turn: the shares of its loop, and its layers."""
+        if self.loop is None:
+            return self.layers
+        parts = range(self.loop.shares)
+        nodes = tuple(Node(f"{STEP}-{part:04d}", self.loop.program.load) for part in parts)
+        return (Layer(STEP, nodes), *self.layers)
 
     @property
     def n_nodes(self) -> int:

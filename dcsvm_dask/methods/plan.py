@@ -77,12 +77,12 @@ class Plan:
 
     def helping(self, planned: StagePlan, threads: int = 1) -> int:
         """Return the number of workers beyond which a stage gains nothing."""
-        most = max(len(layer.nodes) for layer in planned.stage.layers)
+        most = max(len(layer.nodes) for layer in planned.stage.working_layers)
         return helping(lambda workers: self.stage_seconds(planned, workers, threads), most)
 
     def most_helping(self, threads: int = 1) -> int:
         """Return the number of workers beyond which the run gains nothing."""
-        most = max(len(layer.nodes) for one in self.stages for layer in one.stage.layers)
+        most = max(len(layer.nodes) for one in self.stages for layer in one.stage.working_layers)
         return helping(lambda workers: self.seconds(workers, threads), most)
 
     def graph(self) -> Graph:
@@ -95,7 +95,9 @@ class Plan:
             "stages": {
                 planned.stage.name: {
                     "tasks": planned.stage.n_nodes,
-                    "layers": {layer.name: len(layer.nodes) for layer in planned.stage.layers},
+                    "layers": {
+                        layer.name: len(layer.nodes) for layer in planned.stage.working_layers
+                    },
                     "times": planned.times,
                     "task_bytes": planned.task_bytes,
                     "written_bytes": int(planned.written_bytes),

@@ -14,6 +14,7 @@ from dcsvm_dask.methods.cascade import graph as cascade
 from dcsvm_dask.methods.cutting import method as cutting_methods
 from dcsvm_dask.methods.dcd import method as dcd_method
 from dcsvm_dask.methods.dcsvm import method as dcsvm_method
+from dcsvm_dask.methods.decomposition import method as decomposition_method
 from dcsvm_dask.methods.greedy import graph as greedy_plan
 from dcsvm_dask.methods.method import Method, Options
 from dcsvm_dask.methods.online import graph as direct
@@ -27,6 +28,7 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         dcsvm_method.METHOD,
+        decomposition_method.METHOD,
         cascade.METHOD,
         *features.METHODS,
         greedy_plan.METHOD,

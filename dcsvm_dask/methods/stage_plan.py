@@ -41,11 +41,11 @@ class StagePlan:
 
     def side_by_side(self, workers: int) -> int:
         """Return the largest number of its tasks that run at a time."""
-        return max(1, min(workers, max(len(layer.nodes) for layer in self.stage.layers)))
+        return max(1, min(workers, max(len(layer.nodes) for layer in self.stage.working_layers)))
 
     def layer_loads(self) -> list[tuple[Layer, Load]]:
         """Return the layers, in order, with their work."""
-        layers = self.stage.layers
+        layers = self.stage.working_layers
         found = {load.layer: load for load in self.loads}
         widest = max(layers, key=lambda layer: len(layer.nodes)).name
         most = found.get(widest, Load(widest))

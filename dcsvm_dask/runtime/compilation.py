@@ -28,6 +28,7 @@ def warm_up(
     budget: bool = False,
     classes: bool = False,
     free_bias: bool = False,
+    parallel: bool = False,
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package.
 
@@ -54,6 +55,8 @@ def warm_up(
         Whether to include functions for linear SVMs of all classes in one problem.
     free_bias : bool, default False
         Whether to include functions for linear SVMs whose bias is free.
+    parallel : bool, default False
+        Whether to include functions for working sets over shares of the rows.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
@@ -80,6 +83,8 @@ def warm_up(
             _once(solvers.warm_up_classes)
         if free_bias:
             _once(solvers.warm_up_free_bias)
+        if parallel:
+            _once(solvers.warm_up_parallel)
 
 
 @cache

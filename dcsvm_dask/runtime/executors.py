@@ -7,19 +7,22 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
+from itertools import groupby
 from typing import Any, Protocol, cast
 
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.methods import resources
-from dcsvm_dask.methods.graph import Graph
+from dcsvm_dask.methods.graph import COMMIT, Graph, Stage
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
 from dcsvm_dask.runtime.capacity import Share, memory_of_slots
-from dcsvm_dask.runtime.failures import tasks_failed
+from dcsvm_dask.runtime.failures import step_failed, tasks_failed
+from dcsvm_dask.runtime.loop_here import LoopsHere
+from dcsvm_dask.runtime.loop_on_cluster import LoopsOnCluster
 from dcsvm_dask.runtime.placement import workers_of
-from dcsvm_dask.runtime.tasks import listen, perform, submit, to_dask
+from dcsvm_dask.runtime.tasks import HERE, listen, perform, submit, to_dask
 from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.runtime.watching import WorkerWatch
 from dcsvm_dask.storage.dataset import DataSet
@@ -85,6 +88,7 @@ class InProcess:
     def __init__(self, announcer: Announcer) -> None:
         self._announcer = announcer
         self._threads = resources.side_by_side()
+        self._loops = LoopsHere()
 
     def side_by_side(self) -> int:
         """Return the number of threads."""
@@ -126,9 +130,18 @@ class InProcess:
 
         try:
             for stage in graph:
+                more = self._reached(run, stage, check) if stage.loop else {}
                 for layer in stage.layers:
                     calls = [
-                        (url, owner, stage.name, layer.name, node.name, node.step, node.arguments)
+                        (
+                            url,
+                            owner,
+                            stage.name,
+                            layer.name,
+                            node.name,
+                            node.step,
+                            {**node.arguments, **more},
+                        )
                         for node in layer.nodes
                     ]
                     width = min(self._threads, len(calls))
@@ -150,6 +163,22 @@ class InProcess:
                 yield ThreadCalls(threads, self._threads)
             finally:
                 threads.shutdown(wait=True, cancel_futures=True)
+
+    def _reached(self, run: RunFolder, stage: Stage, check: Callable[[], None]) -> dict[str, Any]:
+        """Run the loop of a stage; return what its node gets."""
+
+        def told(record: dict[str, Any]) -> None:
+            check()
+            about = {"run": run.place.url, "stage": stage.name, "node": COMMIT, "worker": HERE}
+            self.report({"kind": "set", **about, "number": record["steps"], "record": record})
+
+        check()
+        try:
+            return {"reached": self._loops.run(run, stage, told)}
+        except DcsvmError:
+            raise
+        except Exception as error:
+            raise step_failed(run.place.url, stage.name, "a step", error) from error
 
     def _run_in_parallel(self, calls: list[tuple[Any, ...]], width: int) -> None:
         """Start nodes on threads in their order; callbacks are called in this thread meanwhile."""
@@ -197,6 +226,8 @@ class OnCluster:
         self.description = description
         self.memory = memory
         self.dashboard: str | None = client.dashboard_link
+        self._check: Callable[[], None] = lambda: None
+        self._loops = LoopsOnCluster(client, lambda future: self._result(future, self._check))
 
     def side_by_side(self) -> int:
         """Return the number of threads of the present workers."""
@@ -263,8 +294,37 @@ class OnCluster:
         DcsvmError
             If a step fails, or the scheduler is gone.
         """
-        dask_graph, last = to_dask(run.place.url, run.digest, graph, run.owner)
-        future = submit(self._client, dask_graph, last)
+        self._run, self._check = run, check
+        for loops, stages in groupby(graph, key=lambda stage: stage.loop is not None):
+            if loops:
+                for stage in stages:
+                    self._run_loop(run, stage)
+                continue
+            dask_graph, last = to_dask(run.place.url, run.digest, list(stages), run.owner)
+            future = submit(self._client, dask_graph, last)
+            try:
+                self._result(future, check)
+            finally:
+                # Also after success: Dask would run tasks again whose results a lost worker had.
+                self._client.cancel([future], force=True)
+        self._announcer.drain()
+
+    def _run_loop(self, run: RunFolder, stage: Stage) -> None:
+        def told(record: dict[str, Any]) -> None:
+            about = {"stage": stage.name, "node": COMMIT, "worker": self.description}
+            self.report({"kind": "set", **about, "number": record["steps"], "record": record})
+
+        self._loops.run(run, stage, self.side_by_side(), told)
+
+    def _result(self, future: Any, check: Callable[[], None]) -> Any:
+        """Wait for a future; return its result.
+
+        Raises
+        ------
+        DcsvmError
+            If its task fails, or the scheduler is gone.
+        """
+        run = self._run
         try:
             error = self._wait(future, check)
         except CancelledError as lost:
@@ -272,18 +332,16 @@ class OnCluster:
                 f"the Dask scheduler of {self.description} is gone or has dropped the run's tasks; "
                 "what was committed stays: resume the run"
             ) from lost
-        finally:
-            # Also after success: Dask would run tasks again whose results were on a lost worker.
-            self._client.cancel([future], force=True)
+        if error is None:
+            return future.result()
         self._announcer.drain()
         if isinstance(error, InputError):  # perhaps of a worker that came after the check
             self.refuse_blind(run.place.url, run.header["data"]["url"])
         if isinstance(error, DcsvmError):
             raise error
-        if error is not None:
-            last = getattr(error, "last_worker", None)
-            why = "" if last is None else self._watch.why(last.address)
-            raise tasks_failed(error, why) from error
+        last = getattr(error, "last_worker", None)
+        why = "" if last is None else self._watch.why(last.address)
+        raise tasks_failed(error, why) from error
 
     @contextmanager
     def calls(self, name: str) -> Iterator[Pool]:

@@ -180,18 +180,36 @@ def submit(client: Any, graph: HighLevelGraph, last: Hashable) -> Any:
     -------
     distributed.Future
     """
+    return submit_keys(client, graph, {last}, in_turn(graph))[last]
+
+
+def submit_keys(
+    client: Any, graph: HighLevelGraph, keys: set[Any], turns: dict[Any, int]
+) -> dict[Any, Any]:
+    """Submit a graph and return the futures of some of its tasks, by their keys.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    graph : HighLevelGraph
+        Its tasks may refer to those of other graphs whose futures are held.
+    keys : set
+    turns : dict
+        The order in which tasks begin.
+    """
     import dask
     from dask._expr import HLGExpr
     from distributed.spans import SpanMetadata
 
-    return client._graph_to_futures(
+    futures: dict[Any, Any] = client._graph_to_futures(
         expr=HLGExpr(dsk=graph),
-        keys={last},
+        keys=keys,
         span_metadata=SpanMetadata(collections=[{"type": "low-level-graph"}]),
-        internal_priority=in_turn(graph),
+        internal_priority=turns,
         retries=None if "retries" in dask.get_annotations() else RETRIES,
         fifo_timeout="60s",
-    )[last]
+    )
+    return futures
 
 
 def in_turn(graph: HighLevelGraph) -> dict[Hashable, int]:

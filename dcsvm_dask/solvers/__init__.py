@@ -65,6 +65,8 @@ from dcsvm_dask.solvers.optimality import (
     violation_box,
     violation_pair,
 )
+from dcsvm_dask.solvers.parallel import ParallelRule, Share, ShareRows, WorkingSet
+from dcsvm_dask.solvers.parallel.solve import solve_parallel
 from dcsvm_dask.solvers.path import solve_next, stretched
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
@@ -80,6 +82,7 @@ from dcsvm_dask.solvers.warm import (
     warm_up_linear,
     warm_up_linear_dual,
     warm_up_online,
+    warm_up_parallel,
 )
 from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.solvers.working_sets import (
@@ -107,11 +110,15 @@ __all__ = [
     "Newton",
     "NuSolution",
     "Output",
+    "ParallelRule",
     "RowSums",
+    "Share",
+    "ShareRows",
     "Solution",
     "SolvedMachine",
     "SubsetMachine",
     "Trace",
+    "WorkingSet",
     "approach_free",
     "balanced",
     "balanced_free",
@@ -160,6 +167,7 @@ __all__ = [
     "solve_nu",
     "solve_nu_matrix",
     "solve_online",
+    "solve_parallel",
     "solve_smo",
     "solve_whole",
     "solve_working_sets",
@@ -180,4 +188,5 @@ __all__ = [
     "warm_up_linear",
     "warm_up_linear_dual",
     "warm_up_online",
+    "warm_up_parallel",
 ]

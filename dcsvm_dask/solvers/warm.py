@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import ColumnCache, Kernel
 from dcsvm_dask.solvers.box_qp import solve_box_qp
 from dcsvm_dask.solvers.budget.learner import BudgetedLearner
 from dcsvm_dask.solvers.cutting import solve_cutting
@@ -50,6 +50,14 @@ def warm_up_online() -> None:
     X, y = np.eye(16, dtype=np.float32), np.tile([1.0, -1.0], 8)
     # So small a cache that kernel rows have to be made again.
     solve_online(Kernel("rbf"), X, y, 1.0, passes=2, cache_bytes=1)
+
+
+def warm_up_parallel() -> None:
+    """Compile, or load from the cache, products with kept kernel columns; for rows as above."""
+    X = np.eye(2, dtype=np.float32)
+    for kernel in (Kernel("rbf"), Kernel("linear")):
+        for rows in (X, sparse.csr_array(X)):
+            ColumnCache(kernel, rows, 0).product(np.arange(2), rows, np.ones(2))
 
 
 def warm_up_budget() -> None:

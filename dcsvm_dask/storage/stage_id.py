@@ -9,13 +9,14 @@ BALANCE = "balance"
 PASS = "pass"
 CHECK = "check"
 EPOCHS = "epochs"
+DECOMPOSITION = "decomposition"
 SCORE = "score"
 MODEL = "model"
 COMMITTEE = "committee"
 
 CHAINS = (REFINE, CONQUER)
 """Kinds of stages that are rounds over the support vectors or over all rows."""
-NUMBERED = (LEVEL, REFINE, BALANCE, CONQUER, PASS, CHECK, EPOCHS)
+NUMBERED = (LEVEL, REFINE, BALANCE, CONQUER, PASS, CHECK, EPOCHS, DECOMPOSITION)
 """Kinds of stages that have a number."""
 ABOUT = (SCORE, MODEL, COMMITTEE)
 """Kinds of stages that are about another stage: its score, its model, its calibration."""

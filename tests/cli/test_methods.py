@@ -101,7 +101,7 @@ def test_every_method_trains_scores_resumes_and_predicts(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--method", "svm"), "method: 'svm' is unknown; known: dcsvm, cascade"),
+        (("--method", "svm"), "method: 'svm' is unknown; known: dcsvm, decomposition, cascade"),
         (("--method", "bagging", "-P", "members"), "param must be KEY=VALUE, got 'members'"),
         (("--method", "bagging", "-P", "bags=3"), "bags: there is no such parameter of bagging"),
         (
@@ -135,7 +135,7 @@ def test_pipeline_files_name_methods(tmp_path: Path) -> None:
             'name = "cascade"\nleaves = 3',
             "[method] leaves must be a power of the arity 2, from 1 to 4096, got 3",
         ),
-        ('name = "svm"', "[method] name 'svm' is unknown; known: dcsvm, cascade"),
+        ('name = "svm"', "[method] name 'svm' is unknown; known: dcsvm, decomposition, cascade"),
     ):
         text = PIPELINE.format("rows.csv", "x", "").replace('name = "x"', wrong)
         file.write_text(text)

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from dcsvm_dask.kernels import KeptRows, Kernel, columns, kept
+from dcsvm_dask.kernels import KeptRows, Kernel, columns, kept, tiled
 
 KERNELS = [Kernel("rbf", 0.5), Kernel("laplacian", 0.2), Kernel("poly", 0.3, degree=2, coef0=1.0)]
 
@@ -19,7 +19,7 @@ KERNELS = [Kernel("rbf", 0.5), Kernel("laplacian", 0.2), Kernel("poly", 0.3, deg
 def test_values_are_scikit_learns_whatever_was_kept_before(
     kernel: Kernel, sparse: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "WIDTH", 32)
+    monkeypatch.setattr(tiled, "WIDTH", 32)
     rng = np.random.default_rng(1)
     X = rng.standard_normal((200, 5)).astype(np.float32)
     words: dict[str, Any] = {"gamma": kernel.gamma}
@@ -39,7 +39,7 @@ def test_values_are_scikit_learns_whatever_was_kept_before(
 
 
 def test_only_tiles_that_have_changed_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "WIDTH", 10)
+    monkeypatch.setattr(tiled, "WIDTH", 10)
     made: list[int] = []
     original = columns.row_tile
 

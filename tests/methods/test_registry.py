@@ -31,7 +31,9 @@ def test_each_method_is_found_by_its_own_name() -> None:
 @pytest.mark.parametrize("name", [*METHODS, "compressed"])
 def test_what_reports_ask_has_an_answer_for_every_run(name: str) -> None:
     assert has_levels(name) == (name in ("dcsvm", "subsample"))
-    assert is_whole_problem(name) == (name in ("dcsvm", "cascade", "online", "libsvm"))
+    assert is_whole_problem(name) == (
+        name in ("dcsvm", "decomposition", "cascade", "online", "libsvm")
+    )
 
 
 def test_nothing_compares_a_method_by_its_name() -> None:

@@ -1,0 +1,161 @@
+"""Products with the kernel matrix of some rows whose columns are kept from one to the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.columns import row_tile
+from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.rows import Rows, is_sparse
+from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.kernels.tiled import tile_width, write_values
+from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, prefer_wide_vectors
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+PIECE = 256
+"""Columns that are taken at a time."""
+TILE_ROWS = 256
+"""Rows of a tile of dense rows: its features and their products fit into a core's cache."""
+STRIP = 2048
+"""Rows that are summed at a time."""
+
+
+class ColumnCache:
+    """Columns K[:, j] of some rows x_i, kept while there is room for them.
+
+    Values of a column are the same, bit for bit, whenever and with whatever others they are
+    computed: products do not depend on what is kept.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+        The rows i.
+    n_bytes : int
+        Memory of the columns that are kept; those used least recently make room.
+
+    Attributes
+    ----------
+    used, made : int
+        Columns that products have taken, and those of them that had to be computed.
+    """
+
+    def __init__(self, kernel: Kernel, X: Rows, n_bytes: int) -> None:
+        self.n = X.shape[0]
+        width = tile_width(X) if is_sparse(X) else TILE_ROWS
+        self._starts = list(range(0, self.n, width))
+        self._tiles = [
+            row_tile(kernel, X[start : start + width], np.float32, alone=True)
+            for start in self._starts
+        ]
+        self.used = self.made = 0
+        slots = int(n_bytes // max(1, 4 * self.n))
+        self._slots = slots if slots >= PIECE else 0
+        # Behind the slots there is room for a piece that is not kept.
+        self._columns = np.empty((self._slots + PIECE, self.n), np.float32)
+        self._rows = np.empty((0 if is_sparse(X) else len(self._columns), X.shape[1]), np.float32)
+        self._slot_of: dict[int, int] = {}
+        self._owner = np.full(self._slots, -1, np.int64)
+        self._last = np.full(self._slots, -1, np.int64)
+        self._clock = 0
+
+    def product(self, index: Index, Z: Rows, w: Vector, threads: int = 1) -> Vector:
+        """Return sum_j K(x_i, z_j) w_j of every row x_i, summed in float64 in the order of j.
+
+        Parameters
+        ----------
+        index : ndarray of int64, shape (m,)
+            What columns are known by: a number for each row that ever comes.
+        Z : ndarray or CSR, shape (m, d), float32
+            Stored in the same way as X.
+        w : ndarray, shape (m,), float64
+        threads : int, default 1
+            Threads that share the work; the result is the same.
+
+        Returns
+        -------
+        ndarray, shape (n,), float64
+        """
+        out = np.zeros(self.n)
+        self._clock += 1
+        for start in range(0, len(index), PIECE):
+            piece = slice(start, start + PIECE)
+            where = self._find(index[piece], Z[piece], threads)
+            weights = w[piece]
+
+            def add(first: int, where: Index = where, weights: Vector = weights) -> None:
+                last = first + STRIP
+                _add_columns(self._columns, where, weights, first, out[first:last])
+
+            for_each(add, range(0, self.n, STRIP), threads)
+        return out
+
+    def _find(self, index: Index, Z: Rows, threads: int) -> Index:
+        """Return where the columns of a piece are, after computing those that are not there."""
+        where = np.array([self._slot_of.get(int(j), -1) for j in index], np.int64)
+        self._last[where[where >= 0]] = self._clock
+        absent = np.flatnonzero(where < 0)
+        self.used += len(index)
+        self.made += len(absent)
+        if len(absent):
+            where[absent] = self._make_room(index[absent])
+            self._compute(Z[absent], where[absent], threads)
+        return where
+
+    def _make_room(self, index: Index) -> Index:
+        """Return the slots of new columns: those used least recently, but not by this product."""
+        count = min(len(index), self._slots)
+        slots = np.argpartition(self._last, count - 1)[:count] if count else np.empty(0, np.int64)
+        slots = np.sort(slots[self._last[slots] < self._clock])
+        for j, slot in zip(index[: len(slots)].tolist(), slots.tolist(), strict=True):
+            self._slot_of.pop(int(self._owner[slot]), None)
+            self._slot_of[j] = slot
+        self._owner[slots] = index[: len(slots)]
+        self._last[slots] = self._clock
+        return np.concatenate([slots, self._slots + np.arange(len(index) - len(slots))])
+
+    def _compute(self, Z: Rows, slots: Index, threads: int) -> None:
+        """Compute the columns of some rows into their slots."""
+        sparse = is_sparse(Z)
+        if not sparse:
+            self._rows[slots] = Z
+
+        def work(t: int) -> None:
+            tile, start = self._tiles[t], self._starts[t]
+            if sparse:
+                block = np.empty((len(slots), tile.F.shape[1]), np.float32)
+                write_values(tile, Z, block, 0)
+                self._columns[slots, start : start + block.shape[1]] = block
+            else:
+                write_values(tile, self._rows, self._columns, start, slots)
+
+        for_each(work, range(len(self._tiles)), threads)
+
+
+@njit(**INNER, fastmath=LOOP_FLAGS)
+def _add_strip(K: Any, where: Any, w: Any, first: Any, out: Any) -> None:
+    prefer_wide_vectors()
+    whole = len(where) // 4 * 4
+    for c in range(0, whole, 4):
+        p, q, s, t = K[where[c]], K[where[c + 1]], K[where[c + 2]], K[where[c + 3]]
+        wp, wq, ws, wt = w[c], w[c + 1], w[c + 2], w[c + 3]
+        for i in range(len(out)):
+            j = first + i
+            near = np.float64(p[j]) * wp + np.float64(q[j]) * wq
+            out[i] += near + (np.float64(s[j]) * ws + np.float64(t[j]) * wt)
+    for c in range(whole, len(where)):
+        p, wp = K[where[c]], w[c]
+        for i in range(len(out)):
+            out[i] += np.float64(p[first + i]) * wp
+
+
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+def _add_columns(K: Any, where: Any, w: Any, first: Any, out: Any) -> None:
+    """out[i] += sum_c K[where[c], first + i] w[c], in the order of c."""
+    _add_strip(K, where, w, first, out)

@@ -1,0 +1,69 @@
+"""Kernel values of a few rows with tiles that stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels.columns import RARE, TILE_VALUES, RowTile, storage_arguments
+from dcsvm_dask.kernels.rows import Rows, is_sparse
+from dcsvm_dask.kernels.tiles import tile_work
+
+WIDTH = 1024
+"""Rows of a tile: wide, as few others meet them at a time; fewer of very long sparse rows."""
+
+
+def tile_width(X: Rows) -> int:
+    """Return the rows of a tile.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (n, d)
+    """
+    if not is_sparse(X):
+        return WIDTH
+    longest = int(np.diff(X.indptr).max(initial=1))
+    return max(1, min(WIDTH, TILE_VALUES // (RARE * max(1, longest))))
+
+
+def write_values(
+    tile: RowTile,
+    Z: Rows,
+    out: NDArray[Any],
+    start: int,
+    chosen: NDArray[np.int64] | None = None,
+) -> None:
+    """Write the kernel values of rows z_j with those of a tile into ``out[j, start : start + w]``.
+
+    Parameters
+    ----------
+    tile : RowTile
+        Of w rows.
+    Z : ndarray or CSR, shape (m, d), float32
+    out : ndarray, shape (m or more, start + w or more), float32
+    start : int
+    chosen : ndarray of int64, optional
+        The rows j; all by default.
+    """
+    m, width = Z.shape[0], tile.F.shape[1]
+    chosen = np.arange(m) if chosen is None else chosen
+    none = np.empty(0, np.int64)
+    direct = tile.F.dtype == out.dtype
+    block = out if direct else np.empty((m, width), tile.F.dtype)
+    tile_work(
+        *tile.arguments,
+        *storage_arguments(Z),
+        chosen,
+        np.empty(0),
+        none,
+        none,
+        tile.chunk,
+        np.empty((0, 0)),
+        np.empty(0),
+        block,
+        start if direct else 0,
+    )
+    if not direct:
+        out[chosen, start : start + width] = block[chosen]

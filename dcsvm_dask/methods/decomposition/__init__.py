@@ -1,0 +1,1 @@
+"""Parallel decomposition of the whole problem (Brugger 2006): one working set after the other."""

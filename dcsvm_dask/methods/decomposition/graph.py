@@ -1,0 +1,126 @@
+"""The graph of parallel decomposition: stages of working sets, and f from scratch at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dcsvm_dask.methods.conquer import check
+from dcsvm_dask.methods.conquer.graph import (
+    Chain,
+    check_stage,
+    finish_with,
+    holds,
+    last_point,
+)
+from dcsvm_dask.methods.decomposition.nodes import commit_sets
+from dcsvm_dask.methods.decomposition.options import number_of_shares
+from dcsvm_dask.methods.decomposition.steps import PROGRAM, STOP
+from dcsvm_dask.methods.graph import COMMIT, Stage, Stages, many, single
+from dcsvm_dask.methods.loop import Loop
+from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.sizes import row_parts
+from dcsvm_dask.methods.stages import merge_stage, offset_stage
+from dcsvm_dask.methods.stall import Stall
+from dcsvm_dask.storage.node import Record
+from dcsvm_dask.storage.stage_id import DECOMPOSITION, StageId
+
+
+def decomposition(settings: Settings, goals: Goals, shape: Shape) -> Stages:
+    """Yield stages of working sets until f from scratch is within the tolerance.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    """
+    has_sum = settings.make_task().has_sum
+    parts = row_parts(shape.n_variables, settings.chunk_rows)
+    chain = Chain(DECOMPOSITION, None, False, True, goals.tol, parts, goals.max_rounds)
+    previous: str | None = None
+    before = [*([offset_stage()] if has_sum else []), merge_stage()]
+    if has_sum:  # zero is not feasible
+        start = check_stage(chain, 0, None)
+        yield [*before, start]
+        before, previous = [], start.name
+    number, checks, stall, shares = 0, 0, Stall(), number_of_shares(shape.n_variables)
+    record: Record = {}
+    stage: Stage | None = None
+    while checks < goals.max_rounds:
+        number += 1
+        name = previous if stage is None else stage.name
+        if record.get("is_done") or record.get("violation", 1.0) <= STOP * goals.tol:
+            stage = scratch_stage(chain, number, str(name))
+            checks += 1
+        else:
+            stage = sets_stage(chain, number, name, shares)
+        record = (yield [*before, stage])[stage.name]
+        before = []
+        if not record["from_scratch"]:
+            continue
+        stall.see(record)
+        # If the run went further before its tolerance was raised, this point is gone.
+        if (holds(chain, record) or stall.is_over) and not record["released"]:
+            break
+        record = {}
+    assert stage is not None
+    return (yield from finish_with(last_point(chain, stage, record, stall), shape))
+
+
+def sets_stage(chain: Chain, number: int, previous: str | None, shares: int) -> Stage:
+    """Return a stage of working sets, as many as are solved until a commit is due.
+
+    Parameters
+    ----------
+    chain : Chain
+    number : int
+    previous : str or None
+        The stage of the last point; None: all variables are zero.
+    shares : int
+    """
+    loop = Loop(
+        PROGRAM,
+        shares,
+        {"previous": previous, "tol": chain.tol},
+        {"tol": chain.tol},
+    )
+    layers = (single(COMMIT, commit_sets, tol=chain.tol),)
+    name = StageId.numbered(DECOMPOSITION, number)
+    return Stage(name, layers, DECOMPOSITION, supersedes=previous, loop=loop)
+
+
+def scratch_stage(chain: Chain, number: int, previous: str) -> Stage:
+    """Return the stage that computes f of a point from scratch.
+
+    Parameters
+    ----------
+    chain, number
+        As for `sets_stage`.
+    previous : str
+        The stage of the point.
+    """
+    name = StageId.numbered(DECOMPOSITION, number)
+    about: dict[str, Any] = {"scope": None, "source": previous, "node": COMMIT, "tol": chain.tol}
+    layers = (
+        many(
+            "recompute",
+            check.product_of_point,
+            chain.parts,
+            "part",
+            parts=chain.parts,
+            local=True,
+            **about,
+        ),
+        single(
+            COMMIT,
+            check.commit_check,
+            stage=name,
+            number=number,
+            layer="recompute",
+            parts=chain.parts,
+            local=False,
+            **about,
+        ),
+    )
+    return Stage(name, layers, DECOMPOSITION, supersedes=previous)

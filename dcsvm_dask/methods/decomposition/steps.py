@@ -1,0 +1,124 @@
+"""The loop of a stage of working sets: what its shares are, and where they begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dcsvm_dask.methods.decomposition.options import Decomposition
+from dcsvm_dask.methods.loop import Program
+from dcsvm_dask.methods.problem import read_problem
+from dcsvm_dask.methods.sizes import share
+from dcsvm_dask.methods.solve_rows import FAR_PAIRS
+from dcsvm_dask.solvers import ParallelRule, Share, ShareRows, WorkingSet
+from dcsvm_dask.storage.node import Committed
+from dcsvm_dask.storage.run import RunFolder
+
+STOP = 0.5
+"""Share of the tolerance at which the loop is done: f from scratch is another by its rounding."""
+
+
+def make_rule(run: RunFolder, *, previous: str | None, tol: float) -> ParallelRule:
+    """Return the rule of the steps.
+
+    Parameters
+    ----------
+    run : RunFolder
+    previous : str or None
+        The stage of the last point; None: all variables are zero.
+    tol : float
+        Tolerance of the run.
+    """
+    del previous
+    problem = read_problem(run)
+    settings = problem.settings
+    options = Decomposition(**settings.options)
+    return ParallelRule(
+        settings.kernel,
+        problem.n,
+        settings.fit_intercept,
+        STOP * tol,
+        options.size,
+        settings.inner,
+        problem.size,
+        problem.size is None or problem.dual.has_fixed_signs,
+    )
+
+
+def load_share(run: RunFolder, part: int, parts: int, *, tol: float) -> ShareRows:
+    """Return the rows of a share and their problem.
+
+    Parameters
+    ----------
+    run : RunFolder
+    part, parts : int
+        The share and the number of shares.
+    tol : float
+        Tolerance of the run, of which far pairs of rows may take a part.
+    """
+    problem = read_problem(run)
+    start, stop = share(problem.n, part, parts)
+    cache = Decomposition(**problem.settings.options).cache
+    return ShareRows(
+        problem.settings.kernel,
+        problem.X.read(start, stop),
+        problem.dual[slice(start, stop)],
+        start,
+        FAR_PAIRS * tol,
+        int(cache * 2**20) // parts,
+    )
+
+
+def begin_share(
+    run: RunFolder, part: int, parts: int, *, previous: str | None, tol: float
+) -> Share:
+    """Return where a share stands at the last point.
+
+    Parameters
+    ----------
+    run, part, parts, previous, tol
+        As for `make_rule` and `load_share`.
+    """
+    del tol
+    problem = read_problem(run)
+    start, stop = share(problem.n, part, parts)
+    memory = remember(run, previous=previous, tol=0.0)
+    spare = (
+        None
+        if problem.size is None
+        else problem.dual.with_size(np.array([memory.size]), problem.size).spare
+    )
+    if previous is None:
+        zero = np.zeros(stop - start)
+        return Share(zero, zero, memory.entering, spare)
+    point = run.node(previous, "commit")
+    beta, f = point.read("beta")[0][start:stop], point.read("f", slice(start, stop))
+    return Share(beta, f, memory.entering, spare)
+
+
+def remember(run: RunFolder, *, previous: str | None, tol: float) -> WorkingSet:
+    """Return the working set of the last point.
+
+    Parameters
+    ----------
+    run, previous, tol
+        As for `make_rule`.
+    """
+    del tol
+    problem = read_problem(run)
+    entering = Decomposition(**problem.settings.options).first_entering
+    if previous is None:
+        return WorkingSet.empty(entering)
+    point = run.node(previous, "commit")
+    if "set" not in point.record:
+        return WorkingSet.empty(entering, _size(point))
+    arrays: dict[str, Any] = {name: point.read(f"set_{name}") for name in WorkingSet.ARRAYS}
+    return WorkingSet(**arrays, **point.record["set"])
+
+
+def _size(point: Committed) -> float:
+    return float(np.abs(point.read("beta")).sum())
+
+
+PROGRAM = Program(make_rule, load_share, begin_share, remember)

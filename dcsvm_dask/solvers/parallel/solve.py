@@ -1,0 +1,127 @@
+"""Parallel decomposition in memory: shares as threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dcsvm_dask.kernels import Kernel, Rows, kernel_product
+from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.parallel.rule import ParallelRule
+from dcsvm_dask.solvers.parallel.share import Share, ShareRows
+from dcsvm_dask.solvers.parallel.working_set import WorkingSet
+from dcsvm_dask.solvers.program import QuadraticProgram
+from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import Dual
+
+SIZE = 2048
+"""Variables of a working set by default."""
+SHARE_ROWS = 8192
+"""Rows of a share, about."""
+MOST_SHARES = 64
+CACHE_BYTES = 256 << 20
+"""Memory of kept kernel columns by default."""
+
+
+def number_of_shares(n: int) -> int:
+    """Return the number of shares of so many rows."""
+    return max(1, min(MOST_SHARES, n // SHARE_ROWS))
+
+
+def solve_parallel(
+    kernel: Kernel,
+    X: Rows,
+    dual: Dual,
+    *,
+    beta: ArrayLike | None = None,
+    equality: bool = False,
+    tol: float = 1e-3,
+    size: int = SIZE,
+    entering: int | None = None,
+    shares: int | None = None,
+    inner: str = "auto",
+    cache_bytes: int = CACHE_BYTES,
+    threads: int = 1,
+    callback: Callable[[WorkingSet], object] | None = None,
+) -> tuple[Solution, WorkingSet]:
+    """Solve the dual problem by one working set after the other (Brugger 2006, section 4).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    dual : Dual
+    beta : array, shape (n,), optional
+        Where to start, 0 by default; with `equality` its sum stays.
+    equality : bool, default False
+    tol : float, default 1e-3
+        Violation to stop at, by the gradient that is kept up to date with float32 kernel values.
+    size : int, default 2048
+        Variables of a working set (q of the report).
+    entering : int, optional
+        How many of them may enter a set at first (n of the report); half by default.
+    shares : int, optional
+        Shares of the rows; by default they follow from the number of rows. The result is the same
+        up to rounding.
+    inner : str, default "auto"
+        The inner solver of a working set; see `solve_inner`.
+    cache_bytes : int, default 256 MiB
+        Memory of kept kernel columns, where keeping them pays.
+    threads : int, default 1
+        Threads that take shares; the result is the same. Give BLAS one.
+    callback : callable, optional
+        Told the working set after each step; a true answer stops the solver.
+
+    Returns
+    -------
+    solution : Solution
+    working_set : WorkingSet
+        The last one, with figures of the whole solution.
+    """
+    n = X.shape[0]
+    problem = QuadraticProgram.of(n, dual, beta, None, equality)
+    dual = problem.dual
+    parts = number_of_shares(n) if shares is None else shares
+    borders = [n * part // parts for part in range(parts + 1)]
+    total = None if dual.spare is None else dual.spare + float(np.abs(problem.start).sum())
+    rule = ParallelRule(
+        kernel, n, equality, tol, size, inner, total, dual.spare is None or dual.has_fixed_signs
+    )
+    chosen = WorkingSet.empty(size // 2 if entering is None else entering)
+    chosen = replace(chosen, size=float(np.abs(problem.start).sum()))
+    f = np.zeros(n)
+    support = np.flatnonzero(problem.start)
+    if len(support):
+        f, _ = kernel_product(kernel, X, X[support], problem.start[support], threads=threads)
+    rows, standing = [], []
+    for start, stop in pairwise(borders):
+        mine = slice(start, stop)
+        rows.append(ShareRows(kernel, X[mine], dual[mine], start, cache_bytes=cache_bytes // parts))
+        standing.append(Share(problem.start[mine], f[mine], chosen.entering, dual.spare))
+    while True:
+        found = [rule.look(*one) for one in zip(rows, standing, strict=True)]
+        chosen = rule.choose(chosen, rule.merge(found, chosen))
+        if chosen.is_done:
+            break
+        members = [rule.fetch(*one, chosen) for one in zip(rows, standing, strict=True)]
+        chosen, step = rule.solve(chosen, members, threads)
+
+        def advance(part: int, step: object = step) -> None:
+            standing[part] = rule.advance(rows[part], standing[part], step)  # type: ignore[arg-type]
+
+        for_each(advance, range(parts), threads)
+        if chosen.is_done or (callback is not None and callback(chosen)):
+            break
+    beta = np.concatenate([one.beta for one in standing])
+    f = np.concatenate([one.f for one in standing])
+    if total is not None:
+        dual = dual.with_size(beta, total)
+    gradient = dual.gradient(f, beta)
+    problem.dual = dual
+    solution = problem.solution(beta, gradient, dual.p, chosen.iterations, tol)
+    solution.fallbacks = chosen.fallbacks
+    return solution, chosen

@@ -1,0 +1,82 @@
+"""The working set of a step, and what the choice of the next one has to know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Index = NDArray[np.int64]
+FREE, ZERO, BOUNDED = range(3)
+"""Where a variable is: between its bounds, at zero, or at another bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingSet:
+    """A working set, with what happened until then.
+
+    Attributes
+    ----------
+    index : ndarray of int64, shape (q,)
+        Its variables, ascending.
+    age : ndarray of int64, shape (q,)
+        For how many steps in a row each has been in the set.
+    place : ndarray of int8, shape (q,)
+        `FREE`, `ZERO` or `BOUNDED`, after its step.
+    entering : int
+        Most variables that may enter the next set.
+    violation, first_violation : float
+        Of the problem before its step, and before the first one.
+    size : float
+        Sum of the sizes of all variables, where that matters.
+    steps, iterations, moved, kernel_values, fallbacks : int
+        Steps that were taken, iterations of the inner solver, variables that were changed, kernel
+        values of working sets, and sets that the inner solver did not finish.
+    seconds : float
+        Processor time of choosing and solving.
+    is_done : bool
+        Whether the violation is small enough, or nothing moves any more: nothing more is done.
+    """
+
+    index: Index
+    age: Index
+    place: NDArray[np.int8]
+    entering: int
+    violation: float = np.inf
+    first_violation: float = np.inf
+    size: float = 0.0
+    steps: int = 0
+    iterations: int = 0
+    moved: int = 0
+    kernel_values: int = 0
+    fallbacks: int = 0
+    seconds: float = 0.0
+    is_done: bool = False
+    centre: tuple[float, float] = field(default=(0.0, 0.0))
+    """The bias between those that are optimal, and the multiplier of the sum of sizes."""
+
+    @classmethod
+    def empty(cls, entering: int, size: float = 0.0) -> WorkingSet:
+        """Return that before the first step."""
+        none = np.empty(0, np.int64)
+        return cls(none, none, np.empty(0, np.int8), entering, size=size)
+
+    NUMBERS = (
+        "entering",
+        "violation",
+        "first_violation",
+        "size",
+        "steps",
+        "iterations",
+        "moved",
+        "kernel_values",
+        "fallbacks",
+        "seconds",
+    )
+    ARRAYS = ("index", "age", "place")
+
+    def numbers(self) -> dict[str, Any]:
+        """Return what a record keeps."""
+        return {name: getattr(self, name) for name in self.NUMBERS}
