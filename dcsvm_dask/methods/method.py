@@ -157,6 +157,17 @@ class Options:
         del task
         return self
 
+    def of_data(self, data: Data) -> Self:
+        """Return these parameters where those that depend on the rows are not given.
+
+        Parameters
+        ----------
+        data : DataSet or SampledDataSet
+            The rows that are trained on.
+        """
+        del data
+        return self
+
     def check_installed(self) -> None:
         """Refuse to begin where something is missing that the method needs; by default nothing.
 
@@ -182,6 +193,7 @@ class NoOptions(Options):
 if TYPE_CHECKING:  # they know methods
     from dcsvm_dask.methods.forecast import Forecast
     from dcsvm_dask.methods.stage_plan import StagePlan
+    from dcsvm_dask.storage.dataset_sample import Data
 
 
 @dataclass(frozen=True, slots=True)

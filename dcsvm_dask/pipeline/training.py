@@ -188,7 +188,7 @@ class Training(TrainingParameters):
             inner=self.inner,
             task=task.name,
             task_options=task.to_json(),
-            options=self.options.of_task(task).to_json(),
+            options=self.options.of_task(task).of_data(seen).to_json(),
         )
         return settings, self.goals, shape_of(seen, holdout, classes=task.has_classes)
 
@@ -212,7 +212,7 @@ class Training(TrainingParameters):
         settings["options"] = options_of(settings)[1].to_json()
         own = self.settle(data)[0].to_json()
         settled = {name for name in CAPS if getattr(self, name) is None}
-        options = self.options.of_task(make_task(own["task"], own["task_options"]))
+        options = options_of(own)[1]
         if settings.get("options") in [one.to_json() for one in options.lighter()]:
             settled.add("options")
         if settings["method"] != own["method"]:
