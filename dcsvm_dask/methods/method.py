@@ -5,6 +5,7 @@ Its options are parameters of its own; goals and shape are what it is told of a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -71,6 +72,9 @@ class Options:
     solves: ClassVar[bool] = True
     """Whether dual problems are solved to a tolerance, by blocks and working sets; reports leave
     these parameters and the objective of the others out."""
+
+    largest_value: ClassVar[float] = math.inf
+    """The largest size of a feature that the method takes."""
 
     def __post_init__(self) -> None:
         check_parameters(self)

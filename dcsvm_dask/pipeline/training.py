@@ -18,6 +18,7 @@ from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
 from dcsvm_dask.pipeline.data_checks import (
     check_classes,
     check_kind,
+    check_largest,
     check_nu_of_classes,
     check_one_class,
     class_weights,
@@ -153,6 +154,7 @@ class Training(TrainingParameters):
                 f"{data.url}: its rows have weights, which method {self.method} cannot take into "
                 "account; take another method, or ingest the rows without weights"
             )
+        check_largest(data, self.options.largest_value)
         seen = seen_by(data, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
         most = largest_machine(data.counts, self.multiclass) if task.has_classes else n

@@ -167,8 +167,8 @@ def test_with_a_bias_the_model_is_that_of_dcsvm(
     if name == "cadata":
         X, y = (X - X.mean(axis=0)) / X.std(axis=0), y / y.std() + 5.0
     rows = sparse.csr_array(X) if as_csr else X
-    weights = np.random.default_rng(1).choice([0.5, 1.0, 3.0], size=len(y))
-    weights = weights if words.pop("weights", False) else None
+    costs = np.random.default_rng(1).choice([0.5, 1.0, 3.0], size=len(y))
+    weights = costs if words.pop("weights", False) else None
     task = words.get("task", "classification")
     api.ingest((rows, y), tmp_path / "data", task=task, weights=weights)
     how: dict[str, Any] = {"execution": HERE, "quiet": True}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.kernels import KERNELS
+from dcsvm_dask.kernels.rows import LARGEST_VALUE
 from dcsvm_dask.methods.method import Options, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.several import has_several, machines_for
@@ -19,6 +20,8 @@ FEATURE_VALUE = 1.0
 @dataclass(frozen=True)
 class LinearOptions(Options):
     """How rows have a bias and are shared."""
+
+    largest_value: ClassVar[float] = LARGEST_VALUE
 
     constant: float | None = parameter(
         None,
