@@ -28,7 +28,7 @@ from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.capacity import fit_caps, memory_of_core
+from dcsvm_dask.runtime.capacity import fit_caps, fits, memory_of_core
 from dcsvm_dask.runtime.clients import default_client
 from dcsvm_dask.runtime.collections import is_collection
 from dcsvm_dask.runtime.compilation import warm_up
@@ -245,7 +245,7 @@ def _trained(
     held_out = None if holdout is None else open_holdout(holdout, dataset)
     say = Announcer(place.url, follow).say
     memory = available_memory(execution, place.url, dataset.url, say=say)
-    training = suited(training, dataset, holding(dataset, execution, memory), say)
+    training = suited(training, dataset, reading(dataset, execution, memory), say)
     wanted, goals, shape = training.settle(dataset, holdout=held_out is not None)
     settings = fitted(wanted, goals, shape, training, execution, memory)
     lowered = chosen_sizes(wanted, settings)
@@ -294,7 +294,7 @@ def plan_on(
     training, dataset = Training.of(parameters), DataSet.open(data)
     execution = execution or Execution()
     check_reach(execution, dataset.url)
-    training = suited(training, dataset, holding(dataset, execution, workers.memory), said)
+    training = suited(training, dataset, reading(dataset, execution, workers.memory), said)
     wanted, goals, shape = training.settle(dataset)
     settings = fitted(wanted, goals, shape, training, execution, workers.memory)
     lowered = chosen_sizes(wanted, settings)
@@ -338,16 +338,22 @@ def fitted(
     return fit_caps(settings, replace(goals, stop_at=0), shape, room, given=given)
 
 
-def holding(
+def reading(
     dataset: DataSet, execution: Execution, memory: int | None
-) -> Callable[[Training], bool]:
-    """Return whether tasks of a training hold their rows in a worker's memory (bytes)."""
+) -> Callable[[Training], int]:
+    """Return in how many pieces tasks of a training read rows, to fit a worker's memory (bytes).
 
-    def holds(training: Training) -> bool:
-        settings = fitted(*training.settle(dataset), training, execution, memory)
-        return bool(settings.options.get("chunks", 1) <= 1)
+    They are 0 where it does not fit in any.
+    """
 
-    return holds
+    def pieces(training: Training) -> int:
+        wanted, goals, shape = training.settle(dataset)
+        settings = fitted(wanted, goals, shape, training, execution, memory)
+        if memory is not None and not fits(make_plan(settings, goals, shape), memory):
+            return 0
+        return int(max(1, settings.options.get("chunks", 1)))
+
+    return pieces
 
 
 def told_of_sizes(lowered: str) -> str:

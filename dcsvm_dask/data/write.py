@@ -16,7 +16,7 @@ from scipy import sparse
 from dcsvm_dask.data.form import Form
 from dcsvm_dask.data.scan import Report, Scan
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.kernels.rows import Rows, largest_value
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.scaling import Scaling
@@ -171,7 +171,7 @@ def write_part(
     hashes_out = ArrayWriter(place / "hashes", (2,), np.uint64, small)
     counts = np.zeros(len(form.classes), np.int64)
     all_hashes, targets = Column(np.uint64, 2), Column(np.float64)
-    done = 0
+    done, largest = 0, None
     try:
         blocks_of = scan.blocks(order)
         coded = (
@@ -180,6 +180,7 @@ def write_part(
         blocks = stored_blocks(coded, scan.source.name, form, scaling, loss, form.shift(scan))
         for stored, y, hashes in ahead(blocks):
             rows_out.append(stored)
+            largest = _larger(largest, largest_value(stored), done)
             y_out.append(y)
             hashes_out.append(hashes)
             all_hashes.append(hashes)
@@ -196,12 +197,22 @@ def write_part(
             "n_rows": done,
             "nnz": nnz,
             "counts": counts.tolist(),
+            **({} if largest is None else {"largest": largest}),
             **({} if codes_of is not None else {"targets": target_statistics(targets)}),
             **end_part(place, scan.source.name, form, all_hashes.read, done, weights),
         }
     finally:
         all_hashes.close()
         targets.close()
+
+
+def _larger(
+    known: tuple[int, int, float] | None, found: tuple[int, int, float] | None, start: int
+) -> tuple[int, int, float] | None:
+    """Return the larger of two values with their rows; those of the second begin at `start`."""
+    if found is None or (known is not None and abs(known[2]) >= abs(found[2])):
+        return known
+    return start + found[0], found[1], found[2]
 
 
 def target_statistics(targets: Column) -> dict[str, float]:

@@ -19,6 +19,7 @@ from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Rows
+from dcsvm_dask.kernels.rows import check_values
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers import (
     LinearSolution,
@@ -185,6 +186,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         self._check_kind()
         constant = checking.constant_feature(self)
         X, codes = checking.training_rows(self, X, y)
+        check_values(X, "X")
         C = checking.penalties(self, X, codes, sample_weight)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         assert limit is not None

@@ -15,6 +15,7 @@ from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svr import LOSSES
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
+from dcsvm_dask.kernels.rows import check_values
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import solve_linear_dual, solve_linear_primal
 from dcsvm_dask.tasks import Regression
@@ -145,6 +146,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         check_value("C", self.C)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         X, targets = checking.training_targets(self, X, y)
+        check_values(X, "X")
         C = checking.row_bounds(X, sample_weight, float(self.C))
         what, solved = f'loss="{self.loss}"', (True, False) if task.squared else (True,)
         is_free = constant == np.inf

@@ -14,6 +14,9 @@ from dcsvm_dask.errors import InputError
 Rows: TypeAlias = Any
 """A C-contiguous float32 ndarray (n, d), or a csr_array / csr_matrix float32 (n, d)."""
 
+LARGEST_VALUE = 1e18
+"""Largest size of a feature whose products with others of its size are float32 numbers."""
+
 
 def is_sparse(X: Rows) -> bool:
     """Whether the rows are a SciPy sparse array or matrix."""
@@ -89,3 +92,52 @@ def squared_norms(X: Rows) -> NDArray[np.float64]:
         tile = X[start : start + 4096].astype(np.float64)
         out[start : start + 4096] = np.einsum("ij,ij->i", tile, tile)
     return out
+
+
+def largest_value(X: Rows) -> tuple[int, int, float] | None:
+    """Return the row, the feature and the value that is largest in size; None: there is none.
+
+    Parameters
+    ----------
+    X : Rows, shape (n, d)
+        Without values that are not finite.
+    """
+    values = X.data if is_sparse(X) else X.reshape(-1)
+    if values.size == 0:
+        return None
+    # Without a temporary of the size of the rows.
+    high, low = int(values.argmax()), int(values.argmin())
+    at = high if values[high] >= -values[low] else low
+    if is_sparse(X):
+        row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+        return row, int(X.indices[at]), float(values[at])
+    return *divmod(at, X.shape[1]), float(values[at])
+
+
+def told_of_value(feature: str, row: str, value: float) -> str:
+    """Return what is wrong with a feature of a row whose products are too large."""
+    return (
+        f"feature {feature} of row {row} is {value:.3g}; linear methods take values up to "
+        f"{LARGEST_VALUE:g} in size: scale the features"
+    )
+
+
+def check_values(X: Rows, name: str, start: int = 0) -> None:
+    """Refuse a feature whose products are too large for linear methods.
+
+    Parameters
+    ----------
+    X : Rows, shape (n, d)
+    name : str
+        What X is called.
+    start : int
+        Number of the first row.
+
+    Raises
+    ------
+    InputError
+    """
+    found = largest_value(X)
+    if found is not None and LARGEST_VALUE < abs(found[2]) < np.inf:
+        row, feature, value = found
+        raise InputError(f"{name}: {told_of_value(str(feature), str(start + row), value)}.")

@@ -137,8 +137,8 @@ READ_PER_SECOND = 200e6
 """Bytes of rows that a process reads and decompresses in a second."""
 LABEL_SECONDS, BLOCK_SECONDS = 4e-6, 4e-3
 """Seconds of a core to find a row's block, and for a block beside its kernel values."""
-VECTOR = 8
-"""Bytes of a float64 or int64."""
+VECTOR, VALUE, INDEX = 8, 4, 4
+"""Bytes of a float64 or int64, of a value of a row, and of the column of a value in CSR."""
 
 
 def support_share(set_share: float) -> float:
@@ -184,6 +184,20 @@ class Forecast:
     def row(self) -> float:
         """Bytes of a row."""
         return max(1.0, self.shape.n_bytes / max(1, self.shape.n_rows))
+
+    @property
+    def values(self) -> float:
+        """Stored values of a row: features, or of sparse rows the values that are not zero."""
+        dense = self.row / VALUE
+        if not self.shape.n_features or dense == self.shape.n_features:
+            return dense
+        # A value and its column, and where the row begins.
+        return max(1.0, (self.row - VECTOR) / (VALUE + INDEX))
+
+    @property
+    def width(self) -> float:
+        """Features of a row."""
+        return self.shape.n_features or self.row / VALUE
 
     @property
     def support(self) -> float:

@@ -5,6 +5,7 @@ Its options are parameters of its own; goals and shape are what it is told of a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -71,6 +72,9 @@ class Options:
     solves: ClassVar[bool] = True
     """Whether dual problems are solved to a tolerance, by blocks and working sets; reports leave
     these parameters and the objective of the others out."""
+
+    largest_value: ClassVar[float] = math.inf
+    """The largest size of a feature that the method takes."""
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -157,6 +161,17 @@ class Options:
         del task
         return self
 
+    def of_data(self, data: Data) -> Self:
+        """Return these parameters where those that depend on the rows are not given.
+
+        Parameters
+        ----------
+        data : DataSet or SampledDataSet
+            The rows that are trained on.
+        """
+        del data
+        return self
+
     def check_installed(self) -> None:
         """Refuse to begin where something is missing that the method needs; by default nothing.
 
@@ -182,6 +197,7 @@ class NoOptions(Options):
 if TYPE_CHECKING:  # they know methods
     from dcsvm_dask.methods.forecast import Forecast
     from dcsvm_dask.methods.stage_plan import StagePlan
+    from dcsvm_dask.storage.dataset_sample import Data
 
 
 @dataclass(frozen=True, slots=True)

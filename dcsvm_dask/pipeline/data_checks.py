@@ -10,6 +10,7 @@ import numpy as np
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.rows import told_of_value
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.solvers import labels_of_classes
@@ -63,6 +64,21 @@ def check_one_class(data: DataSet) -> None:
             f"{data.url}: a one-class SVM needs at least {LEAST_OF_ONE_CLASS} rows, got "
             f"{data.n_rows}"
         )
+
+
+def check_largest(data: DataSet, most: float) -> None:
+    """Refuse rows with a feature above the largest size that a method takes.
+
+    Data sets of collections, and those of older versions, do not say which value is the largest;
+    tasks find it where they read it.
+    """
+    if data.largest is None or abs(data.largest[2]) <= most:
+        return
+    row, feature, value = data.largest
+    name = str(feature) if data.feature_names is None else repr(data.feature_names[feature])
+    raise InputError(
+        f"{data.url}: {told_of_value(name, str(row), value)} (`ingest --scale minmax`, or standard)"
+    )
 
 
 def check_novelty_labels(data: DataSet) -> None:

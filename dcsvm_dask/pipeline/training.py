@@ -18,6 +18,7 @@ from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
 from dcsvm_dask.pipeline.data_checks import (
     check_classes,
     check_kind,
+    check_largest,
     check_nu_of_classes,
     check_one_class,
     class_weights,
@@ -153,6 +154,7 @@ class Training(TrainingParameters):
                 f"{data.url}: its rows have weights, which method {self.method} cannot take into "
                 "account; take another method, or ingest the rows without weights"
             )
+        check_largest(data, self.options.largest_value)
         seen = seen_by(data, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
         most = largest_machine(data.counts, self.multiclass) if task.has_classes else n
@@ -188,7 +190,7 @@ class Training(TrainingParameters):
             inner=self.inner,
             task=task.name,
             task_options=task.to_json(),
-            options=self.options.of_task(task).to_json(),
+            options=self.options.of_task(task).of_data(seen).to_json(),
         )
         return settings, self.goals, shape_of(seen, holdout, classes=task.has_classes)
 
@@ -212,7 +214,7 @@ class Training(TrainingParameters):
         settings["options"] = options_of(settings)[1].to_json()
         own = self.settle(data)[0].to_json()
         settled = {name for name in CAPS if getattr(self, name) is None}
-        options = self.options.of_task(make_task(own["task"], own["task_options"]))
+        options = options_of(own)[1]
         if settings.get("options") in [one.to_json() for one in options.lighter()]:
             settled.add("options")
         if settings["method"] != own["method"]:

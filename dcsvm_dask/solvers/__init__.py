@@ -23,7 +23,7 @@ from dcsvm_dask.solvers.inner.solve import INNER_SOLVERS, solve_inner
 from dcsvm_dask.solvers.linear.crammer_singer import ClassesSolution, solve_crammer_singer
 from dcsvm_dask.solvers.linear.descent import Chunks
 from dcsvm_dask.solvers.linear.free_bias import balanced as balanced_free
-from dcsvm_dask.solvers.linear.free_bias import standing
+from dcsvm_dask.solvers.linear.free_bias import standing, step_of
 from dcsvm_dask.solvers.linear.l1 import solve_linear_l1
 from dcsvm_dask.solvers.linear.parts import (
     approach_free,
@@ -172,6 +172,7 @@ __all__ = [
     "solve_whole",
     "solve_working_sets",
     "standing",
+    "step_of",
     "stretched",
     "sum_part",
     "timed_pieces",

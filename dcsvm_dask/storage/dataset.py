@@ -98,6 +98,8 @@ class DataSet:
         as it was given, first_feature.
     ranges : list of [float, float]
         The least and the greatest unscaled value of the first features.
+    largest : (int, int, float) or None
+        The row, the feature and the value that is largest in size; None: it is not known.
     dropped : dict
         Rows that were read and are in no part: ``weight_0`` and ``train_rows``.
     warnings : list of str
@@ -125,6 +127,7 @@ class DataSet:
     reading: dict[str, Any]
     made_with: dict[str, Any]
     ranges: list[list[float]]
+    largest: tuple[int, int, float] | None
     dropped: dict[str, int]
     warnings: list[str]
     attempt: str
@@ -203,6 +206,7 @@ class DataSet:
                 reading=dict(meta["reading"]),
                 made_with=dict(meta.get("made_with", {})),
                 ranges=[[float(low), float(high)] for low, high in meta.get("ranges", [])],
+                largest=_largest(about.get("largest")),
                 dropped={str(k): int(v) for k, v in meta.get("dropped", {}).items()},
                 warnings=[str(text) for text in meta.get("warnings", [])],
                 attempt=str(meta["attempt"]),
@@ -248,6 +252,12 @@ class DataSet:
                 for key in ("format", "separator", "encoding")
             ),
             "ranges": len(self.ranges) <= self.n_features,
+            "largest": self.largest is None
+            or (
+                0 <= self.largest[0] < self.n_rows
+                and 0 <= self.largest[1] < self.n_features
+                and math.isfinite(self.largest[2])
+            ),
         }
         return next((f"{key} is impossible" for key, holds in checks.items() if not holds), None)
 
@@ -360,6 +370,11 @@ class DataSet:
 def _statistics(found: Any) -> dict[str, float] | None:
     """Return the statistics of targets in a commit object; None where there are none."""
     return None if found is None else {k: float(found[k]) for k in ("least", "most", "mean", "std")}
+
+
+def _largest(found: Any) -> tuple[int, int, float] | None:
+    """Return row, feature and value from a commit object; None where they are not there."""
+    return None if found is None else (int(found[0]), int(found[1]), float(found[2]))
 
 
 def are_labels(values: Any) -> bool:

@@ -26,6 +26,7 @@ def data_of(n: int, classes: int = 2) -> Any:
     return SimpleNamespace(
         n_rows=n + 5,
         n_distinct=n,
+        largest=None,
         weights=None,
         targets=None,
         task="classification",

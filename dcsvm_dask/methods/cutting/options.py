@@ -92,7 +92,7 @@ class Layout:
         # Tasks hold the outputs of all SVMs, but for one part, where each SVM has its own.
         outputs = n * machines if n > PART_ROWS or shape.n_bytes > PART_BYTES else n
         wanted = math.ceil(max(shape.n_bytes / PART_BYTES, outputs / PART_ROWS))
-        constant = options.constant if settings.fit_intercept else 0.0
+        constant = options.feature if settings.fit_intercept else 0.0
         values = shape.n_bytes / (4.0 * max(1, shape.n_rows))
         return cls(
             machines,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.methods.cutting.state import planes_of
-from dcsvm_dask.methods.linear.rows import dual_of
+from dcsvm_dask.methods.linear.rows import checked_rows, dual_of
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.methods.sizes import share as share_of
@@ -386,7 +386,7 @@ class _Rows:
         first = int(self._borders[0])
         for start, stop in pairwise(self._borders.tolist()):
             clock = time.perf_counter()
-            X = self._problem.X.read(start, stop)
+            X = checked_rows(self._problem, start, stop)
             self.reading += time.perf_counter() - clock
             self.n_bytes += self._problem.X.nbytes_of(start, stop)
             yield slice(start - first, stop - first), Products(X, self._constant, 1)

@@ -26,8 +26,7 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take; the rounds after the first stand for one."""
     settings, shape, n = sizes.settings, sizes.shape, sizes.n
     layout = Layout.of(settings, shape)
-    features, rows = sizes.row / 4.0, n / layout.parts
-    width = (shape.n_features or features) + 1
+    values, rows, width = sizes.values, n / layout.parts, sizes.width + 1
     iterations = ITERATIONS if layout.parts == 1 else ITERATIONS_OF_PARTS
     if not layout.changes["line_search"]:
         iterations = ITERATIONS_OF_CPA
@@ -41,7 +40,7 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         sizes.fixed(held + vectors + 16.0 * width * layout.machines),
         sizes.fixed(3.0 * planes + PROBLEM_VECTORS * n),
     )
-    busy = n * (MEETINGS * features * VALUE_SECONDS + ROW_SECONDS)
+    busy = n * (MEETINGS * values * VALUE_SECONDS + ROW_SECONDS)
     number, rounds = 0, 0
     if layout.parts > 1:
         rounds = iterations
@@ -70,7 +69,7 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
                     remedy=None if layout.parts > 1 else "raise -P parts above 1",
                 )
             )
-    model = sizes.fixed(24.0 * layout.machines * features)
+    model = sizes.fixed(24.0 * layout.machines * width)
     stage = model_stage(plans[-1].stage.name, layout.constant)
     plans.append(StagePlan(stage, model, 0.0, 4.0 * layout.machines * width))
     return plans

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.methods.cutting.state import planes_of, write_planes
-from dcsvm_dask.methods.linear.rows import dual_of
+from dcsvm_dask.methods.linear.rows import checked_rows, dual_of
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.methods.resources import threads
@@ -71,7 +71,7 @@ def iterate(
     dual = dual_of(problem, machine, np.arange(problem.n))
     at_zero = float(dual.losses(dual.p).sum())
     found = solve_cutting(
-        problem.X.read(0, problem.n),
+        checked_rows(problem, 0, problem.n),
         dual,
         constant=constant,
         **changes,

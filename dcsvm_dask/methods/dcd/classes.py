@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dcsvm_dask.methods.linear.rows import part_of
+from dcsvm_dask.methods.linear.rows import checked_rows, part_of
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.random_streams import DESCENT, generator
@@ -56,7 +56,7 @@ def commit_classes(
         told(passes, {"violation": violation, "start": max(first), "tol": tol})
 
     found = solve_crammer_singer(
-        problem.X.read(0, problem.n),
+        checked_rows(problem, 0, problem.n),
         problem.codes,
         costs,
         problem.n_classes,

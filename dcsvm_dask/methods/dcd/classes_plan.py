@@ -22,11 +22,13 @@ REMEDY = (
 
 def plan_classes(sizes: Forecast, goals: Goals, layout: Layout) -> list[StagePlan]:
     """Return the stages with what they take; the rounds after the first stand for one."""
-    n, k, features = sizes.n, layout.classes, sizes.row / 4.0
+    n, k, features = sizes.n, layout.classes, sizes.width
     # Pieces in which rows are read stand beside all of them for a moment.
     need = sizes.fixed(2.0 * n * sizes.row + (ROW_VECTORS + CLASS_VECTORS * k) * n)
     rounds = layout.rounds_of(VISITS * n)
-    busy = VISITS * n * k * (features + VISIT) * VALUE_SECONDS + rounds * sizes.reading_seconds()
+    busy = (
+        VISITS * n * k * (sizes.values + VISIT) * VALUE_SECONDS + rounds * sizes.reading_seconds()
+    )
     plans = [merging_plan(sizes)]
     for number, times in ((1, 1), (2, rounds - 1)):
         if times:

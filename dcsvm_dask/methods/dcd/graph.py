@@ -80,7 +80,7 @@ class Layout:
             machines=1 if classes else machines,
             parts=parts,
             chunks=chunks,
-            constant=options.constant if settings.fit_intercept else 0.0,
+            constant=options.feature if settings.fit_intercept else 0.0,
             rows=n / parts,
             row_work=work * max(1, classes),
             order=options.order,

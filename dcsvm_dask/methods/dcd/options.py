@@ -8,10 +8,12 @@ from typing import Any, Self, get_args
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.linear.options import LinearOptions
+from dcsvm_dask.methods.linear.options import FEATURE_VALUE, LinearOptions
+from dcsvm_dask.methods.linear.step import usual_step
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.linear.problem import Bias
 from dcsvm_dask.solvers.linear.visits import Order
+from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.tasks import Classification, Task
 
 FEATURE, FREE = get_args(Bias)
@@ -24,6 +26,12 @@ MOST_HALVINGS = 12
 class Descent(LinearOptions):
     """How rows are shared and read, and what SVMs of many classes have in common."""
 
+    constant: float | None = parameter(
+        None,
+        "with a bias: the constant feature, as intercept_scaling; of a free one its step",
+        above=0,
+        default_text=f"{FEATURE_VALUE:g}; of a free bias a third of the usual length of a row",
+    )
     bias: str = parameter(
         FEATURE,
         "the bias is the weight of the constant feature, regularised; or free, as in LIBSVM, and "
@@ -116,6 +124,16 @@ class Descent(LinearOptions):
             # They have no such parameter: trained again, they would regularise the bias.
             del found["intercept_scaling"]
         return found
+
+    def of_task(self, task: Task) -> Self:
+        """Return these parameters with the constant feature; the step of a free bias is left."""
+        return self if self.bias == FREE else super().of_task(task)
+
+    def of_data(self, data: Data) -> Self:
+        """Return these parameters with the step of a free bias, by the length of the rows."""
+        if self.bias != FREE or self.constant is not None:
+            return self
+        return replace(self, constant=usual_step(data))
 
     def lighter(self) -> Iterator[Self]:
         """Yield these parameters, then others by which the same method takes ever less memory."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dcsvm_dask.methods.dcd.classes_plan import plan_classes
 from dcsvm_dask.methods.dcd.graph import (
+    INNER_PASSES,
     PASSES_OF_PART,
-    READ_AGAIN,
+    VISIT,
     Layout,
     round_stage,
 )
@@ -19,10 +20,15 @@ from dcsvm_dask.tasks import TASKS
 # Passes over the rows until the tolerance is met, typically, as visits of all rows: most rest in
 # most passes. Those with bounds for real targets take more.
 PASSES, PASSES_OF_TARGETS = 60, 200
-# Rounds of several parts until then.
-ROUNDS = 20
-# Of a core, for a value of a row that is visited.
-VALUE_SECONDS = 1e-9
+# Rounds of several parts until then: 5 to 17 on a9a, w8a, ijcnn1 and covtype.
+ROUNDS = 10
+# Of a core, for a value of a row in a pass of a round, of which ten take as long as three to five
+# over all rows: the others rest. Measured: 0.6e-9 on covtype, 1e-9 on a9a and w8a, 1.8e-9 on
+# news20.
+VALUE_SECONDS = 1.2e-9
+# Bytes of rows that a task reads and decompresses in a second, for each pass where they are in
+# pieces. Measured: 0.36e9 on covtype, 0.44e9 on a9a and w8a, 0.94e9 on news20.
+READ_PER_SECOND = 400e6
 # Bytes of vectors for each row: of a task's part, and of all rows in every task.
 ROW_VECTORS, PROBLEM_VECTORS = 130.0, 40.0
 # Of all rows where a point is balanced, or a free bias and the gap are found by sorting.
@@ -35,7 +41,7 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     layout = Layout.of(settings, shape)
     if layout.classes:
         return plan_classes(sizes, goals, layout)
-    features = sizes.row / 4.0
+    features = sizes.width
     rows = layout.rows * sizes.row
     # A piece (one of several is copied, to stand beside rows of the others), and it while it is
     # read.
@@ -48,16 +54,17 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         committing += BALANCING * n + kept + sums
     need = largest(sizes.fixed(piece + vectors + kept + sums), sizes.fixed(committing))
     passes = PASSES if TASKS[settings.task].has_classes else PASSES_OF_TARGETS
-    again = READ_AGAIN if layout.chunks > 1 else 1
     visits, rounds, side = float(passes), 1, 0.0
+    readings = 3.0 if layout.is_free else 2.0
     if layout.parts > 1:
         rounds, visits = ROUNDS, ROUNDS * (PASSES_OF_PART + 2.0)
+        again = float(ROUNDS * (layout.most_passes or 0))
         side = ROUNDS * KEPT_PASSES * min(KEPT * n, KEPT_BYTES / sizes.row) / n / 10.0
     else:
-        rounds = layout.rounds_of(visits * n)
-    busy = layout.machines * n * (visits * again + side) * (features + 20.0) * VALUE_SECONDS
-    readings = 3.0 if layout.is_free else 2.0
-    busy += layout.machines * rounds * readings * sizes.reading_seconds()
+        rounds, again = layout.rounds_of(visits * n), visits / INNER_PASSES
+    readings = rounds * readings + (again if layout.chunks > 1 else 0.0)
+    busy = layout.machines * n * (visits + side) * (sizes.values + VISIT) * VALUE_SECONDS
+    busy += layout.machines * readings * sizes.shape.n_bytes / READ_PER_SECOND
     written = layout.machines * 8.0 * n
     passing = 2.0 * written if layout.parts > 1 else written
     if layout.is_free:  # slopes, and the point that is balanced

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels.rows import LARGEST_VALUE, largest_value, told_of_value
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.solvers import labels_of_classes
@@ -44,8 +46,26 @@ class PartRows(Sequence[Rows]):
         if self._held is None or self._held[0] != i:
             self._held = None  # before the next one takes its room
             start, stop = share(self._n, i, self._chunks)
-            self._held = i, self._problem.X.read(self._start + start, self._start + stop)
+            first = self._start + start
+            self._held = i, checked_rows(self._problem, first, self._start + stop)
         return self._held[1]
+
+
+def checked_rows(problem: Problem, start: int, stop: int) -> Rows:
+    """Return the rows of some variables; refuse values whose products are too large.
+
+    Raises
+    ------
+    InputError
+        With the row of the data set and the feature.
+    """
+    rows = problem.X.read(start, stop)
+    found = largest_value(rows)
+    if found is not None and abs(found[2]) > LARGEST_VALUE:
+        row, feature, value = found
+        where = str(problem.rows[start + row])
+        raise InputError(f"the training data: {told_of_value(str(feature), where, value)}")
+    return rows
 
 
 def part_of(problem: Problem, part: int, parts: int) -> Index:

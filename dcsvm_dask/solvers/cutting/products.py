@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, is_sparse
-from dcsvm_dask.kernels.rows import check_rows
+from dcsvm_dask.kernels.rows import check_rows, check_values
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.cutting.line_search import Events
 from dcsvm_dask.solvers.cutting.losses import Losses, Span
@@ -40,6 +40,7 @@ class Products:
 
     def __init__(self, X: Rows, constant: float, threads: int = 1) -> None:
         X = without_zeros(check_rows(X, "X"))
+        check_values(X, "X")
         n, d = X.shape
         self._rows, self._constant = compiled_rows(X), constant
         self.shape = (n, d + 1)

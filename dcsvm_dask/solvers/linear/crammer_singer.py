@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.kernels.rows import check_rows
+from dcsvm_dask.kernels.rows import check_rows, check_values
 from dcsvm_dask.solvers.linear.crammer_loops import descend_classes, measure_classes, sum_classes
 from dcsvm_dask.solvers.linear.loops import squares
 from dcsvm_dask.solvers.linear.problem import check_constant, check_costs
@@ -107,6 +107,7 @@ def solve_crammer_singer(
         For shapes, classes or values that do not fit, or a start that is not feasible.
     """
     X = check_rows(X, "X")
+    check_values(X, "X")
     n = X.shape[0]
     codes = np.asarray(codes)
     if codes.shape != (n,) or not np.issubdtype(codes.dtype, np.integer):

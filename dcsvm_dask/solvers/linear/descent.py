@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, stacked
-from dcsvm_dask.kernels.rows import check_rows, is_sparse
+from dcsvm_dask.kernels.rows import check_rows, check_values, is_sparse
 from dcsvm_dask.solvers.linear.loops import squares
 from dcsvm_dask.solvers.linear.problem import LinearSolution, Problem, Vector
 from dcsvm_dask.solvers.linear.rows import compiled_rows
@@ -378,6 +378,7 @@ class LinearDescent:
                 f"chunk {number} has {rows.shape[1]} features and those before {len(self._w) - 1}."
             )
         problem = self._problem
+        check_values(rows, "X", start)
         squares(compiled_rows(rows), problem.constant, problem.ridge[of], self._curvature[of])
         if not np.isfinite(self._curvature[of]).all():
             raise InputError("X holds a value that is not finite: give finite numbers.")

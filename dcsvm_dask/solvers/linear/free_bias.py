@@ -24,12 +24,12 @@ Given a `SignedProblem`, whose constant is sqrt(rho), and a first b_k. The answe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dcsvm_dask.kernels.rows import check_rows, is_sparse
+from dcsvm_dask.kernels.rows import Rows, check_rows, is_sparse
 from dcsvm_dask.solvers import optimality
 from dcsvm_dask.solvers.linear.descent import VISIT, Chunks, LinearDescent
 from dcsvm_dask.solvers.linear.loops import squares
@@ -110,7 +110,7 @@ def balanced(beta: Vector, dual: Dual) -> Vector:
     return moved
 
 
-def step_of(chunks: Chunks) -> float:
+def step_of(chunks: Iterable[Rows]) -> float:
     """Return the square root of rho by which passes are few: a third of the usual row's length.
 
     With a smaller one the multiplier makes short steps, with a larger one the rows' products are
@@ -118,16 +118,17 @@ def step_of(chunks: Chunks) -> float:
 
     Parameters
     ----------
-    chunks : sequence of arrays or CSR
-        Of the first one the rows' lengths are taken.
+    chunks : iterable of arrays or CSR
+        The rows whose lengths are taken.
     """
-    if len(chunks) == 0:
-        return 1.0
-    rows = check_rows(chunks[0], "X")
-    # Not by BLAS, whose sums may depend on its threads.
-    found = np.zeros(rows.shape[0])
-    squares(compiled_rows(rows), 0.0, np.zeros_like(found), found)
-    square = float(found.sum()) / max(1, len(found))
+    total, n = 0.0, 0
+    for chunk in chunks:
+        rows = check_rows(chunk, "X")
+        # Not by BLAS, whose sums may depend on its threads.
+        found = np.zeros(rows.shape[0])
+        squares(compiled_rows(rows), 0.0, np.zeros_like(found), found)
+        total, n = total + float(found.sum()), n + len(found)
+    square = total / max(1, n)
     return float(np.sqrt(STEP * square)) if 0.0 < square < np.inf else 1.0
 
 

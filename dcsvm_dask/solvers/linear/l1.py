@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.kernels.rows import check_rows
+from dcsvm_dask.kernels.rows import check_rows, check_values
 from dcsvm_dask.solvers.linear.columns import columns_of
 from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.rows import compiled_rows
@@ -77,6 +77,7 @@ def solve_linear_l1(
         For shapes, bounds or values that do not fit; if the loss is not squared.
     """
     X = check_rows(X, "X")
+    check_values(X, "X")
     n, d = X.shape
     losses = SquaredLosses.of(n, dual, constant)
     problem, arrays = losses.problem, losses.arrays

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.kernels.rows import check_rows, is_sparse
+from dcsvm_dask.kernels.rows import check_rows, check_values, is_sparse
 from dcsvm_dask.solvers.linear.problem import LinearSolution
 from dcsvm_dask.solvers.linear.products import combine, curve, diagonal, outputs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
@@ -84,6 +84,7 @@ def solve_linear_primal(
         For shapes, bounds or values that do not fit; if the loss is not squared.
     """
     X = without_zeros(check_rows(X, "X"))
+    check_values(X, "X")
     losses = SquaredLosses.of(X.shape[0], dual, constant)
     return _Newton(X, losses).solve(tol, max_iter, callback)
 

@@ -276,7 +276,9 @@ def _constant(chunks: Chunks, constant: float, bias: Bias) -> float:
     """Return the constant feature of a problem, by the rows where a free bias has none given."""
     if bias not in get_args(Bias):
         raise InputError(f"bias is {bias!r:.80}: give one of {', '.join(get_args(Bias))}.")
-    return constant or (step_of(chunks) if bias == "free" else 0.0)
+    if constant or bias != "free":
+        return constant
+    return step_of((chunks[0],) if len(chunks) else ())
 
 
 def _descent(
