@@ -15,6 +15,8 @@ from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import balanced, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
+from dcsvm_dask.solvers.parallel.solve import solve_parallel
+from dcsvm_dask.solvers.parallel.working_set import WorkingSet
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import extrapolated_support, train_on_subsets
@@ -36,6 +38,14 @@ FAR_PAIRS = 0.01
 _PREDICTED_ABOVE = 6000
 # Share of the iterations that may be spent on predicting them.
 _PREDICTING = 0.25
+# From this number of rows on, small sets cost less than those of all free rows and violators ...
+_SMALL_SETS_ABOVE = 8000
+# ... if more than this share of the rows is expected to be support vectors.
+_FEW_SUPPORT = 0.1
+# Rows of a small set: a share of all, between these.
+_SET_SHARE, _LEAST_SET, _MOST_SET = 1 / 16, 1024, 2048
+# What a small set is solved to, as a share of the tolerance.
+_HALF = 0.5
 
 
 def solve_whole(
@@ -61,8 +71,9 @@ def solve_whole(
     The problem is that of `solve_smo`. Up to 2,048 rows it is solved with the kernel matrix in
     float64. Beyond, `solve_decomposition` continues from the start that is given, or from the
     SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
-    contradict each other, an SVM trained on a random subset predicts the support vectors
-    (`train_on_subsets`), and working sets whose kernel matrix is in memory begin with those
+    contradict each other, it begins at zero: where many support vectors are expected, by many small
+    working sets (`solve_parallel`); else an SVM trained on a random subset predicts the support
+    vectors (`train_on_subsets`), and working sets whose kernel matrix is in memory begin with those
     (`solve_working_sets`). At the end `solve_decomposition` verifies the solution with a gradient
     that is summed from scratch.
 
@@ -129,7 +140,8 @@ def solve_whole(
         start = work.divide(blocks)
     near = None if start is None else work.conquer(start, verified=verify)
     if near is None:
-        return work.end(work.predicted_start(), None, verify=verify), work.values
+        begin = work.many_sets if work.expects_support() else work.predicted_start
+        return work.end(begin(), None, verify=verify), work.values
     return work.end(near.beta, near.gradient, verify=verify), work.values
 
 
@@ -150,6 +162,8 @@ class _Whole:
     values: int = 0
     fallbacks: int = 0
     going: bool = True
+    few: float | None = None
+    """Support vectors that are expected, once that is known."""
     how: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -178,6 +192,7 @@ class _Whole:
                 seed=self.seed,
             )
             self._count(*work)
+            self.few = few
             if few <= max(map(len, blocks)):
                 return None
         beta, *work = solve_blocks(
@@ -212,6 +227,42 @@ class _Whole:
             return None
         tol = self._inner_tol(beta, gradient) if verified else self.tol
         return self._decompose(beta, gradient, tol, verify=False)
+
+    def expects_support(self) -> bool:
+        """Return whether rows and expected support vectors are many."""
+        n = len(self.dual)
+        if n <= max(self.size, _SMALL_SETS_ABOVE) or self.dual.spare is not None:
+            return False
+        if self.few is None:
+            self.few, *work = extrapolated_support(
+                self.kernel,
+                self.X.__getitem__,
+                self.dual,
+                equality=self.equality,
+                seed=self.seed,
+            )
+            self._count(*work)
+        return self.few > _FEW_SUPPORT * n
+
+    def many_sets(self) -> Vector:
+        """Return a beta near the solution, by many small working sets from zero."""
+        n = len(self.dual)
+        size = int(min(self.size, _MOST_SET, max(_LEAST_SET, _SET_SHARE * n)))
+        found, last = solve_parallel(
+            self.kernel,
+            self.X,
+            self.dual,
+            tol=_HALF * self.tol,
+            size=size,
+            inner=self.inner,
+            cache_bytes=max(0, 4 * (self.size**2 - size**2)),
+            max_iter=self.left,
+            callback=self._tell_small_set,
+            **self.how,
+        )
+        values = last.kernel_values + last.moved * n
+        self._count(found.n_iter, values, found.fallbacks)
+        return found.beta
 
     def predicted_start(self) -> Vector:
         """Return a beta near the solution, by working sets from predicted support vectors."""
@@ -282,6 +333,9 @@ class _Whole:
     def _count(self, steps: int, values: int, fallbacks: int = 0) -> None:
         self.steps, self.values = self.steps + steps, self.values + values
         self.fallbacks += fallbacks
+
+    def _tell_small_set(self, reached: WorkingSet) -> bool:
+        return self._tell(reached.iterations, reached.violation)
 
     def _tell_set(self, _: int, about: dict[str, Any]) -> bool:
         return self._tell(0, about["violation"])

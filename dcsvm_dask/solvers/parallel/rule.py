@@ -78,7 +78,12 @@ class ParallelRule:
         return share.members(rows, chosen.index)
 
     def solve(
-        self, chosen: WorkingSet, members: Sequence[Members], threads: int = 1
+        self,
+        chosen: WorkingSet,
+        members: Sequence[Members],
+        threads: int = 1,
+        *,
+        max_iter: int | None = None,
     ) -> tuple[WorkingSet, Step]:
         """Solve a working set.
 
@@ -88,6 +93,8 @@ class ParallelRule:
         members : sequence of Members
             Of all shares, in their order.
         threads : int, default 1
+        max_iter : int, optional
+            Most iterations of the inner solver.
 
         Returns
         -------
@@ -110,6 +117,7 @@ class ParallelRule:
             gradient=dual.gradient(f, beta),
             equality=self.equality,
             tol=inner_tol(chosen.violation, self.tol, whole=len(beta) == self.n),
+            max_iter=max_iter,
         )
         change = found.beta - beta
         moved = np.flatnonzero(change)

@@ -46,6 +46,7 @@ def solve_parallel(
     inner: str = "auto",
     cache_bytes: int = CACHE_BYTES,
     threads: int = 1,
+    max_iter: int | None = None,
     callback: Callable[[WorkingSet], object] | None = None,
 ) -> tuple[Solution, WorkingSet]:
     """Solve the dual problem by one working set after the other (Brugger 2006, section 4).
@@ -73,6 +74,8 @@ def solve_parallel(
         Memory of kept kernel columns, where keeping them pays.
     threads : int, default 1
         Threads that take shares; the result is the same. Give BLAS one.
+    max_iter : int, optional
+        Most iterations of inner solvers, of all working sets together.
     callback : callable, optional
         Told the working set after each step; a true answer stops the solver.
 
@@ -108,13 +111,16 @@ def solve_parallel(
         if chosen.is_done:
             break
         members = [rule.fetch(*one, chosen) for one in zip(rows, standing, strict=True)]
-        chosen, step = rule.solve(chosen, members, threads)
+        left = None if max_iter is None else max_iter - chosen.iterations
+        chosen, step = rule.solve(chosen, members, threads, max_iter=left)
 
         def advance(part: int, step: object = step) -> None:
             standing[part] = rule.advance(rows[part], standing[part], step)  # type: ignore[arg-type]
 
         for_each(advance, range(parts), threads)
         if chosen.is_done or (callback is not None and callback(chosen)):
+            break
+        if max_iter is not None and chosen.iterations >= max_iter:
             break
     beta = np.concatenate([one.beta for one in standing])
     f = np.concatenate([one.f for one in standing])
