@@ -4,8 +4,10 @@
 
 List scheduling of the measured seconds of every task, layer after layer as the graph has them; to
 each come its rows over a link of 10 Gbit/s and a few milliseconds of the scheduler. A task that ran
-alone on several threads counts with its processor time. Prints the speed-up and the stages that
-hold it up.
+alone on several threads counts with its processor time. The working sets of a decomposition are
+laid out as they are computed: one worker chooses and solves, then shares of the rows take the step,
+and every set costs the hops between tasks, their number, and its rows on the way (`layers` measures
+the first two). Prints the speed-up and the stages that hold it up.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import heapq
 import json
 import sys
 from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,52 @@ LINK_BYTES = 1.25e9
 TASK_SECONDS = 0.003
 SHOWN = 6
 
+HOP_SECONDS, STEP_TASK_SECONDS = 0.004, 0.0006
+"""From one task of a loop to the next that waits for it, and the scheduler's time for each."""
+HOPS, GROUP_TASKS, OTHER_TASKS = 5, 3, 2
+"""Of a working set: tasks that wait for each other, tasks of a group of shares, other tasks."""
+CANDIDATE_BYTES = 32
+"""What a share tells of a variable that may enter a set: two values, two numbers."""
+
 Layers = dict[str, list[list[float]]]
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The working sets of a stage.
+
+    Attributes
+    ----------
+    count, rows : int
+        Their number, and the rows of one.
+    moved : int
+        Rows that have moved, of all sets together.
+    solving : float
+        Processor seconds of choosing and solving them.
+    shares : list of float
+        Processor seconds of each share of the rows.
+    row_bytes : float
+    """
+
+    count: int
+    rows: int
+    moved: int
+    solving: float
+    shares: list[float]
+    row_bytes: float
+
+    def seconds(self, workers: int) -> float:
+        """Return the time that they take on some workers, which hold neighbouring shares."""
+        groups = min(workers, len(self.shares))
+        borders = [len(self.shares) * group // groups for group in range(groups + 1)]
+        longest = max(sum(self.shares[a:b]) for a, b in pairwise(borders))
+        if workers == 1:
+            return self.solving + longest
+        tasks = GROUP_TASKS * groups + OTHER_TASKS
+        hops = self.count * (HOPS * HOP_SECONDS + tasks * STEP_TASK_SECONDS)
+        fetched = self.count * self.rows * (self.row_bytes + groups * CANDIDATE_BYTES)
+        sent = groups * self.moved * self.row_bytes
+        return self.solving + longest + hops + (fetched + sent) / LINK_BYTES
 
 
 def main() -> int:
@@ -35,8 +84,12 @@ def main() -> int:
     options.add_argument("--plot", type=Path, help="draw the speed-up into this file")
     options.add_argument("--out", type=Path, default=Path("scaling.json"))
     chosen = options.parse_args()
-    layers = recorded(dcsvm.open_run(chosen.run))
+    run = dcsvm.open_run(chosen.run)
+    layers, sets = recorded(run), recorded_sets(run)
     totals = {workers: plan_stages(layers, workers) for workers in WORKERS}
+    for workers, stages in totals.items():
+        for name, of_stage in sets.items():
+            stages[name] += of_stage.seconds(workers)
     one = sum(totals[1].values())
     print(f"{'workers':>8} {'seconds':>9} {'speed-up':>9}  longest stages")
     for workers, stages in totals.items():
@@ -70,6 +123,27 @@ def recorded(run: Any) -> Layers:
         ordered = sorted(tasks.values(), key=min)
         layers[stage] = [[seconds for _, seconds in sorted(layer)] for layer in ordered]
     return layers
+
+
+def recorded_sets(run: Any) -> dict[str, Sets]:
+    """Return the working sets of a run's stages that have some."""
+    row_bytes = 4.0 * DataSet.open(run.folder.header["data"]["url"]).n_features
+    found: dict[str, Sets] = {}
+    before: dict[str, Any] = {"steps": 0, "moved": 0}
+    for stage, record in run.status()["stages"].items():
+        if "share_seconds" not in record:
+            continue
+        now = record["set"]
+        found[stage] = Sets(
+            now["steps"] - before["steps"],
+            record["active"],
+            now["moved"] - before["moved"],
+            record["set_seconds"],
+            record["share_seconds"],
+            row_bytes,
+        )
+        before = now
+    return found
 
 
 def plan_stages(layers: Layers, workers: int) -> dict[str, float]:
