@@ -38,14 +38,19 @@ FAR_PAIRS = 0.01
 _PREDICTED_ABOVE = 6000
 # Share of the iterations that may be spent on predicting them.
 _PREDICTING = 0.25
-# From this number of rows on, small sets cost less than those of all free rows and violators ...
-_SMALL_SETS_ABOVE = 8000
-# ... if more than this share of the rows is expected to be support vectors.
-_FEW_SUPPORT = 0.1
+SMALL_SETS_ABOVE = 8000
+"""From this number of rows on small sets cost less than those of all free rows and violators ..."""
+FEW_SUPPORT = 0.1
+"""... if more than this share of the rows is expected to be support vectors."""
 # Rows of a small set: a share of all, between these.
 _SET_SHARE, _LEAST_SET, _MOST_SET = 1 / 16, 1024, 2048
-# What a small set is solved to, as a share of the tolerance.
-_HALF = 0.5
+HALF = 0.5
+"""Share of the tolerance to which small sets go: their gradient is summed from float32 values."""
+
+
+def small_set(n: int) -> int:
+    """Return the rows of a small working set, of so many rows."""
+    return int(min(_MOST_SET, max(_LEAST_SET, _SET_SHARE * n)))
 
 
 def solve_whole(
@@ -231,7 +236,7 @@ class _Whole:
     def expects_support(self) -> bool:
         """Return whether rows and expected support vectors are many."""
         n = len(self.dual)
-        if n <= max(self.size, _SMALL_SETS_ABOVE) or self.dual.spare is not None:
+        if n <= max(self.size, SMALL_SETS_ABOVE) or self.dual.spare is not None:
             return False
         if self.few is None:
             self.few, *work = extrapolated_support(
@@ -242,17 +247,17 @@ class _Whole:
                 seed=self.seed,
             )
             self._count(*work)
-        return self.few > _FEW_SUPPORT * n
+        return self.few > FEW_SUPPORT * n
 
     def many_sets(self) -> Vector:
         """Return a beta near the solution, by many small working sets from zero."""
         n = len(self.dual)
-        size = int(min(self.size, _MOST_SET, max(_LEAST_SET, _SET_SHARE * n)))
+        size = min(self.size, small_set(n))
         found, last = solve_parallel(
             self.kernel,
             self.X,
             self.dual,
-            tol=_HALF * self.tol,
+            tol=HALF * self.tol,
             size=size,
             inner=self.inner,
             cache_bytes=max(0, 4 * (self.size**2 - size**2)),
