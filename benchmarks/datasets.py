@@ -71,6 +71,29 @@ def generated(rows: int) -> Task:
     return Task(name, X[:rows], y[:rows], X[rows:], y[rows:], C=1.0, gamma=20.0)
 
 
+def adult_shape(rows: int) -> Task:
+    """Return rows like those of a9a: of each a third of the attributes comes from another row.
+
+    Labels are those of the first row: what the other attributes would say is noise. About a third
+    of the rows are support vectors.
+    """
+    real = a9a()
+    X = np.asarray(real.X)
+    # An attribute is a run of features of which a row has one at most.
+    groups, met = np.zeros(X.shape[1], np.int64), X[:, 0].copy()
+    for feature in range(1, X.shape[1]):
+        groups[feature] = groups[feature - 1]
+        if (met * X[:, feature]).any():
+            groups[feature], met = groups[feature] + 1, np.zeros(len(X), X.dtype)
+        met += X[:, feature]
+    draw = np.random.default_rng(0)
+    first, other = draw.integers(len(X), size=(2, rows + 10_000))
+    swapped = (draw.random((len(first), groups[-1] + 1)) < 1 / 3)[:, groups]
+    made = sparse.csr_array(np.where(swapped, X[other], X[first]))
+    y, test = real.y[first], slice(rows, None)
+    return Task(f"adult-{rows}", made[:rows], y[:rows], made[test], y[test], real.C, real.gamma)
+
+
 def mnist() -> Task:
     """Return round digits against the rest, pixels in [0, 1]."""
     ten = mnist_classes()
