@@ -38,6 +38,9 @@ class WorkingSet:
         Processor time of choosing and solving.
     is_done : bool
         Whether the violation is small enough, or nothing moves any more: nothing more is done.
+    began : float
+        When the first step from the point where steps began was due, in seconds since 1970; 0
+        where nobody asks.
     """
 
     index: Index
@@ -54,6 +57,7 @@ class WorkingSet:
     fallbacks: int = 0
     seconds: float = 0.0
     is_done: bool = False
+    began: float = 0.0
     centre: tuple[float, float] = field(default=(0.0, 0.0))
     """The bias between those that are optimal, and the multiplier of the sum of sizes."""
 
