@@ -42,10 +42,10 @@ def run_node(
     Returns
     -------
     record : dict
-        What the step returned, but for ``before``, with ``seconds``, ``cpu_seconds``, ``began`` (Unix time),
-        ``host`` (name:process), ``peak_bytes`` (the largest resident memory of the process so
-        far) and ``resident_bytes`` (that at the end). Where the step returns ``before``, the
-        ``seconds`` and ``cpu_seconds`` of work that led to it outside of nodes (a loop's), they
+        What the step returned, but for ``before``, with ``seconds``, ``cpu_seconds``, ``began``
+        (Unix time), ``host`` (name:process), ``peak_bytes`` (the largest resident memory of the
+        process so far) and ``resident_bytes`` (that at the end). Where the step returns ``before``,
+        the ``seconds`` and ``cpu_seconds`` of work that led to it outside of nodes (a loop's), they
         are added, and it began so much earlier.
     """
     run = replace(open_run(run_url), known={}) if owner is None else _open_owned(run_url, owner)

@@ -68,7 +68,7 @@ def load_share(run: RunFolder, part: int, parts: int, *, tol: float) -> ShareRow
         problem.dual[slice(start, stop)],
         start,
         FAR_PAIRS * tol,
-        int(cache * 2**20) // parts,
+        int(cache * 2**20),
     )
 
 
