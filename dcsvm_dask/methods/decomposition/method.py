@@ -37,6 +37,7 @@ METHOD = Method(
             measures=True,
             is_round=True,
             until_tolerance=True,
+            of_sets=True,
         ),
     ),
     whole_problem=True,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcsvm_dask.methods.decomposition.steps import last_set
+from dcsvm_dask.methods.decomposition.steps import STOP, last_set
 from dcsvm_dask.methods.loop import Reached
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.solvers import WorkingSet, bias, duality_gap, objective, size_multiplier
@@ -22,7 +22,8 @@ def commit_sets(
     """Commit the point that working sets have reached, and the last set.
 
     Counts of the record's ``set`` and ``sets`` and ``iterations`` are those since the
-    run began; kernel values, sets left to SMO and seconds those since the last commit.
+    run began; kernel values, sets left to SMO, seconds and the ``trace`` (time since the begin of
+    the stage, number and violation of sets) those since the last commit.
 
     Parameters
     ----------
@@ -73,6 +74,13 @@ def commit_sets(
         + (chosen.moved - before.moved) * problem.n,
         "set_seconds": solving,
         "share_seconds": reached.seconds,
+        "trace": {
+            "seconds": [at - chosen.began for at, _, _ in chosen.trace],
+            "sets": [number for _, number, _ in chosen.trace],
+            "violation": [worst for _, _, worst in chosen.trace],
+            "start": chosen.first_violation,
+            "tol": STOP * tol,
+        },
         "before": {
             "seconds": max(0.0, time.time() - chosen.began) if chosen.began else 0.0,
             "cpu_seconds": solving + sum(reached.seconds),
