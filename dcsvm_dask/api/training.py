@@ -22,6 +22,7 @@ from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.probe import probe_rows
 from dcsvm_dask.methods.problem import PROBE, seen_by
+from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.methods.settings import CAPS, Settings
 from dcsvm_dask.pipeline.linear import suited
 from dcsvm_dask.pipeline.training import Training
@@ -306,9 +307,9 @@ def plan_on(
     except InputError as error:
         said(f"`train` refuses it: {error}")
     probe = next((stage for stage in planned.graph() if stage.name == PROBE), None)
-    if probe is None:
+    if probe is None and not BEGUN[settings.method].is_timed:
         return planned
-    how = probe.layers[0].nodes[0].arguments
+    how = {} if probe is None else probe.layers[0].nodes[0].arguments
     warm_up(lambda: said("compiling (about half a minute, once), then kernel values are timed"))
     with threadpool_limits(1):  # as on workers
         seen = seen_by(dataset, settings.options, settings.seed)

@@ -41,6 +41,7 @@ METHOD = Method(
         ),
     ),
     whole_problem=True,
+    is_timed=True,
     tasks=(*SUPERVISED, ONE_CLASS),
     compiles=("parallel",),
 )
