@@ -115,7 +115,7 @@ def train(
         Who else is told of progress; see `dcsvm_dask.Callback`.
     method : str, default "dcsvm"
         How to train. Where nobody names one, a linear kernel without a bias is trained by "dcd",
-        or by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "cascade",
+        or by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "decomposition", "cascade",
         "bagging", "nystrom", "fourier", "ltpu", "greedy", "online", "bsgd", "dcd", "ocas", "cpa",
         "subsample", "libsvm" and "liblinear". All but the first have no levels, but parameters of
         their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
