@@ -22,6 +22,7 @@ from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.probe import probe_rows
 from dcsvm_dask.methods.problem import PROBE, seen_by
+from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.methods.settings import CAPS, Settings
 from dcsvm_dask.pipeline.linear import suited
 from dcsvm_dask.pipeline.training import Training
@@ -114,7 +115,7 @@ def train(
         Who else is told of progress; see `dcsvm_dask.Callback`.
     method : str, default "dcsvm"
         How to train. Where nobody names one, a linear kernel without a bias is trained by "dcd",
-        or by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "cascade",
+        or by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "decomposition", "cascade",
         "bagging", "nystrom", "fourier", "ltpu", "greedy", "online", "bsgd", "dcd", "ocas", "cpa",
         "subsample", "libsvm" and "liblinear". All but the first have no levels, but parameters of
         their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
@@ -306,9 +307,9 @@ def plan_on(
     except InputError as error:
         said(f"`train` refuses it: {error}")
     probe = next((stage for stage in planned.graph() if stage.name == PROBE), None)
-    if probe is None:
+    if probe is None and not BEGUN[settings.method].is_timed:
         return planned
-    how = probe.layers[0].nodes[0].arguments
+    how = {} if probe is None else probe.layers[0].nodes[0].arguments
     warm_up(lambda: said("compiling (about half a minute, once), then kernel values are timed"))
     with threadpool_limits(1):  # as on workers
         seen = seen_by(dataset, settings.options, settings.seed)

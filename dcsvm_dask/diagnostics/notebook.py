@@ -8,6 +8,7 @@ from typing import Any
 
 from dcsvm_dask.diagnostics.colours import GREEN, GREY, ORANGE, RED
 from dcsvm_dask.diagnostics.history import history
+from dcsvm_dask.diagnostics.sets import described
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.numbers import duration
@@ -55,7 +56,8 @@ def run_html(status: dict[str, Any], links: dict[str, str]) -> str:
         f'<a href="{escape(address)}" target="_blank">{escape(name)}</a>'
         for name, address in links.items()
     )
-    parts = [head, escape(text), _table(history(status)), anchors]
+    sets = described(status["sets"]) if status.get("sets") else ""
+    parts = [head, escape(text), escape(sets), _table(history(status)), anchors]
     return f'<div style="line-height:1.7">{"<br>".join(part for part in parts if part)}</div>'
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from dcsvm_dask.diagnostics.sets import of_sets
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import reached_model
 from dcsvm_dask.methods.registry import kind_of, options_of
@@ -51,6 +52,7 @@ def status(
         has, ``kernel_values``, ``check_kernel_values`` (of the last f from scratch),
         ``ns_per_kernel_value`` (processor time), ``inner`` (the inner solver), ``fallbacks`` (by
         stage, the working sets that it did not finish, so that SMO went on; only those above 0),
+        ``sets`` (of parallel decomposition; see `dcsvm_dask.diagnostics.sets.of_sets`),
         ``floor_ratio`` (kernel values without those of the check, over variables x support
         vectors), ``seconds`` (by phase), ``stage_seconds`` (by stage), ``peak_bytes`` (by worker),
         ``tasks`` (by stage and worker), ``plan`` (estimated and actual memory of a worker, time of
@@ -107,6 +109,7 @@ def status(
         "run_seconds": left.get("run_seconds"),
         **work,
         "inner": run.header["settings"].get("inner", "auto"),
+        "sets": of_sets([commits[stage] for stage in order]),
         "fallbacks": fallbacks_of(nodes),
         "floor_ratio": (
             (work["kernel_values"] - work["check_kernel_values"]) / (variables * n_support)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcsvm_dask.diagnostics.sets import described
 from dcsvm_dask.methods.fallbacks import told_of_fallbacks
 from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
@@ -30,6 +31,8 @@ def summary(status: dict[str, Any]) -> str:
             f"{status['ns_per_kernel_value']:.2f} ns each"
             + (f", {ratio:.2f} x rows x support vectors{before}" if ratio else "")
         )
+    if status.get("sets"):
+        lines.append(f"sets       {described(status['sets'])}")
     if status.get("fallbacks"):
         stages = ", ".join(f"{stage} {count}" for stage, count in status["fallbacks"].items())
         told = told_of_fallbacks(status["inner"], sum(status["fallbacks"].values()))

@@ -4,7 +4,7 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 """
 
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
-from dcsvm_dask.kernels.column_cache import ColumnCache
+from dcsvm_dask.kernels.column_cache import ColumnCache, piece_of
 from dcsvm_dask.kernels.distances import distances_apart
 from dcsvm_dask.kernels.identity import is_identity, spread_rows
 from dcsvm_dask.kernels.kept import KeptRows
@@ -45,6 +45,7 @@ __all__ = [
     "kernels_of_libsvm",
     "kernels_with_map",
     "parameters_of",
+    "piece_of",
     "product_error_bound",
     "spread_rows",
     "stacked",

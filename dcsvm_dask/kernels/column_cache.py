@@ -18,8 +18,8 @@ from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, prefer_wide_vectors
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-PIECE = 256
-"""Columns that are taken at a time."""
+MOST_PIECE, PIECE_BYTES = 256, 8 << 20
+"""Columns that are taken at a time, at most, and their bytes, about."""
 TILE_ROWS = 256
 """Rows of a tile of dense rows: its features and their products fit into a core's cache."""
 STRIP = 2048
@@ -38,7 +38,8 @@ class ColumnCache:
     X : ndarray or CSR, shape (n, d), float32
         The rows i.
     n_bytes : int
-        Memory of the columns that are kept; those used least recently make room.
+        Memory of the columns that are kept, and of the rows that they belong to where these are
+        dense; those used least recently make room.
 
     Attributes
     ----------
@@ -55,10 +56,11 @@ class ColumnCache:
             for start in self._starts
         ]
         self.used = self.made = 0
-        slots = int(n_bytes // max(1, 4 * self.n))
-        self._slots = slots if slots >= PIECE else 0
+        slots = int(n_bytes // max(1, 4 * (self.n + (0 if is_sparse(X) else X.shape[1]))))
+        self._piece = piece_of(self.n)
+        self._slots = slots if slots >= self._piece else 0
         # Behind the slots there is room for a piece that is not kept.
-        self._columns = np.empty((self._slots + PIECE, self.n), np.float32)
+        self._columns = np.empty((self._slots + self._piece, self.n), np.float32)
         self._rows = np.empty((0 if is_sparse(X) else len(self._columns), X.shape[1]), np.float32)
         self._slot_of: dict[int, int] = {}
         self._owner = np.full(self._slots, -1, np.int64)
@@ -84,8 +86,8 @@ class ColumnCache:
         """
         out = np.zeros(self.n)
         self._clock += 1
-        for start in range(0, len(index), PIECE):
-            piece = slice(start, start + PIECE)
+        for start in range(0, len(index), self._piece):
+            piece = slice(start, start + self._piece)
             where = self._find(index[piece], Z[piece], threads)
             weights = w[piece]
 
@@ -136,6 +138,14 @@ class ColumnCache:
                 write_values(tile, self._rows, self._columns, start, slots)
 
         for_each(work, range(len(self._tiles)), threads)
+
+
+def piece_of(n: int) -> int:
+    """Return the columns of `n` rows that are taken at a time.
+
+    Sums are made of four columns at a time, so that they are the same for all multiples of four.
+    """
+    return min(MOST_PIECE, max(32, PIECE_BYTES // (16 * max(1, n)) * 4))
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)

@@ -228,6 +228,8 @@ class Method:
         What it can learn: names of `dcsvm_dask.tasks.TASKS`.
     whole_problem : bool
         Whether its objective is that of the dual problem of all rows, which methods share.
+    is_timed : bool
+        Whether ``dcsvm plan`` probes its rows, although its runs begin without a probe.
     compiles : tuple of str
         What is compiled for it beside what all need: parameters of `warm_up`.
     """
@@ -243,4 +245,5 @@ class Method:
     many_classes: bool = False
     tasks: tuple[str, ...] = ("classification",)
     whole_problem: bool = False
+    is_timed: bool = False
     compiles: tuple[str, ...] = ()

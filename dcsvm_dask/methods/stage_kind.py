@@ -49,6 +49,9 @@ class StageKind:
         Whether the numbers of its stages are those of rounds.
     until_tolerance : bool
         Whether rounds end where the violation meets the tolerance; progress shows them as one row.
+    of_sets : bool
+        Whether its rounds are stretches of one chain of working sets over the whole problem, of
+        which `dcsvm_dask.runtime.events.SetSolved` tells between commits.
     is_optional : bool
         Whether a planned stage is often not needed.
     beside_levels : bool
@@ -69,6 +72,7 @@ class StageKind:
     of_blocks: bool = False
     is_round: bool = False
     until_tolerance: bool = False
+    of_sets: bool = False
     is_optional: bool = False
     beside_levels: bool = False
     judges: bool = False

@@ -89,17 +89,19 @@ class BlockSolved(Event):
 class SetSolved(Event):
     """A working set of the whole problem is solved by a task that continues with the next one.
 
-    Reported about once a second.
+    Reported about once a second. Of parallel decomposition, whose sets no single task solves, after
+    some of them (in this process after each), with the node of the commit that follows.
     """
 
     stage: str
     node: str
     worker: str
     number: int
-    """Number of sets that the task has solved."""
+    """Number of sets that the task has solved; of parallel decomposition that of the run."""
     record: Record
     """``rows`` of the set; of the whole problem now ``objective``, ``violation``, ``support``;
-    ``start``, the violation before the first set, and ``tol``, the tolerance."""
+    ``start``, the violation before the first set, and ``tol``, the tolerance. Parallel
+    decomposition knows neither objective nor support vectors between commits."""
 
 
 @dataclass(frozen=True, slots=True)

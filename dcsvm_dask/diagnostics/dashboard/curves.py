@@ -113,6 +113,25 @@ def round_columns(progress: Progress) -> Columns:
     return columns
 
 
+def fall_columns(progress: Progress) -> Columns:
+    """Return the violation that working sets found, over time, also between commits.
+
+    ``rate`` is the number of working sets a second since the point before.
+    """
+    columns: Columns = {key: [] for key in ("seconds", "sets", "violation", "rate")}
+    if progress.beginning is None:
+        return columns
+    before, sets = math.inf, 0
+    for at, number, violation in progress.falls:
+        columns["seconds"].append(max(0.0, at - progress.beginning.time))
+        columns["sets"].append(number)
+        columns["violation"].append(violation or math.nan)
+        new = at > before and number > sets
+        columns["rate"].append((number - sets) / (at - before) if new else math.nan)
+        before, sets = at, number
+    return columns
+
+
 def round_labels(stages: list[str]) -> dict[int, str]:
     """Return the labels of rounds by position; the first one of a chain has the chain's name
     below.

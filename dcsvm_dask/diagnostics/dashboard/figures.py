@@ -133,6 +133,47 @@ class Rounds:
             axis.ticker.ticks, axis.major_label_overrides = list(labels), labels
 
 
+class Falls:
+    """The violation over time that working sets found, or their number a second."""
+
+    LABELS = {"violation": "violation", "rate": "working sets a second"}  # noqa: RUF012
+
+    def __init__(self, name: str, what: str, seconds: Range1d, colour: str) -> None:
+        self._what, log = what, what == "violation"
+        self.root = panel(
+            name,
+            SHORT,
+            until="once working sets are solved",
+            x_range=seconds,
+            y_range=Range1d(0.1 if log else 0, 10),
+            **({"y_axis_type": "log"} if log else {}),
+        )
+        time_axis(self.root)
+        self.source = empty(("seconds", "sets", "violation", "rate"))
+        self.root.line(x="seconds", y=what, source=self.source, color=colour)
+        drawn = self.root.scatter(x="seconds", y=what, source=self.source, color=colour, size=4)
+        hover(self.root, [drawn], ("working sets", "@sets{0,0}"), (self.LABELS[what], f"@{what}"))
+        self.goal = Span(
+            dimension="width", location=1.0, line_color=GREEN, line_dash="dashed", visible=False
+        )
+        self.root.add_layout(self.goal)
+
+    def update(self, run: FollowedRun) -> None:
+        """Draw the working sets so far, and the tolerance as a line."""
+        columns = curves.fall_columns(run.progress)
+        update(self.source, columns)
+        values = [value for value in columns[self._what] if not math.isnan(value)]
+        fill(self.root, bool(values))
+        begun = run.progress.beginning
+        if self._what != "violation":
+            span(self.root.y_range, 0.0, 1.1 * max(values, default=1.0))
+            return
+        if begun is not None:
+            self.goal.location, self.goal.visible = begun.about["tol"], bool(values)
+            values.append(begun.about["tol"])
+        decades(self.root, values)
+
+
 class Support:
     """Support vectors of each level, free and bounded."""
 

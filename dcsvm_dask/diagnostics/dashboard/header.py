@@ -62,6 +62,7 @@ def head(run: FollowedRun, n_workers: int, now: float) -> str:
         ),
         ("workers", count(n_workers)),
         *last_figures(progress),
+        *figures_of_sets(progress),
     ]
     if ending is not None:
         facts = [fact for fact in facts if fact[0] != "left"]
@@ -95,6 +96,8 @@ def stage_of(progress: Progress) -> str:
         if stage.state == RUNNING:
             if stage.n_blocks and stage.kind.of_blocks and stage.solved:
                 return f"{stage.name}, {count(stage.solved)} of {count(stage.n_blocks)} blocks"
+            if stage.solves_sets:
+                return stage.name
             tasks = f", {stage.tasks_done} of {stage.tasks} tasks" if stage.tasks > 1 else ""
             return stage.name + tasks
     done = [stage.name for stage in progress.stages.values() if stage.state == DONE]
@@ -118,8 +121,20 @@ def last_figures(progress: Progress) -> list[tuple[str, str]]:
             found.append(("objective", estimate_of(*of)))
         elif "objective" in measured:
             found.append(("objective", f"{measured['objective']:,.4f}"))
-            found.append(("violation", f"{measured['violation']:.2g}"))
+            violation = measured["violation"]
+            if progress.is_of_sets and progress.falls and progress.ending is None:
+                violation = progress.falls[-1][2]
+            found.append(("violation", f"{violation:.2g}"))
     return found + [(name, f"{value:.4f}") for name, value in scores]
+
+
+def figures_of_sets(progress: Progress) -> list[tuple[str, str]]:
+    """Return the number of working sets of a run that is one chain of them, and their speed."""
+    if not progress.sets or not progress.is_of_sets:
+        return []
+    rate = progress.sets_per_second
+    speed = "" if rate is None or progress.ending is not None else f", {rate:.3g} a second"
+    return [("working sets", count(progress.sets) + speed)]
 
 
 def _what(about: Record) -> str:

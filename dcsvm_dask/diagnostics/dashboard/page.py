@@ -18,6 +18,7 @@ from distributed.dashboard.utils import update
 from dcsvm_dask.diagnostics.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SHARES, SKY
 from dcsvm_dask.diagnostics.dashboard import blocks, header
 from dcsvm_dask.diagnostics.dashboard.figures import (
+    Falls,
     Gap,
     Objective,
     Rounds,
@@ -177,6 +178,8 @@ class Page:
             Gap(seconds),
             Rounds("violation", rounds, RED),
             Rounds("moved", rounds, SKY),
+            Falls("falls", "violation", seconds, RED),
+            Falls("speed", "rate", seconds, PURPLE),
             Support(),
         ]
         drawn = [*(figure.root for figure in self.figures), self.workers.root]
@@ -194,8 +197,9 @@ class Page:
             set_text(self.head, header.no_run(address))
             self.head.css_classes = ["idle"]  # hides empty figures
             return
-        if self.head.css_classes:
-            self.head.css_classes = []
+        shown = ["of-sets"] if run.progress.is_of_sets else []  # hides figures without meaning
+        if self.head.css_classes != shown:
+            self.head.css_classes = shown
         set_text(self.head, header.head(run, len(self._scheduler.workers), now))
         if self._shown == (run, run.n_messages):
             return

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from dcsvm_dask.diagnostics.progress.stage import (
     DONE,
+    OF_SETS,
     RUNNING,
     SOLVE,
     WAITING,
@@ -64,6 +65,8 @@ def correction(stages: Iterable[StageProgress], kind: StageKind, now: float) -> 
     total, logs, weights = sum(stage.planned for stage in stages) or 1.0, 0.0, 0.0
     for stage in stages:
         if stage.resumed or not stage.planned or stage.state == WAITING:
+            continue
+        if stage.kind.of_sets:  # commits come by time, whatever was planned
             continue
         share = stage.share
         if share < INFORMATIVE:
@@ -187,6 +190,38 @@ def pairs(records: Sequence[dict[str, float]]) -> list[tuple[dict[str, float], d
     return [(a, b) for a, b in both if a["violation"] > 0 and b["violation"] > 0]
 
 
+def fall_left(falls: Sequence[tuple[float, int, float]], tol: float, now: float) -> float | None:
+    """Return the seconds until a violation meets its tolerance, by how it fell lately.
+
+    Parameters
+    ----------
+    falls : sequence of (float, int, float)
+        Times, numbers of working sets, and violations.
+    tol, now : float
+
+    Returns
+    -------
+    float or None
+        None where it has not fallen yet.
+    """
+    known = [(at, violation) for at, _, violation in falls if violation > 0.0]
+    if len(known) < 2 or tol <= 0.0:
+        return None
+    end, violation = known[-1]
+    if violation <= tol:
+        return 0.0
+    middle = 0.5 * (known[0][0] + end)
+    late = [point for point in known if point[0] >= middle]
+    begin, before = max(late if len(late) > LEAST_FALLS else known, key=lambda point: point[1])
+    if end <= begin or before <= violation:
+        return None
+    left = math.log(violation / tol) * (end - begin) / math.log(before / violation)
+    return max(left - (now - end), LATE * (now - end), 0.0)
+
+
+LEAST_FALLS = 3
+"""Working sets from which on the later half of the time says how fast the violation falls."""
+
 LAST_ROUNDS = 10
 """Latest rounds that are used to estimate others; there may be hundreds."""
 
@@ -215,6 +250,8 @@ class Estimate:
         """Return the remaining seconds of a chain of rounds; None without a plan."""
         if not self.plan:
             return None
+        if kind.of_sets:
+            return self._sets_left(kind)
         known = sum(self._ahead(stage) for stage in self.stages if stage.kind == kind)
         return known + self._more_rounds(kind)
 
@@ -222,6 +259,8 @@ class Estimate:
         """Return the remaining seconds of a stage; None if there is nothing to estimate from."""
         if stage.state == DONE:
             return 0.0
+        if stage.kind.of_sets:
+            return self.chain(stage.kind)
         return stage_left(stage, self._recent_stages(), self.workers, self.now)
 
     def _ahead(self, stage: StageProgress) -> float:
@@ -233,6 +272,43 @@ class Estimate:
         if stage.kind.until_tolerance:
             times *= self._support_beside_plan()
         return times * stage.planned * correction(self._recent_stages(), stage.kind, self.now)
+
+    def _sets_left(self, kind: StageKind) -> float:
+        """Return the remaining seconds of one chain of working sets, and of f from scratch."""
+        chain = [one for one in self.stages if one.kind == kind and one.state != WAITING]
+        planned = [of for name, of in self.plan["stages"].items() if kind_of(name) == kind]
+        factor = correction(self._recent_stages(), kind, self.now)
+        sets: float = factor * sum(
+            of["seconds"] * of["times"] for of in planned if set(of["layers"]) <= OF_SETS
+        )
+        # The last one that is planned proves that the answer is reached.
+        proving: float = planned[-1]["seconds"] if planned else 0.0
+        check = factor * self._check_support(chain) * proving
+        if not chain or not any(stage.solves_sets for stage in chain):
+            return sets + check
+        last = chain[-1]
+        if not last.solves_sets:
+            if last.state == DONE:
+                return 0.0 if last.record["violation"] <= last.record["tol"] else LATE * check
+            spent, share = last.seconds(self.now), last.share
+            return max(check * (1.0 - share), LATE * spent * (1.0 - share))
+        falls = [point for stage in chain for point in stage.falls]
+        spent = sum(stage.seconds(self.now) for stage in chain if stage.solves_sets)
+        share = max(stage.fallen for stage in chain)
+        goal = next((stage.reached["tol"] for stage in reversed(chain) if stage.reached), 0.0)
+        own = fall_left(falls, goal, self.now)
+        if own is None:
+            return max(sets - spent, LATE * spent) + check
+        trust = min(1.0, share / TRUSTED)
+        return (1.0 - trust) * max(sets * (1.0 - share), own * share) + trust * own + check
+
+    def _check_support(self, chain: Sequence[StageProgress]) -> float:
+        """Return the number of support vectors over the planned one, once it is committed."""
+        found = [stage.record for stage in chain if "share_seconds" in stage.record]
+        if not found or "measured" not in self.plan:
+            return 1.0
+        planned = found[-1]["rows"] * support_share(self.plan["measured"]["set_share"])
+        return float(found[-1]["support"] / max(1.0, planned))
 
     def _more_rounds(self, kind: StageKind) -> float:
         """Return the seconds of the rounds of a chain that have not begun."""

@@ -34,6 +34,11 @@ from dcsvm_dask.runtime.events import (
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import LEVEL
 
+RECENT = 50
+"""Latest news of working sets by which their number per second is measured."""
+MOST_DRAWN = 1000
+"""Points of the curve of a chain of working sets."""
+
 __all__ = ["DONE", "RUNNING", "WAITING", "Block", "Progress", "StageProgress"]
 
 
@@ -97,7 +102,7 @@ class Progress(Callback):
         """Store the violation that a task's working sets have reached."""
         stage = self.stages[event.stage]
         stage.last_event = event.time
-        stage.solve_set(event.number, event.record)
+        stage.solve_set(event.number, event.record, event.time)
 
     def on_advance(self, event: Advanced) -> None:
         """Store the progress of a task."""
@@ -169,6 +174,39 @@ class Progress(Callback):
         busy = sum(stage.busy for stage in self.stages.values())
         return 1e9 * busy / self.kernel_values if self.kernel_values else None
 
+    @property
+    def chain_of_sets(self) -> list[StageProgress]:
+        """The stages of a run of one chain of working sets that have begun; none of other runs."""
+        stages = self.stages.values()
+        return [stage for stage in stages if stage.kind.of_sets and stage.state != WAITING]
+
+    @property
+    def is_of_sets(self) -> bool:
+        """Whether the run is one chain of working sets."""
+        return any(stage.kind.of_sets for stage in self.stages.values())
+
+    @property
+    def falls(self) -> list[tuple[float, int, float]]:
+        """Times, numbers and violations of that chain's working sets, of this process.
+
+        Of many the latest one, and every second, third, ... before it.
+        """
+        found = [point for stage in self.chain_of_sets for point in stage.falls]
+        return found[:: -max(1, -(-len(found) // MOST_DRAWN))][::-1]
+
+    @property
+    def sets(self) -> int:
+        """Number of working sets of that chain."""
+        return max(map(sets_of, self.chain_of_sets), default=0)
+
+    @property
+    def sets_per_second(self) -> float | None:
+        """Working sets of that chain in a second, lately; None before the second one."""
+        latest = [point for stage in self.chain_of_sets[-2:] for point in stage.falls][-RECENT:]
+        if len(latest) < 2 or latest[-1][0] <= latest[0][0] or latest[-1][1] <= latest[0][1]:
+            return None
+        return (latest[-1][1] - latest[0][1]) / (latest[-1][0] - latest[0][0])
+
     def elapsed(self, now: float) -> float:
         """Return the seconds since the run's workers were ready."""
         if self.beginning is None:
@@ -229,6 +267,11 @@ class Progress(Callback):
         bottom = stage.kind.name == LEVEL and "order" not in stage.layers
         if bottom and arranged is not None and "block_rows" in arranged.record:
             stage.take_blocks(arranged.record, self._block_cap)
+
+
+def sets_of(stage: StageProgress) -> int:
+    """Return how many working sets the run had solved at the latest news of a stage."""
+    return max(stage.sets, int(stage.record.get("sets", 0)))
 
 
 def adds_up(stage: str, node: str) -> bool:

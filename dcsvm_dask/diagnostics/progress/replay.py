@@ -161,6 +161,14 @@ class Replay:
                     **about,
                     "solved": [{"block": block, **solved}],
                 }
+        trace = record.get("trace")
+        if trace:
+            points = zip(trace["seconds"], trace["sets"], trace["violation"], strict=True)
+            of_run = {"start": trace["start"], "tol": trace["tol"]}
+            for seconds, number, violation in points:
+                solved = {"violation": violation, "rows": record["active"], **of_run}
+                at = min(record["began"] + seconds, ended(record))
+                yield {"kind": "set", "time": at, **about, "number": number, "record": solved}
         yield {"kind": "task", "time": ended(record), **about, "layer": layer, "record": record}
 
     def _new_nodes(self) -> Iterator[tuple[str, Record]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
+from dcsvm_dask.methods.graph import COMMIT, STEP
 from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.runtime.events import Advanced
@@ -14,6 +15,8 @@ WAITING, RUNNING, DONE = "waiting", "running", "done"
 SOLVE = "solve"
 OF_BLOCKS = ("each", "members", "block_rows", "biases")
 """Keys of a task's record whose values have an entry for each block."""
+OF_SETS = {STEP, COMMIT}
+"""Layers, planned and real, of a stage of working sets of one chain."""
 WEIGHTS = {
     "cluster": 0.3,
     "assign": 0.5,
@@ -25,6 +28,8 @@ WEIGHTS = {
     "commit": 0.1,
 }
 """Usual times of a stage's layers relative to each other; 1 where none is named."""
+MOST_FALLS = 200
+"""Points of a stage's curve: of more every second one stays."""
 SMALL_BLOCK = 300
 """Rows of a block whose time depends on its rows by half."""
 PASSES = 3.5
@@ -91,6 +96,8 @@ class StageProgress:
     """Record of the latest one; see `dcsvm_dask.runtime.events.SetSolved`."""
     fallen: float = 0.0
     """Share of the way of the violation to the tolerance, in [0, 1], on a log scale."""
+    falls: list[tuple[float, int, float]] = field(default_factory=list)
+    """Times, numbers of working sets, and the violations that these found; at most `MOST_FALLS`."""
     advanced: dict[str, Advanced] = field(default_factory=dict)
     """Progress of running tasks that report it, by node; the latest report is last."""
     busy: float = 0.0
@@ -132,7 +139,14 @@ class StageProgress:
         # Blocks that were solved before a resume are not reported.
         return min(1.0, max(by_blocks, self._share_of_tasks(SOLVE)))
 
+    @property
+    def solves_sets(self) -> bool:
+        """Whether working sets of the whole problem are solved before its commit."""
+        return self.kind.of_sets and set(self.layers) <= OF_SETS
+
     def _share_of(self, layer: str) -> float:
+        if self.solves_sets:
+            return max(self._share_of_tasks(layer), self.fallen)
         if layer != SOLVE:
             return self._share_of_tasks(layer)
         return max(self.solved_share, self.fallen)
@@ -197,9 +211,12 @@ class StageProgress:
             # Solved blocks are reported about once a second, several at a time.
             self._begin_next(node, worker, block.began + record["seconds"] if block.began else now)
 
-    def solve_set(self, number: int, record: Record) -> None:
-        """Store the violation that a task's working sets have reached."""
+    def solve_set(self, number: int, record: Record, now: float) -> None:
+        """Store the violation that a task's working sets have reached, and when."""
         self.sets, self.reached = number, record
+        self.falls.append((now, number, record["violation"]))
+        if len(self.falls) > MOST_FALLS:  # the last one stays
+            self.falls = self.falls[1::2] if len(self.falls) % 2 == 0 else self.falls[::2]
         start, violation, tol = (record[key] for key in ("start", "violation", "tol"))
         if start > tol:
             share = math.log(start / max(violation, tol)) / math.log(start / tol)

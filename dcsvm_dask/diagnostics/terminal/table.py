@@ -76,7 +76,8 @@ def _of_chain(progress: Progress, chain: list[StageProgress], now: float) -> Row
     begun = [stage for stage in chain if stage.state != WAITING]
     kind, left = chain[0].kind.name, progress.chain_left(chain[0].kind, now)
     if not begun:
-        return Row(kind, WAITING, 0.0, "rounds", None, left)
+        rounds = "working sets" if chain[0].kind.of_sets else "rounds"
+        return Row(kind, WAITING, 0.0, rounds, None, left)
     last = begun[-1]
     mine = [stage for stage in begun if not stage.resumed]
     seconds = sum(stage.seconds(now) for stage in mine) if mine else None
@@ -84,7 +85,13 @@ def _of_chain(progress: Progress, chain: list[StageProgress], now: float) -> Row
     latest = [stage for stage in progress.stages.values() if stage.state != WAITING][-1]
     if last.state == DONE and (last is not latest or progress.ending is not None):
         rounds = counted(number, "round") if number else "checked"
+        if progress.sets:
+            rounds = counted(progress.sets, "working set")
         return Row(kind, DONE, 1.0, rounds, seconds, None)
+    if last.kind.of_sets:
+        fallen = max(stage.fallen for stage in begun)
+        count = _count(last) if last.layers and not last.solves_sets else _sets_so_far(progress)
+        return Row(kind, _state(progress, last), fallen, count, seconds, left)
     if last.state == DONE:  # the next round is about to begin
         return Row(kind, RUNNING, 1.0, f"round {number}", seconds, left)
     under_way = f"round {number}: {_count(last)}" if number else _count(last)
@@ -138,6 +145,14 @@ def _count(stage: StageProgress) -> str:
     if stage.advanced and not many:
         return how_far(next(reversed(stage.advanced.values())))
     return f"{layer} {stage.done.get(layer, 0)}/{stage.layers[layer]}" if many else layer
+
+
+def _sets_so_far(progress: Progress) -> str:
+    """Return the number of working sets of the chain and their violation."""
+    falls = progress.falls
+    if not falls:
+        return f"set {progress.sets + 1}"
+    return f"set {progress.sets:,}, violation {brief(falls[-1][2])}"
 
 
 def how_far(event: Advanced) -> str:
@@ -310,6 +325,8 @@ def foot(progress: Progress, now: float, width: int, *, ascii_only: bool) -> lis
             values = f"{progress.kernel_values:.3g} kernel values"
             each = f"{values}, {progress.ns_per_kernel_value:.1f} ns each"
         parts.append((each + (f" ({1e9 * measured:.1f} in the probe)" if measured else ""), ""))
+    if progress.sets_per_second is not None and progress.ending is None:
+        parts.append((f"{brief(progress.sets_per_second)} working sets/s", ""))
     parts += [(text, "") for text in standing(progress)]
     parts += [(text, RED) for text in faults(progress)]
     if progress.beginning is not None and progress.beginning.dashboard and not progress.ending:

@@ -37,9 +37,11 @@ METHOD = Method(
             measures=True,
             is_round=True,
             until_tolerance=True,
+            of_sets=True,
         ),
     ),
     whole_problem=True,
+    is_timed=True,
     tasks=(*SUPERVISED, ONE_CLASS),
     compiles=("parallel",),
 )

@@ -1,21 +1,41 @@
-"""What parallel decomposition takes: memory, work and bytes written, before it runs."""
+"""What parallel decomposition takes: memory, work and bytes written, before it runs.
+
+How often variables move is known only from the run. Where a kernel is local (a row sees few others)
+it is some ten times for each variable, where it is smooth about once: a9a at C = 32 moves 0.7 n,
+mnist 1.2 n, covtype at gamma = 32 10.6 n.
+"""
 
 from __future__ import annotations
 
+from dcsvm_dask.kernels import piece_of
+from dcsvm_dask.kernels.columns import RARE
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage
 from dcsvm_dask.methods.decomposition.graph import scratch_stage, sets_stage
 from dcsvm_dask.methods.decomposition.options import Decomposition, number_of_shares
-from dcsvm_dask.methods.forecast import VECTOR, Forecast, Load, largest
+from dcsvm_dask.methods.forecast import INDEX, VALUE, VECTOR, Forecast, Load, Need
 from dcsvm_dask.methods.graph import COMMIT, STEP
 from dcsvm_dask.methods.method import Goals
+from dcsvm_dask.methods.probe import SOLVING
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
+from dcsvm_dask.solvers.parallel.share import KEPT_FROM
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
-# How often a support vector moves, typically; commits of a run.
-MOVES, COMMITS = 3.0, 4
-# Vectors of all variables that the commit holds, and those of a share's rows.
+MOVES = {True: 1.0, False: 10.0, None: 3.0}
+"""How often a variable moves where the kernel is smooth, where it is not, and where it is not known
+whether it is."""
+MOVING, COMMITS = 0.75, 4
+"""Share of a set that moves, and commits of a run, typically."""
+MADE = 0.7
+"""Share of the columns that have to be computed where they are kept."""
+SET_SECONDS, USUAL_SET = 0.05, 2048
+"""Seconds for choosing and solving a set of so many rows, and until shares have its step."""
+WIDE_ROW = 130.0
+"""Stored values of a row from which the time of a kernel value grows with them."""
+BESIDE = 32 << 20
+"""Bytes of arrays of steps that are gone, which the process does not give back at once."""
 COMMIT_VECTORS, SHARE_VECTORS = 12, 14
+"""Vectors of all variables that the commit holds, and those of a share's rows."""
 
 
 def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
@@ -25,26 +45,90 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     parts = row_parts(n, settings.chunk_rows)
     chain = Chain(DECOMPOSITION, None, False, True, goals.tol, parts, goals.max_rounds)
     size = min(options.size, n)
-    rows = n / shares
-    # A worker may hold all shares.
-    held = 2.0 * sizes.shape.n_bytes + SHARE_VECTORS * VECTOR * n + options.cache * 2**20
+    held = held_bytes(sizes, options, shares) + BESIDE
     solving = 4.0 * 1.57 * size**2 + 4.0 * size * sizes.row
-    need = largest(sizes.fixed(held + solving), sizes.fixed(COMMIT_VECTORS * VECTOR * n))
-    written = (2 * VECTOR + 1.0) * n
-    step = Load(STEP, kernel_values=MOVES * n * sizes.support / COMMITS, largest=rows / n)
-    commit = Load(COMMIT, written_bytes=written)
+    need = sizes.fixed(held + max(solving, COMMIT_VECTORS * VECTOR * n))
+    checking = sizes.checking(n)
+    # The shares stay in memory while f is computed from scratch.
+    last = Need(int(held + checking.n_bytes), int(held + checking.most))
+    moved = MOVES[sizes.measured.smooth] * n if n > size else float(n)
+    sets = max(1.0, moved / (MOVING * size))
+    each, made = _time_of_value(sizes), MADE if keeps_columns(sizes) else 1.0
+    values = moved * n / COMMITS
+    step = Load(
+        STEP,
+        kernel_values=values,
+        core_seconds=(made * each - 1.0) * values * sizes.measured.value_seconds,
+        largest=1.0 / shares,
+    )
+    commit = Load(
+        COMMIT,
+        core_seconds=SET_SECONDS * (size / USUAL_SET) ** 2 * sets / COMMITS,
+        written_bytes=(2 * VECTOR + 1.0) * n,
+    )
+    proof = float(n) * sizes.support
+    whole = Load(
+        "recompute",
+        kernel_values=proof,
+        core_seconds=(each - 1.0) * proof * sizes.measured.value_seconds,
+    )
+    written = Load(COMMIT, written_bytes=(2 * VECTOR + 1.0) * n)
     stages = [merging_plan(sizes)]
     if settings.make_task().has_sum:
-        whole = Load("recompute", kernel_values=float(n) * sizes.support)
-        start = of_loads(check_stage(chain, 0, None), sizes.checking(n), (whole, commit))
+        start = of_loads(check_stage(chain, 0, None), checking, (whole, written))
         stages = [offset_plan(sizes), *stages, start]
     stages.append(
         of_loads(
-            sets_stage(chain, 1, None, shares), need, (step, commit), times=COMMITS, remedy=None
+            sets_stage(chain, 1, None, shares),
+            need,
+            (step, commit),
+            times=COMMITS,
+            remedy="lower -P cache",
         )
     )
-    whole = Load("recompute", kernel_values=float(n) * sizes.support)
     stages.append(
-        of_loads(scratch_stage(chain, 2, ""), sizes.checking(n), (whole, commit), remedy=None)
+        of_loads(scratch_stage(chain, 2, ""), last, (whole, written), remedy="lower -P cache")
     )
     return stages
+
+
+def keeps_columns(sizes: Forecast) -> bool:
+    """Return whether kernel columns are kept; see `ShareRows.keeps_columns`."""
+    return not _is_dense(sizes) or sizes.width >= KEPT_FROM
+
+
+def held_bytes(sizes: Forecast, options: Decomposition, shares: int) -> float:
+    """Return the memory of all shares between steps: a worker may come to have them all.
+
+    Parameters
+    ----------
+    sizes : Forecast
+    options : Decomposition
+    shares : int
+    """
+    n, row = sizes.n, sizes.row
+    held = row * n + SHARE_VECTORS * VECTOR * n
+    if not keeps_columns(sizes):
+        return held + row * n / shares  # tiles of one share at a time
+    # Tiles of the rows: of sparse ones features that are not rare are stored dense.
+    tiles, beside = row * n, row
+    if not _is_dense(sizes):
+        dense = min(sizes.width, RARE * sizes.values)
+        tiles, beside = (VALUE * dense + (VALUE + INDEX) * sizes.values) * n, 0.0
+    piece = piece_of(n // shares)
+    columns = min(options.cache * 2**20, n * (VALUE * float(n) + beside * shares))
+    return held + tiles + columns + piece * (VALUE * n + beside * shares)
+
+
+def _is_dense(sizes: Forecast) -> bool:
+    return not sizes.shape.n_features or sizes.row / VALUE == sizes.shape.n_features
+
+
+def _time_of_value(sizes: Forecast) -> float:
+    """Return the time of a kernel value in a product over that of the plan's.
+
+    A probe measures that of solvers for these rows; the usual time is that of rows of few values.
+    """
+    if sizes.measured.smooth is not None:
+        return 1.0 / SOLVING
+    return max(1.0, sizes.values / WIDE_ROW)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +68,7 @@ def load_share(run: RunFolder, part: int, parts: int, *, tol: float) -> ShareRow
         problem.dual[slice(start, stop)],
         start,
         FAR_PAIRS * tol,
-        int(cache * 2**20) // parts,
+        int(cache * 2**20),
     )
 
 
@@ -83,7 +85,7 @@ def begin_share(
     del tol
     problem = read_problem(run)
     start, stop = share(problem.n, part, parts)
-    memory = remember(run, previous=previous, tol=0.0)
+    memory = last_set(run, previous)
     spare = (
         None
         if problem.size is None
@@ -98,7 +100,7 @@ def begin_share(
 
 
 def remember(run: RunFolder, *, previous: str | None, tol: float) -> WorkingSet:
-    """Return the working set of the last point.
+    """Return the working set of the last point, from which steps go on now.
 
     Parameters
     ----------
@@ -106,6 +108,17 @@ def remember(run: RunFolder, *, previous: str | None, tol: float) -> WorkingSet:
         As for `make_rule`.
     """
     del tol
+    return replace(last_set(run, previous), began=time.time())
+
+
+def last_set(run: RunFolder, previous: str | None) -> WorkingSet:
+    """Return the working set of the last point.
+
+    Parameters
+    ----------
+    run, previous
+        As for `make_rule`.
+    """
     problem = read_problem(run)
     entering = Decomposition(**problem.settings.options).first_entering
     if previous is None:

@@ -133,6 +133,7 @@ class ParallelRule:
             kernel_values=chosen.kernel_values + values,
             fallbacks=chosen.fallbacks + found.fallbacks,
             is_done=len(moved) == 0,
+            trace=chosen.traced(time.time()),
             seconds=chosen.seconds + time.thread_time() - begin,
         )
         step = Step(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import ColumnCache, Kernel, Rows, is_sparse, kernel_product
 from dcsvm_dask.solvers.parallel.candidates import Candidates, candidates_of
+from dcsvm_dask.solvers.parallel.column_room import ROOM
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
@@ -19,9 +20,11 @@ KEPT_FROM = 96
 """Features from which a kernel value costs more than keeping it, in dense rows."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class ShareRows:
     """The rows of a share and their problem, with kernel columns that are kept between steps.
+
+    Products do not depend on what is kept.
 
     Attributes
     ----------
@@ -33,7 +36,7 @@ class ShareRows:
     budget : float
         What a product may lose by leaving out far pairs of rows; see `kernel_product`.
     cache_bytes : int
-        Memory of kept columns.
+        Memory of kept columns of all shares of a process together; see `ColumnRoom`.
     """
 
     kernel: Kernel
@@ -43,6 +46,12 @@ class ShareRows:
     budget: float = 0.0
     cache_bytes: int = 0
     _cache: ColumnCache | None = field(default=None, repr=False)
+    _room: int = 0
+
+    def __post_init__(self) -> None:
+        """Ask for a part of the process's memory for columns."""
+        if self.keeps_columns:
+            ROOM.enter(self)
 
     def __len__(self) -> int:
         """Return the number of variables."""
@@ -60,7 +69,8 @@ class ShareRows:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Take over what another process had."""
         self.kernel, self.X, self.dual, self.start, self.budget, self.cache_bytes = state
-        self._cache = None
+        self._cache, self._room = None, 0
+        self.__post_init__()
 
     @property
     def keeps_columns(self) -> bool:
@@ -81,8 +91,10 @@ class ShareRows:
         if not self.keeps_columns:
             sums, _ = kernel_product(self.kernel, self.X, Z, w, budget=self.budget, threads=threads)
             return np.asarray(sums)
-        if self._cache is None:
-            self._cache = ColumnCache(self.kernel, self.X, self.cache_bytes)
+        room = ROOM.of(self, self.cache_bytes)
+        if self._cache is None or room != self._room:
+            self._cache = None  # before the new one is there
+            self._cache, self._room = ColumnCache(self.kernel, self.X, room), room
         return self._cache.product(index, Z, w, threads)
 
     @property

@@ -103,7 +103,7 @@ def solve_parallel(
     rows, standing = [], []
     for start, stop in pairwise(borders):
         mine = slice(start, stop)
-        rows.append(ShareRows(kernel, X[mine], dual[mine], start, cache_bytes=cache_bytes // parts))
+        rows.append(ShareRows(kernel, X[mine], dual[mine], start, cache_bytes=cache_bytes))
         standing.append(Share(problem.start[mine], f[mine], chosen.entering, dual.spare))
     while True:
         found = [rule.look(*one) for one in zip(rows, standing, strict=True)]

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Index = NDArray[np.int64]
 FREE, ZERO, BOUNDED = range(3)
 """Where a variable is: between its bounds, at zero, or at another bound."""
+MOST_TRACED = 64
+"""Steps whose violation is remembered: of more every second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,12 @@ class WorkingSet:
         Processor time of choosing and solving.
     is_done : bool
         Whether the violation is small enough, or nothing moves any more: nothing more is done.
+    began : float
+        When the first step from the point where steps began was due, in seconds since 1970; 0
+        where nobody asks.
+    trace : tuple of (float, int, float)
+        Since then: times, numbers of steps, and the violation before each of them, of at most
+        `MOST_TRACED` steps.
     """
 
     index: Index
@@ -54,6 +62,8 @@ class WorkingSet:
     fallbacks: int = 0
     seconds: float = 0.0
     is_done: bool = False
+    began: float = 0.0
+    trace: tuple[tuple[float, int, float], ...] = ()
     centre: tuple[float, float] = field(default=(0.0, 0.0))
     """The bias between those that are optimal, and the multiplier of the sum of sizes."""
 
@@ -80,3 +90,8 @@ class WorkingSet:
     def numbers(self) -> dict[str, Any]:
         """Return what a record keeps."""
         return {name: getattr(self, name) for name in self.NUMBERS}
+
+    def traced(self, now: float) -> tuple[tuple[float, int, float], ...]:
+        """Return the trace with the step that is about to be taken."""
+        found = (*self.trace, (now, self.steps + 1, self.violation))
+        return found[::2] if len(found) > MOST_TRACED else found

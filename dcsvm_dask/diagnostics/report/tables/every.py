@@ -18,6 +18,7 @@ from dcsvm_dask.diagnostics.report.tables.predictions import (
     scored,
 )
 from dcsvm_dask.diagnostics.report.tables.records import Records, read_records
+from dcsvm_dask.diagnostics.report.tables.sets import falls, sets
 from dcsvm_dask.diagnostics.report.tables.support import support
 from dcsvm_dask.diagnostics.report.tables.table import Table
 from dcsvm_dask.diagnostics.report.tables.targets import (
@@ -57,6 +58,8 @@ def tables(run: RunFolder | Records, *, compute: bool = False) -> dict[str, Tabl
         "data_set": data_set(records),
         "versions": versions(records),
         "history": history(records),
+        "sets": sets(records),
+        "falls": falls(records),
         "candidates": candidates(records),
         "levels": levels(records),
         "blocks": solved,

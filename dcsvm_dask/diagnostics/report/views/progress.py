@@ -112,6 +112,10 @@ VIOLATION = (
     "The largest violation of the optimality conditions: at levels inside blocks, in rounds over "
     "all rows. The run ends below the dashed line, the tolerance."
 )
+VIOLATION_OF_SETS = (
+    "The largest violation of the optimality conditions over all rows that each working set was "
+    "chosen from. The run ends below the dashed line, the tolerance."
+)
 MOST_LISTED = 40
 """Largest number of rows of the table on the page; the CSV file has all."""
 
@@ -139,32 +143,40 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
             "in all, are cut out."
         )
     tol = records.run.header["goals"].get("tol")
+    if n_rows(tables["sets"]):
+        lead = (
+            "The points are commits: one working set after the other is solved between them, and "
+            "the last one has f computed from scratch."
+        )
     parts: list[Part] = []
-    for made, title, caption in (
+    of_sets = fall_of_sets(tables, tol, pauses)
+    violation = over_time(history, "violation", "violation", pauses=pauses, log=True, goal=tol)
+    for made, title, caption, source in (
         (
             over_time(history, "objective", "objective", pauses=pauses),
             "Objective",
             "The dual objective of the whole problem, minimised. It should settle.",
+            "history",
         ),
         (
             over_time(history, "gap", "duality gap", pauses=pauses, log=True),
             "Duality gap",
             "An upper bound on the distance of the objective to the best one. It should fall.",
+            "history",
         ),
-        (
-            over_time(history, "violation", "violation", pauses=pauses, log=True, goal=tol),
-            "Violation",
-            VIOLATION,
-        ),
+        (violation, "Violation", VIOLATION, "history")
+        if of_sets is None
+        else (of_sets, "Violation", VIOLATION_OF_SETS, "falls"),
         (
             over_time(history, "n_support", "support vectors", pauses=pauses, zero=True),
             "Support vectors",
             ("Levels often have more than the answer needs. " if has_levels else "")
             + "The number should near the final one.",
+            "history",
         ),
     ):
         if made is not None:
-            parts.append(Picture(made, title, caption, "history"))
+            parts.append(Picture(made, title, caption, source))
     shown = [
         ("stage", "stage", text.word),
         ("time", "after", text.seconds),
@@ -190,7 +202,71 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
     parts.append(
         grid(listed, shown, title="History", caption=caption, table="history", words=("stage",))
     )
+    if n_rows(tables["sets"]):
+        parts.append(_sets(records, tables["sets"]))
     return Section("progress", "Progress", lead, parts)
+
+
+def fall_of_sets(tables: dict[str, Table], goal: float | None, pauses: Sequence[float]) -> Any:
+    """Return the figure of the violation that working sets found; None where there are none."""
+    rows = [row for row in rows_of(tables["falls"]) if row["violation"]]
+    if not rows:
+        return None
+    made = plot(TIME, "violation", log="y")
+    source = ColumnDataSource(
+        {
+            "x": [row["time"] for row in rows],
+            "y": [row["violation"] for row in rows],
+            "sets": [row["sets"] for row in rows],
+            "stage": [row["stage"] for row in rows],
+        }
+    )
+    line(made, source, GREY, 1, alpha=0.6)
+    drawn = dots(made, source, ROUNDS, 4)
+    said = [("", "@stage"), ("working set", "@sets{0,0}"), ("time", "@x{0.0} s"), ("", "@y")]
+    hover(made, said, [drawn])
+    if goal:
+        line_at(made, goal)
+    log_axis(made, "y", [*source.data["y"], *([goal] if goal else [])])
+    made.x_range = Range1d(0.0, 1.03 * max(source.data["x"]) or 1.0)
+    breaks(made, pauses)
+    return made
+
+
+def _sets(records: Records, sets: Table) -> Part:
+    """Return the table of working sets between commits."""
+    shown = [
+        ("stage", "stage", text.word),
+        ("time", "after", text.seconds),
+        ("sets", "working sets", text.whole),
+        ("sets_per_second", "a second", lambda value: text.number(value, 3)),
+        ("iterations", "iterations", text.whole),
+        ("moved", "changed variables", text.whole),
+        ("violation", "violation", lambda value: text.number(value, 3)),
+        ("set_seconds", "choosing and solving", text.seconds),
+        ("share_seconds", "all shares", text.seconds),
+        ("serial_share", "serial", text.percent),
+        ("balance", "largest share / mean", lambda value: text.number(value, 3)),
+    ]
+    listed, caption = sets, "Since the commit before. "
+    if n_rows(sets) > MOST_LISTED:
+        rows = list(rows_of(sets))
+        half = MOST_LISTED // 2
+        listed = table(tuple(sets), [*rows[:half], *rows[-half:]])
+        caption += f"The first and the last {half} of {len(rows)}; the CSV has all. "
+    caption += (
+        "Times are processor times. Choosing and solving a set runs by itself (serial); shares of "
+        "the rows run side by side, and each set waits for the largest."
+    )
+    whole = records.status["sets"]
+    if whole is not None and whole["serial_share"]:
+        caption += (
+            f" In all {whole['serial_share']:.1%} is serial, so that any number of workers is at "
+            f"most {1.0 / whole['serial_share']:.3g} times as fast as one."
+        )
+    return grid(
+        listed, shown, title="Working sets", caption=caption, table="sets", words=("stage",)
+    )
 
 
 def _score_column(history: Table) -> list[tuple[str, str, text.Format]]:
