@@ -87,7 +87,7 @@ def sets_stage(chain: Chain, number: int, previous: str | None, shares: int) -> 
         {"previous": previous, "tol": chain.tol},
         {"tol": chain.tol},
     )
-    layers = (single(COMMIT, commit_sets, tol=chain.tol),)
+    layers = (single(COMMIT, commit_sets, previous=previous, tol=chain.tol),)
     name = StageId.numbered(DECOMPOSITION, number)
     return Stage(name, layers, DECOMPOSITION, supersedes=previous, loop=loop)
 

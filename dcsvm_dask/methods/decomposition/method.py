@@ -40,6 +40,6 @@ METHOD = Method(
         ),
     ),
     whole_problem=True,
-    tasks=(*SUPERVISED, ONE_CLASS),
+    tasks=(*SUPERVISED, ONE_CLASS, "nu-classification", "nu-regression"),
     compiles=("parallel",),
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dcsvm_dask.methods.decomposition.steps import remember
 from dcsvm_dask.methods.loop import Reached
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.solvers import WorkingSet, bias, duality_gap, objective, size_multiplier
@@ -14,13 +15,17 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
 
-def commit_sets(run: RunFolder, attempt: Attempt, *, tol: float, reached: Reached) -> Record:
+def commit_sets(
+    run: RunFolder, attempt: Attempt, *, previous: str | None, tol: float, reached: Reached
+) -> Record:
     """Commit the point that working sets have reached, and the last set.
 
     Parameters
     ----------
     run : RunFolder
     attempt : Attempt
+    previous : str or None
+        The stage of the point that they began at; None: all variables are zero.
     tol : float
         Tolerance of the run.
     reached : Reached
@@ -28,6 +33,7 @@ def commit_sets(run: RunFolder, attempt: Attempt, *, tol: float, reached: Reache
     """
     problem = read_problem(run)
     chosen: WorkingSet = reached.memory
+    before = remember(run, previous=previous, tol=tol)
     beta = np.concatenate([share.beta for share in reached.shares])
     f = np.concatenate([share.f for share in reached.shares])
     dual, equality = problem.dual_at(beta), problem.settings.fit_intercept
@@ -56,8 +62,10 @@ def commit_sets(run: RunFolder, attempt: Attempt, *, tol: float, reached: Reache
         "set": replace(chosen, is_done=False).numbers(),
         "sets": chosen.steps,
         "iterations": chosen.iterations,
-        "fallbacks": chosen.fallbacks,
-        "kernel_values": chosen.kernel_values + chosen.moved * problem.n,
+        # Of this stage: those of all stages are added up.
+        "fallbacks": chosen.fallbacks - before.fallbacks,
+        "kernel_values": (chosen.kernel_values - before.kernel_values)
+        + (chosen.moved - before.moved) * problem.n,
         "share_seconds": reached.seconds,
         "from_scratch": False,
         "tol": tol,
