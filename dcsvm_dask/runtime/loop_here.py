@@ -37,12 +37,14 @@ class LoopsHere:
         solved = tasks.Solved(loop.remember(run))
         held = tasks.begin(run, loop, rule, solved.memory, rows, parts)
         due = time.monotonic() + tasks.CHECKPOINT_SECONDS
-        while not solved.memory.is_done and time.monotonic() < due:
+        while not solved.memory.is_done:
             memory = tasks.choose(rule, solved, held.found)
             members = tasks.fetch(rule, rows, held, memory)
             solved = tasks.solve(rule, memory, members, threads=threads)
             held = tasks.advance(rule, rows, held, solved, threads=threads)
             told(tasks.tell(rule, solved))
+            if time.monotonic() > due:  # after a step, so that every stage comes nearer
+                break
         return gathered([held], solved.memory)
 
     def forget(self) -> None:

@@ -42,6 +42,6 @@ METHOD = Method(
     ),
     whole_problem=True,
     is_timed=True,
-    tasks=(*SUPERVISED, ONE_CLASS),
+    tasks=(*SUPERVISED, ONE_CLASS, "nu-classification", "nu-regression"),
     compiles=("parallel",),
 )

@@ -13,6 +13,9 @@ from dcsvm_dask.solvers.parallel.working_set import WorkingSet
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
+MOST_IDLE, IDLE_GAIN = 100, 1e-10
+"""Steps without a smaller violation after which it is done, unless the objective has fallen by a
+larger share of what it fell by in all: nothing but rounding moves."""
 LEAST_ENTERING = 10
 """So many variables may always enter a set."""
 
@@ -65,7 +68,15 @@ def choose(
     """
     violation, centre = violation_of(found, equality=equality, fixed_signs=fixed_signs)
     first = before.first_violation if before.steps else violation
-    if before.is_done or violation <= tol:
+    idle = 0 if violation < before.least_violation else before.idle + 1
+    before = replace(
+        before,
+        least_violation=min(violation, before.least_violation),
+        idle=idle,
+        idle_gain=before.idle_gain if idle else 0.0,
+    )
+    stalls = idle >= MOST_IDLE and before.idle_gain <= IDLE_GAIN * before.gained
+    if before.is_done or violation <= tol or stalls:
         return replace(
             before, violation=violation, first_violation=first, is_done=True, centre=centre
         )

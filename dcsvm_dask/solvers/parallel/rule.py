@@ -108,19 +108,23 @@ class ParallelRule:
             np.concatenate([getattr(one, name) for one in members]) for name in ("beta", "f")
         )
         dual = replace(dual, spare=self._spare(chosen.size))
+        gradient = dual.gradient(f, beta)
         K, values = counted_kernel_matrix(self.kernel, X, threads=threads)
         found = solve_inner(
             K,
             dual,
             inner=self.inner,
             beta=beta,
-            gradient=dual.gradient(f, beta),
+            gradient=gradient,
             equality=self.equality,
             tol=inner_tol(chosen.violation, self.tol, whole=len(beta) == self.n),
             max_iter=max_iter,
         )
         change = found.beta - beta
         moved = np.flatnonzero(change)
+        gain = -0.5 * float(change @ (gradient + found.gradient))
+        if dual.epsilon is not None:
+            gain -= float(dual.epsilon @ (np.abs(found.beta) - np.abs(beta)))
         size = chosen.size + float(np.abs(found.beta).sum() - np.abs(beta).sum())
         place = np.where(dual.is_free(found.beta), FREE, np.where(found.beta == 0.0, ZERO, BOUNDED))
         after = replace(
@@ -132,6 +136,8 @@ class ParallelRule:
             moved=chosen.moved + len(moved),
             kernel_values=chosen.kernel_values + values,
             fallbacks=chosen.fallbacks + found.fallbacks,
+            gained=chosen.gained + gain,
+            idle_gain=chosen.idle_gain + gain,
             is_done=len(moved) == 0,
             trace=chosen.traced(time.time()),
             seconds=chosen.seconds + time.thread_time() - begin,

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_product
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.parallel.rule import ParallelRule
@@ -84,7 +85,16 @@ def solve_parallel(
     solution : Solution
     working_set : WorkingSet
         The last one, with figures of the whole solution.
+
+    Raises
+    ------
+    InputError
+        For sets of one row, more entering rows than a set has, or a problem that does not fit.
     """
+    if size < 2:
+        raise InputError(f"size is {size}: give at least 2 rows.")
+    if entering is not None and not 2 <= entering <= size:
+        raise InputError(f"entering is {entering}: give 2 to size rows.")
     n = X.shape[0]
     problem = QuadraticProgram.of(n, dual, beta, None, equality)
     dual = problem.dual
@@ -94,7 +104,7 @@ def solve_parallel(
     rule = ParallelRule(
         kernel, n, equality, tol, size, inner, total, dual.spare is None or dual.has_fixed_signs
     )
-    chosen = WorkingSet.empty(size // 2 if entering is None else entering)
+    chosen = WorkingSet.empty(max(2, size // 2) if entering is None else entering)
     chosen = replace(chosen, size=float(np.abs(problem.start).sum()))
     f = np.zeros(n)
     support = np.flatnonzero(problem.start)

@@ -36,10 +36,17 @@ class WorkingSet:
     steps, iterations, moved, kernel_values, fallbacks : int
         Steps that were taken, iterations of the inner solver, variables that were changed, kernel
         values of working sets, and sets that the inner solver did not finish.
+    least_violation : float
+        The smallest until now.
+    idle : int
+        Steps since then.
+    gained, idle_gain : float
+        By how much the objective has fallen, and by how much in the idle steps.
     seconds : float
         Processor time of choosing and solving.
     is_done : bool
-        Whether the violation is small enough, or nothing moves any more: nothing more is done.
+        Whether the violation is small enough, or nothing moves any more but by rounding: nothing
+        more is done.
     began : float
         When the first step from the point where steps began was due, in seconds since 1970; 0
         where nobody asks.
@@ -60,6 +67,10 @@ class WorkingSet:
     moved: int = 0
     kernel_values: int = 0
     fallbacks: int = 0
+    least_violation: float = np.inf
+    idle: int = 0
+    gained: float = 0.0
+    idle_gain: float = 0.0
     seconds: float = 0.0
     is_done: bool = False
     began: float = 0.0
@@ -83,6 +94,10 @@ class WorkingSet:
         "moved",
         "kernel_values",
         "fallbacks",
+        "least_violation",
+        "idle",
+        "gained",
+        "idle_gain",
         "seconds",
     )
     ARRAYS = ("index", "age", "place")
