@@ -114,11 +114,12 @@ def train(
     callbacks : sequence of Callback, optional
         Who else is told of progress; see `dcsvm_dask.Callback`.
     method : str, default "dcsvm"
-        How to train. Where nobody names one, a linear kernel without a bias is trained by "dcd",
-        or by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "decomposition", "cascade",
-        "bagging", "nystrom", "fourier", "ltpu", "greedy", "online", "bsgd", "dcd", "ocas", "cpa",
-        "subsample", "libsvm" and "liblinear". All but the first have no levels, but parameters of
-        their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md`` explains.
+        How to train. Where nobody names one, a linear kernel without a bias is trained by "dcd", or
+        by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "decomposition",
+        "cascade", "bagging", "nystrom", "fourier", "ltpu", "greedy", "online", "bsgd", "dcd",
+        "ocas", "cpa", "subsample", "libsvm" and "liblinear". All but the first have no levels, but
+        parameters of their own, which ``dcsvm methods NAME`` lists and ``docs/methods.md``
+        explains.
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     gamma, coef0 : float, default 1.0 and 0.0
