@@ -18,7 +18,7 @@ from dcsvm_dask.methods.graph import COMMIT, Graph, Stage
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import ClusterCalls, Pool, ThreadCalls
 from dcsvm_dask.runtime.capacity import Share, memory_of_slots
-from dcsvm_dask.runtime.failures import step_failed, tasks_failed
+from dcsvm_dask.runtime.failures import is_of_step, step_failed, tasks_failed
 from dcsvm_dask.runtime.loop_here import LoopsHere
 from dcsvm_dask.runtime.loop_on_cluster import LoopsOnCluster
 from dcsvm_dask.runtime.placement import workers_of
@@ -70,6 +70,9 @@ class Executor(Protocol):
         check : callable
             Called often; an exception that it raises stops the run.
         """
+
+    def forget(self) -> None:
+        """Let go of what loops keep in memory from one stage to the next: the run has ended."""
 
     def calls(self, name: str) -> AbstractContextManager[Pool]:
         """Open a pool for other calls, whose tasks are named ``dcsvm_<name>``."""
@@ -154,6 +157,10 @@ class InProcess:
                         perform(*call)
         finally:
             listen(None)
+
+    def forget(self) -> None:
+        """Let go of the rows of loops."""
+        self._loops.forget()
 
     @contextmanager
     def calls(self, name: str) -> Iterator[Pool]:
@@ -314,7 +321,14 @@ class OnCluster:
             about = {"stage": stage.name, "node": COMMIT, "worker": self.description}
             self.report({"kind": "set", **about, "number": record["steps"], "record": record})
 
-        self._loops.run(run, stage, self.side_by_side(), told)
+        try:
+            self._loops.run(run, stage, self.side_by_side(), told)
+        except RunError as error:
+            # The functions of a loop do not name the stage, as the step of a node does.
+            cause = error.__cause__
+            if isinstance(cause, Exception) and is_of_step(cause):
+                raise step_failed(run.place.url, stage.name, "a step", cause) from cause
+            raise
 
     def _result(self, future: Any, check: Callable[[], None]) -> Any:
         """Wait for a future; return its result.
@@ -342,6 +356,10 @@ class OnCluster:
         last = getattr(error, "last_worker", None)
         why = "" if last is None else self._watch.why(last.address)
         raise tasks_failed(error, why) from error
+
+    def forget(self) -> None:
+        """Let go of the rows of loops."""
+        self._loops.forget()
 
     @contextmanager
     def calls(self, name: str) -> Iterator[Pool]:

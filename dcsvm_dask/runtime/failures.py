@@ -50,6 +50,11 @@ def is_full(error: BaseException | None) -> bool:
     return False
 
 
+def is_of_step(error: BaseException) -> bool:
+    """Return whether an exception was raised by what a task computes, not by Dask or the system."""
+    return not type(error).__module__.startswith(("distributed", "asyncio", "concurrent"))
+
+
 def tasks_failed(error: BaseException, why: str = "") -> RunError:
     """Return the error of tasks that failed without an error of a step.
 

@@ -170,6 +170,8 @@ def carry_run(
             except BaseException as error:
                 _log_end(executor, ending_of_error(run, error))
                 raise
+            finally:
+                executor.forget()
             done = time.time()
             _log_end(executor, ending)
     except StopRun as stop:

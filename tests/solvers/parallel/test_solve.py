@@ -304,7 +304,7 @@ def problems(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(problems())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_step_is_feasible_and_the_objective_never_rises(problem: dict[str, Any]) -> None:
     dual, start, equality = problem["dual"], problem["beta"], problem["equality"]
     K = matrix(problem["kernel"], problem["X"])

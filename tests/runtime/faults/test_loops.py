@@ -1,0 +1,211 @@
+"""Loops whose workers die, whose steps fail and that are stopped: the same model in the end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import RunError
+from dcsvm_dask.methods.decomposition import options
+from dcsvm_dask.runtime import loop_tasks
+from dcsvm_dask.runtime.callbacks import Callback, StopRun
+from dcsvm_dask.runtime.events import SetSolved
+from tests.methods.decomposition.runs import HERE, assert_same_model, sets_of
+
+pytestmark = pytest.mark.long
+
+ROWS, SETS = 1500, 30
+"""Rows, and sets that solving them takes at least."""
+WORDS: dict[str, Any] = {
+    "method": "decomposition",
+    "gamma": 0.5,
+    "C": 8.0,
+    "size": 40,
+    "tol": 1e-4,
+    "quiet": True,
+    "report": False,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _several_shares() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(options, "SHARE_ROWS", ROWS // 4)
+        yield
+
+
+@pytest.fixture(scope="module")
+def data(shared_data: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = shared_data("magic")
+    index = np.random.default_rng(0).permutation(len(file["X_train"]))[:ROWS]
+    X = file["X_train"][index].astype(np.float64)
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), file["y_train"][index]
+    return api.ingest((X, y), tmp_path_factory.mktemp("data") / "d.zarr").url
+
+
+@pytest.fixture(scope="module")
+def alone(data: str, tmp_path_factory: pytest.TempPathFactory) -> api.Run:
+    """Give the run that this process alone trains."""
+    run = api.train(data, tmp_path_factory.mktemp("alone") / "run", execution=HERE, **WORDS)
+    assert sets_of(run)[0]["sets"] > SETS
+    return run
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """Give a client of two workers of its own, which may be killed."""
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def processes(client: Client) -> list[int]:
+    return list(client.run(os.getpid).values())
+
+
+def tasks_left(client: Client) -> list[str]:
+    """Return the tasks of this package that the scheduler still knows."""
+
+    def names(dask_scheduler: Any) -> list[str]:
+        return [str(key) for key in dask_scheduler.tasks if "dcsvm_" in str(key)]
+
+    end = time.monotonic() + 20.0
+    while found := client.run_on_scheduler(names):
+        if time.monotonic() > end:
+            break
+        time.sleep(0.1)
+    return list(found)
+
+
+class After(Callback):
+    """Does something once so many working sets are solved."""
+
+    def __init__(self, steps: int, what: Callable[[], object]) -> None:
+        self.steps, self.what, self.was_called = steps, what, False
+
+    def on_set(self, event: SetSolved) -> None:
+        if not self.was_called and event.number >= self.steps:
+            self.was_called = True
+            self.what()
+
+
+@pytest.mark.parametrize("killed", [1, 2])
+@pytest.mark.parametrize("steps", [1, SETS // 2])
+def test_workers_that_are_killed_between_steps(
+    killed: int, steps: int, client: Client, data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    mine = client.submit(sum, [1, 2], key="mine")
+    some = processes(client)[:killed]
+    kill = After(steps, lambda: [os.kill(process, signal.SIGKILL) for process in some])
+    run = api.train(data, tmp_path / "run", client=client, callbacks=[kill], **WORDS)
+    assert kill.was_called
+    assert run.status()["converged"]
+    assert_same_model(run, alone)
+    assert tasks_left(client) == []
+    assert mine.result() == 3
+
+
+def test_workers_that_are_killed_one_after_the_other(
+    client: Client, data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    def kill() -> None:
+        os.kill(processes(client)[0], signal.SIGKILL)
+
+    kills = [After(steps, kill) for steps in (2, SETS // 3, 2 * SETS // 3)]
+    run = api.train(data, tmp_path / "run", client=client, callbacks=kills, **WORDS)
+    assert all(one.was_called for one in kills)
+    assert_same_model(run, alone)
+
+
+def test_a_loop_that_is_stopped_lets_go_of_everything_and_is_resumed(
+    client: Client,
+    data: str,
+    alone: api.Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mine = client.submit(sum, [1, 2], key="mine")
+
+    def stop() -> None:
+        raise StopRun("enough")
+
+    monkeypatch.setattr(loop_tasks, "CHECKPOINT_SECONDS", 0.0)
+    how = {"client": client, "callbacks": [After(SETS // 2, stop)], **WORDS}
+    run = api.train(data, tmp_path / "run", **how)
+    assert run.status()["state"] == "interrupted"
+    assert not run.status()["converged"]
+    assert len(sets_of(run)) > 2
+    assert tasks_left(client) == []
+    assert mine.result() == 3
+    monkeypatch.undo()
+    monkeypatch.setattr(options, "SHARE_ROWS", ROWS // 4)
+    again = api.resume(run.url, client=client, quiet=True)
+    assert_same_model(again, alone)
+    assert tasks_left(client) == []
+
+
+@pytest.mark.parametrize("where", ["here", "cluster"])
+def test_ctrl_c_in_a_loop_leaves_a_run_that_is_resumed(
+    where: str, data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    workers = {"here": 0, "cluster": 2}[where]
+    how = {"execution": api.Execution(workers=workers), **WORDS}
+    with pytest.raises(KeyboardInterrupt, match="dcsvm resume"):
+        api.train(data, tmp_path / "run", callbacks=[After(SETS // 2, interrupt)], **how)
+    assert api.open_run(tmp_path / "run").status()["state"] == "interrupted"
+    assert_same_model(api.resume(tmp_path / "run", execution=HERE, quiet=True), alone)
+
+
+def spoil(name: str) -> None:
+    """Let a part of every step fail in this process."""
+    from dcsvm_dask.solvers import ParallelRule
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ArithmeticError("a step that fails")
+
+    setattr(ParallelRule, name, fail)
+
+
+@pytest.mark.failing_tasks
+@pytest.mark.parametrize("name", ["solve", "advance", "choose", "fetch", "look"])
+def test_a_step_that_fails_says_what_to_do(
+    name: str, client: Client, data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    client.run(spoil, name)
+    with pytest.raises(RunError, match=r"a step that fails.*dcsvm resume"):
+        api.train(data, tmp_path / "run", client=client, **WORDS)
+    assert api.open_run(tmp_path / "run").status()["state"] == "failed"
+    assert tasks_left(client) == []
+    assert_same_model(api.resume(tmp_path / "run", execution=HERE, quiet=True), alone)
+
+
+def test_a_step_that_fails_in_this_process_says_what_to_do(
+    data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        from dcsvm_dask.solvers import ParallelRule
+
+        patch.setattr(ParallelRule, "solve", lambda *_, **__: 1 / 0)
+        with pytest.raises(RunError, match=r"ZeroDivisionError.*dcsvm resume"):
+            api.train(data, tmp_path / "run", execution=HERE, **WORDS)
+    assert_same_model(api.resume(tmp_path / "run", execution=HERE, quiet=True), alone)
