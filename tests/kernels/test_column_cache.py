@@ -24,7 +24,7 @@ ENOUGH = 1 << 24
 def _small_pieces() -> Iterator[None]:
     """Let few rows have several tiles, strips and pieces of columns."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(column_cache, "PIECE", 8)
+        patch.setattr(column_cache, "MOST_PIECE", 8)
         patch.setattr(column_cache, "TILE_ROWS", 32)
         patch.setattr(column_cache, "STRIP", 64)
         yield
@@ -147,7 +147,7 @@ def test_columns_are_the_same_bits_in_any_company(
 
 def test_the_columns_used_least_recently_make_room(stored: dict[str, Any]) -> None:
     X = stored["many"]
-    cache = ColumnCache(KERNELS["rbf"], X, 4 * ROWS * 16)
+    cache = ColumnCache(KERNELS["rbf"], X, 4 * (ROWS + X.shape[1]) * 16)
 
     def made(first: int, last: int) -> int:
         before, index = cache.made, np.arange(first, last)
@@ -184,4 +184,5 @@ def test_memory_is_bounded(stored: dict[str, Any]) -> None:
     X = stored["few"]
     for n_bytes in (0, 4 * ROWS * 7, 4 * ROWS * 100):
         cache = ColumnCache(KERNELS["rbf"], X, n_bytes)
-        assert cache._columns.nbytes <= n_bytes + 4 * ROWS * column_cache.PIECE
+        kept = cache._columns.nbytes + cache._rows.nbytes
+        assert kept <= n_bytes + 4 * (ROWS + X.shape[1]) * column_cache.MOST_PIECE
