@@ -72,9 +72,9 @@ def generated(rows: int) -> Task:
 
 
 def adult_shape(rows: int) -> Task:
-    """Return rows like those of a9a: of each a third of the attributes comes from another row.
+    """Return rows like those of a9a: of each a quarter of the attributes comes from another row.
 
-    Labels are those of the first row: what the other attributes would say is noise. About a third
+    Labels are those of the first row: what the other attributes would say is noise. Nearly half
     of the rows are support vectors.
     """
     real = a9a()
@@ -88,7 +88,7 @@ def adult_shape(rows: int) -> Task:
         met += X[:, feature]
     draw = np.random.default_rng(0)
     first, other = draw.integers(len(X), size=(2, rows + 10_000))
-    swapped = (draw.random((len(first), groups[-1] + 1)) < 1 / 3)[:, groups]
+    swapped = (draw.random((len(first), groups[-1] + 1)) < 1 / 4)[:, groups]
     made = sparse.csr_array(np.where(swapped, X[other], X[first]))
     y, test = real.y[first], slice(rows, None)
     return Task(f"adult-{rows}", made[:rows], y[:rows], made[test], y[test], real.C, real.gamma)

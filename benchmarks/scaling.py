@@ -86,10 +86,7 @@ def main() -> int:
     chosen = options.parse_args()
     run = dcsvm.open_run(chosen.run)
     layers, sets = recorded(run), recorded_sets(run)
-    totals = {workers: plan_stages(layers, workers) for workers in WORKERS}
-    for workers, stages in totals.items():
-        for name, of_stage in sets.items():
-            stages[name] += of_stage.seconds(workers)
+    totals = {workers: seconds_on(layers, sets, workers) for workers in WORKERS}
     one = sum(totals[1].values())
     print(f"{'workers':>8} {'seconds':>9} {'speed-up':>9}  longest stages")
     for workers, stages in totals.items():
@@ -117,12 +114,23 @@ def recorded(run: Any) -> Layers:
             record = found.record
             layer = node.rsplit("-", 1)[0] if "-" in node else node
             busy = max(record["seconds"], record["cpu_seconds"])
+            if "share_seconds" in record:  # see `recorded_sets`
+                sets = record["set_seconds"] + sum(record["share_seconds"])
+                busy = max(0.0, record["cpu_seconds"] - sets)
             read = record.get("bytes", 0) if told else record.get("rows", 0) * row_bytes
             moved = read / LINK_BYTES
             tasks[layer].append((record["began"], busy + moved + TASK_SECONDS))
         ordered = sorted(tasks.values(), key=min)
         layers[stage] = [[seconds for _, seconds in sorted(layer)] for layer in ordered]
     return layers
+
+
+def seconds_on(layers: Layers, sets: dict[str, Sets], workers: int) -> dict[str, float]:
+    """Return the seconds of each stage on some workers."""
+    found = plan_stages(layers, workers)
+    for name, of_stage in sets.items():
+        found[name] += of_stage.seconds(workers)
+    return found
 
 
 def recorded_sets(run: Any) -> dict[str, Sets]:
@@ -134,6 +142,8 @@ def recorded_sets(run: Any) -> dict[str, Sets]:
         if "share_seconds" not in record:
             continue
         now = record["set"]
+        if now["steps"] < before["steps"]:  # they begin anew after f was computed from scratch
+            before = {"steps": 0, "moved": 0}
         found[stage] = Sets(
             now["steps"] - before["steps"],
             record["active"],
