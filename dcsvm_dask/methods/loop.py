@@ -21,6 +21,10 @@ class Rule(Protocol):
     Its methods are pure functions; rules go to workers with every task, so they are small.
     """
 
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a member, about."""
+
     def look(self, rows: Any, share: Any) -> Any:
         """Return what the choice has to know of a share."""
 
@@ -32,6 +36,15 @@ class Rule(Protocol):
 
     def fetch(self, rows: Any, share: Any, memory: Any) -> Any:
         """Return the members that are of a share."""
+
+    def along(self, rows: Any, share: Any, found: Any, memory: Any) -> Any:
+        """Return all that may be members of the next step, of a share, as `pick` takes them.
+
+        Where they are small they go with what the choice has to know: nothing is fetched then.
+        """
+
+    def pick(self, memory: Any, along: Sequence[Any]) -> list[Any]:
+        """Return the members that `fetch` would return, of all shares."""
 
     def solve(self, memory: Any, members: Sequence[Any], threads: int) -> tuple[Any, Any]:
         """Return the memory after the step, and the step."""
@@ -132,11 +145,14 @@ class Held:
         See `Rule.merge`.
     seconds : list of float
         Processor time of each share's steps.
+    along : list
+        See `Rule.along`; empty where members are fetched.
     """
 
     shares: list[Any]
     found: Any
     seconds: list[float]
+    along: list[Any] = field(default_factory=list)
 
     def __sizeof__(self) -> int:
         """Return the bytes of the shares."""

@@ -30,6 +30,9 @@ BATCH_SECONDS = 0.5
 """Time of the steps that are submitted together, about ..."""
 MOST_STEPS = 10
 """... and their largest number."""
+MOST_ALONG = 8192.0
+"""Bytes of a member, of all groups together, up to which what may be members goes along with what a
+choice has to know: two tasks fewer that wait for each other, and one a group."""
 
 Key = tuple[str, int, int]
 Futures = dict[Key, Any]
@@ -142,6 +145,7 @@ class _Chain:
     def __init__(self, run: RunFolder, stage: Stage, loop: Loop, groups: int) -> None:
         self._run, self._stage, self._loop, self._groups = run, stage, loop, groups
         self._rule = loop.rule(run)
+        self._along = groups * self._rule.row_bytes <= MOST_ALONG
         owner = None if run.owner is None else run.owner.name
         self._token = tokenize(run.place.url, run.digest, owner, stage.name)[:12]
         self.rows_token = tokenize(
@@ -179,9 +183,8 @@ class _Chain:
         graph = {memory: Task(memory, remember, url, owner, loop)}
         for group, key in enumerate(self.standing(0)):
             rows = TaskRef(self._rows_key(group))
-            graph[key] = Task(
-                key, begin, url, owner, loop, rule, TaskRef(memory), rows, self._parts(group)
-            )
+            about = (rule, TaskRef(memory), rows, self._parts(group), self._along)
+            graph[key] = Task(key, begin, url, owner, loop, *about)
         return graph
 
     def batch(self, step: int, count: int) -> dict[Key, Task]:
@@ -196,17 +199,31 @@ class _Chain:
         for k in range(step + 1, step + count + 1):
             before = [TaskRef(key) for key in self.standing(k - 1)]
             rows = [TaskRef(self._rows_key(group)) for group in groups]
+            if self._along:
+                offers = [
+                    add(self.key("look", k, group), offer_of, before[group]) for group in groups
+                ]
+                add(self.solved(k), tasks.choose_and_solve, TaskRef(self.solved(k - 1)), *offers)
+                self._add_advance(graph, k)
+                continue
             found = [add(self.key("look", k, group), found_of, before[group]) for group in groups]
             memory = add(self.key("choose", k), tasks.choose, TaskRef(self.solved(k - 1)), *found)
             members = [
                 add(self.key("fetch", k, group), tasks.fetch, rows[group], before[group], memory)
                 for group in groups
             ]
-            solved = add(self.solved(k), tasks.solve, memory, *members)
-            for group, key in enumerate(self.standing(k)):
-                add(key, tasks.advance, rows[group], before[group], solved)
+            add(self.solved(k), tasks.solve, memory, *members)
+            self._add_advance(graph, k)
         add(self.key("tell", step + count), tasks.tell, TaskRef(self.solved(step + count)))
         return graph
+
+    def _add_advance(self, graph: dict[Key, Task], k: int) -> None:
+        """Add the tasks by which all groups take step k."""
+        before, solved = self.standing(k - 1), TaskRef(self.solved(k))
+        for group, key in enumerate(self.standing(k)):
+            rows = TaskRef(self._rows_key(group))
+            held = TaskRef(before[group])
+            graph[key] = Task(key, advance, self._rule, rows, held, solved, self._along)
 
     def commit(self, step: int) -> dict[Key, Task]:
         """Return the task that commits the stage after a step."""
@@ -242,9 +259,24 @@ def begin(
     solved: tasks.Solved,
     rows: tasks.HeldRows,
     parts: list[int],
+    along: bool,
 ) -> Held:
     """Return where some shares stand at the last commit."""
-    return tasks.begin(_opened(run_url, owner), loop, rule, solved.memory, rows, parts)
+    run = _opened(run_url, owner)
+    return tasks.begin(run, loop, rule, solved.memory, rows, parts, along=along)
+
+
+def advance(
+    rule: Rule, rows: tasks.HeldRows, held: Held, solved: tasks.Solved, along: bool
+) -> Held:
+    """Return some shares after a step."""
+    return tasks.advance(rule, rows, held, solved, along=along)
+
+
+def offer_of(rule: Rule, held: Held) -> tuple[Any, list[Any]]:
+    """Return what a choice has to know of some shares, with all that may be members."""
+    del rule
+    return held.found, held.along
 
 
 def found_of(rule: Rule, held: Held) -> Any:

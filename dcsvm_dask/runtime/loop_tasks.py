@@ -38,17 +38,33 @@ def load(run: RunFolder, loop: Loop, parts: Sequence[int]) -> HeldRows:
 
 
 def begin(
-    run: RunFolder, loop: Loop, rule: Rule, memory: Any, rows: HeldRows, parts: Sequence[int]
+    run: RunFolder,
+    loop: Loop,
+    rule: Rule,
+    memory: Any,
+    rows: HeldRows,
+    parts: Sequence[int],
+    *,
+    along: bool = False,
 ) -> Held:
-    """Return where some shares stand at the last commit."""
+    """Return where some shares stand at the last commit; `along`: with what may be members."""
     shares = [loop.begin(run, part) for part in parts]
-    found = [rule.look(*one) for one in zip(rows, shares, strict=True)]
-    return Held(shares, rule.merge(found, memory), [0.0] * len(shares))
+    found = rule.merge([rule.look(*one) for one in zip(rows, shares, strict=True)], memory)
+    with_it = _along(rule, rows, shares, found, memory) if along else []
+    return Held(shares, found, [0.0] * len(shares), with_it)
 
 
-def found_of(held: Held) -> Any:
-    """Return what a choice has to know of some shares."""
-    return held.found
+def _along(rule: Rule, rows: HeldRows, shares: list[Any], found: Any, memory: Any) -> list[Any]:
+    return [rule.along(*one, found, memory) for one in zip(rows, shares, strict=True)]
+
+
+def choose_and_solve(rule: Rule, before: Solved, *offers: tuple[Any, list[Any]]) -> Solved:
+    """Choose the next step and solve it, of members that came along."""
+    memory = choose(rule, before, *(found for found, _ in offers))
+    if memory.is_done:
+        return Solved(memory)
+    along = [one for _, some in offers for one in some]
+    return Solved(*rule.solve(memory, rule.pick(memory, along), 1))
 
 
 def choose(rule: Rule, before: Solved, *found: Any) -> Any:
@@ -72,8 +88,16 @@ def solve(rule: Rule, memory: Any, *members: list[Any], threads: int = 1) -> Sol
     return Solved(*rule.solve(memory, [one for some in members for one in some], threads))
 
 
-def advance(rule: Rule, rows: HeldRows, held: Held, solved: Solved, *, threads: int = 1) -> Held:
-    """Return some shares after a step."""
+def advance(
+    rule: Rule,
+    rows: HeldRows,
+    held: Held,
+    solved: Solved,
+    *,
+    threads: int = 1,
+    along: bool = False,
+) -> Held:
+    """Return some shares after a step; `along`: with what may be members of the next one."""
     if solved.step is None:
         return held
     shares: list[Any] = [None] * len(rows)
@@ -89,7 +113,9 @@ def advance(rule: Rule, rows: HeldRows, held: Held, solved: Solved, *, threads: 
         seconds[i] += time.thread_time() - begun
 
     for_each(one, range(len(rows)), side_by_side)
-    return Held(shares, rule.merge(found, solved.memory), seconds)
+    together = rule.merge(found, solved.memory)
+    with_it = _along(rule, rows, shares, together, solved.memory) if along else []
+    return Held(shares, together, seconds, with_it)
 
 
 def tell(rule: Rule, solved: Solved) -> Record:

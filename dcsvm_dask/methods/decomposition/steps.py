@@ -17,6 +17,8 @@ from dcsvm_dask.solvers import ParallelRule, Share, ShareRows, WorkingSet
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
 
+BESIDE_ROW = 64
+"""Bytes of a variable beside its row: where it stands, its bounds."""
 STOP = 0.5
 """Share of the tolerance at which the loop is done: f from scratch is another by its rounding."""
 
@@ -45,6 +47,7 @@ def make_rule(run: RunFolder, *, previous: str | None, tol: float) -> ParallelRu
         settings.inner,
         problem.size,
         problem.size is None or problem.dual.has_fixed_signs,
+        BESIDE_ROW + problem.X.nbytes_of(0, problem.n) / problem.n,
     )
 
 

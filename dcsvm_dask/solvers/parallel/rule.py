@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, counted_kernel_matrix, stacked
 from dcsvm_dask.solvers.inner.solve import solve_inner
@@ -18,6 +19,8 @@ from dcsvm_dask.solvers.parallel.working_set import BOUNDED, FREE, ZERO, Working
 from dcsvm_dask.solvers.working_sets import inner_tol
 from dcsvm_dask.tasks import Dual
 from dcsvm_dask.tasks.dual import EXACT_SIZE
+
+Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class ParallelRule:
         The sum of the sizes of all variables, of tasks that have it.
     fixed_signs : bool
         Whether a variable can only have one sign.
+    row_bytes : float
+        Bytes of a variable of a working set, with its row, about.
     """
 
     kernel: Kernel
@@ -51,6 +56,7 @@ class ParallelRule:
     inner: str = "auto"
     total_size: float | None = None
     fixed_signs: bool = True
+    row_bytes: float = np.inf
 
     def look(self, rows: ShareRows, share: Share) -> Candidates:
         """Return the variables of a share that violate most."""
@@ -76,6 +82,22 @@ class ParallelRule:
     def fetch(self, rows: ShareRows, share: Share, chosen: WorkingSet) -> Members:
         """Return the members of the working set that are of a share."""
         return share.members(rows, chosen.index)
+
+    def along(
+        self, rows: ShareRows, share: Share, found: Candidates, memory: WorkingSet
+    ) -> tuple[Index, Members]:
+        """Return the candidates and the last set's members that are of a share."""
+        both = (*found.rising, *found.falling)
+        index = np.unique(np.concatenate([memory.index, *(one[1] for one in both)]))
+        first, last = np.searchsorted(index, (rows.start, rows.start + len(rows)))
+        return index[first:last], share.members(rows, index[first:last])
+
+    def pick(self, memory: WorkingSet, along: Sequence[tuple[Index, Members]]) -> list[Members]:
+        """Return the members of the working set."""
+        return [
+            members.at(np.flatnonzero(np.isin(index, memory.index, assume_unique=True)))
+            for index, members in along
+        ]
 
     def solve(
         self,

@@ -168,6 +168,10 @@ class Members:
     beta: Vector
     f: Vector
 
+    def at(self, rows: Index) -> Members:
+        """Return some of them."""
+        return Members(self.X[rows], self.dual[rows], self.beta[rows], self.f[rows])
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
