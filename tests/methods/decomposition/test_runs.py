@@ -13,7 +13,7 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.methods import resources
-from dcsvm_dask.runtime import loop_tasks
+from dcsvm_dask.runtime import loop_on_cluster, loop_tasks
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.node import Attempt
 from tests.command_line import invoke
@@ -121,16 +121,20 @@ def test_threads_change_nothing(
         {"loss": "squared_hinge"},
     ],
 )
-@pytest.mark.parametrize("each_step", [False, True])
+@pytest.mark.parametrize(
+    ("each_step", "most_along"), [(False, np.inf), (True, np.inf), (False, 0.0), (True, 0.0)]
+)
 def test_workers_change_nothing(
     words: dict[str, Any],
     each_step: bool,
+    most_along: float,
     rows: Rows,
     train: Train,
     two_workers: Execution,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     here = train(rows, "here", **words)
+    monkeypatch.setattr(loop_on_cluster, "MOST_ALONG", most_along)
     if each_step:
         monkeypatch.setattr(loop_tasks, "CHECKPOINT_SECONDS", 0.0)
     assert_same_model(here, train(rows, "there", execution=two_workers, **words))
