@@ -18,7 +18,7 @@ from dcsvm_dask.data.form import Form
 from dcsvm_dask.data.scan import Table, y_of
 from dcsvm_dask.data.write import SMALL_CHUNK, stored_blocks
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.kernels.rows import Rows, largest_value
 from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.frames import is_frame, memory_source
 from dcsvm_dask.readers.labels import Label, LabelTable
@@ -141,12 +141,17 @@ class Storing:
     measures_loss: bool
 
 
+Largest = tuple[int, int, float] | None
+
+
 @dataclass
 class Stored:
     """A partition in its stored form."""
 
     arrays: Piece
     loss: RoundingLoss
+    largest: Largest
+    """The row, the feature and the value that is largest in size; None: there is none."""
 
     def __sizeof__(self) -> int:  # for Dask's memory management
         return sum(values.nbytes for values in self.arrays.values())
@@ -273,7 +278,7 @@ def store(part: Any, y: Any, number: int, reader: Reader, how: Storing) -> Store
         arrays["rows/indptr"] = rows.indptr.astype(np.int64)[1:]
     else:
         arrays["rows/X"] = rows
-    return Stored(arrays, loss)
+    return Stored(arrays, loss, largest_value(rows))
 
 
 def _read(source: Source, how: Storing) -> Iterator[tuple[Rows, NDArray[Any]]]:
@@ -444,8 +449,8 @@ def cut(stored: Stored, spans: dict[str, Span], values_before: int, is_first: bo
 
 def write(
     part: RecordedPlace, starts: dict[str, int], own: Stored, *pieces: Piece
-) -> tuple[dict[str, tuple[int, int]], RoundingLoss]:
-    """Write the chunks that begin in a partition; return their checksums and the rounding loss.
+) -> tuple[dict[str, tuple[int, int]], RoundingLoss, Largest]:
+    """Write the chunks that begin in a partition; return their checksums, and what it says of rows.
 
     Parameters
     ----------
@@ -463,13 +468,19 @@ def write(
     written : dict
         Size and CRC-32 of the new objects, by key.
     loss : RoundingLoss
+    largest : (int, int, float) or None
+        See `Stored`.
     """
     written = dict(part.written)
     here = RecordedPlace(part.url, part.root, written)
     for name, start in starts.items():
         values = np.concatenate([piece[name] for piece in pieces if name in piece])
         open_array(below(here, name))[start : start + len(values)] = values
-    return {key: one for key, one in written.items() if key not in part.written}, own.loss
+    return (
+        {key: one for key, one in written.items() if key not in part.written},
+        own.loss,
+        own.largest,
+    )
 
 
 def below(part: RecordedPlace, name: str) -> RecordedPlace:

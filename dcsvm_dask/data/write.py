@@ -180,7 +180,7 @@ def write_part(
         blocks = stored_blocks(coded, scan.source.name, form, scaling, loss, form.shift(scan))
         for stored, y, hashes in ahead(blocks):
             rows_out.append(stored)
-            largest = _larger(largest, largest_value(stored), done)
+            largest = larger(largest, largest_value(stored), done)
             y_out.append(y)
             hashes_out.append(hashes)
             all_hashes.append(hashes)
@@ -206,7 +206,7 @@ def write_part(
         targets.close()
 
 
-def _larger(
+def larger(
     known: tuple[int, int, float] | None, found: tuple[int, int, float] | None, start: int
 ) -> tuple[int, int, float] | None:
     """Return the larger of two values with their rows; those of the second begin at `start`."""

@@ -31,7 +31,7 @@ from dcsvm_dask.data.partitions import (
     write,
 )
 from dcsvm_dask.data.scan import Report, Table
-from dcsvm_dask.data.write import SMALL_CHUNK, end_part, target_statistics
+from dcsvm_dask.data.write import SMALL_CHUNK, end_part, larger, target_statistics
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.scaling import LEARNED
@@ -236,8 +236,11 @@ class CollectionScan:
             grid.create(below(place, name))
         writes, keys = _writes(place, arrays, list(stores), values)
         with closing(self._results({**tasks, **writes}, keys, kept)) as results:
-            for done, (written, rounded) in enumerate(results, 1):
+            largest, start = None, 0
+            for done, (written, rounded, of_part) in enumerate(results, 1):
                 place.written.update(written)
+                largest = larger(largest, of_part, start)
+                start += self._counts[kept[done - 1]].n_rows
                 if loss is not None:
                     loss.merge(rounded)
                 report(f"{place.name}: {done:,} of {len(kept):,} partitions written")
@@ -264,6 +267,7 @@ class CollectionScan:
                 "n_rows": n_rows,
                 "nnz": nnz,
                 "counts": of_classes,
+                **({} if largest is None else {"largest": largest}),
                 **about,
                 **end_part(place, self.source.name, form, hashes.read, n_rows, weights),
             }

@@ -301,7 +301,10 @@ data = "{tmp_path / "data.zarr"}"
         ({"committee": True}, "is for classes and regression, and one-class learns no classes"),
         ({"task": "classification"}, "ingested with --task one-class, but is to be trained with"),
         ({"task": "regression"}, "ingested with --task one-class, but is to be trained with"),
-        ({"method": "nystrom"}, "method nystrom is not for one-class; methods that are: dcsvm, ca"),
+        (
+            {"method": "nystrom"},
+            "method nystrom is not for one-class; methods that are: dcsvm, dec",
+        ),
         ({"method": "libsvm", "fit_intercept": True}, "method libsvm is not for one-class"),
     ],
 )

@@ -19,7 +19,7 @@ from dcsvm_dask.storage.run import RunFolder
 
 BESIDE_ROW = 64
 """Bytes of a variable beside its row: where it stands, its bounds."""
-STOP = 0.5
+STOP = 0.3
 """Share of the tolerance at which the loop is done: f from scratch is another by its rounding."""
 
 
