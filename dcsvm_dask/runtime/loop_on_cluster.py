@@ -91,8 +91,7 @@ class LoopsOnCluster:
                 # a worker is lost whose shares are made again from the last commit.
                 before = [key for key in futures if key[0] != chain.name("solve")]
                 futures |= self._submit(graph, wanted)
-                for key in before:
-                    del futures[key]
+                _release({key: futures.pop(key) for key in before})
                 step = last
                 progress = self._wait(futures[chain.key("tell", step)])
                 told(progress)

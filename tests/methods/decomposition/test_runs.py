@@ -200,12 +200,14 @@ def test_a_run_that_died_at_any_commit_ends_at_the_same_model(
 def test_resumed_to_other_tolerances(words: dict[str, Any], rows: Rows, train: Train) -> None:
     run = train(rows, tol=1e-2, **words)
     before = sets_of(run)
-    again = api.resume(run.url, tol=1e-5, execution=HERE, quiet=True)
+    again = api.resume(run.url, tol=1e-6, execution=HERE, quiet=True)
     assert again.status()["converged"]
-    assert model_of(again)["violation"] <= 1e-5
+    assert model_of(again)["violation"] <= 1e-6
     assert len(sets_of(again)) > len(before)
-    fresh = train(rows, "fresh", tol=1e-5, **words)
-    assert model_of(again)["objective"] == pytest.approx(model_of(fresh)["objective"], rel=1e-6)
+    fresh = train(rows, "fresh", tol=1e-6, **words)
+    # That of nu-SVC before the division by rho, to which the tolerance applies.
+    one, other = (last_point(run)["objective"] for run in (again, fresh))
+    assert one == pytest.approx(other, rel=1e-6)
     # Nothing is left to do for a larger tolerance.
     computed = again.status()["kernel_values"]
     larger = api.resume(run.url, tol=1e-1, execution=HERE, quiet=True)

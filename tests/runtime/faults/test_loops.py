@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 from dcsvm_dask import api
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.methods.decomposition import options
-from dcsvm_dask.runtime import loop_tasks
+from dcsvm_dask.runtime import loop_on_cluster, loop_tasks
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import SetSolved
 from tests.methods.decomposition.runs import HERE, assert_same_model, sets_of
@@ -187,10 +187,17 @@ def spoil(name: str) -> None:
 
 
 @pytest.mark.failing_tasks
-@pytest.mark.parametrize("name", ["solve", "advance", "choose", "fetch", "look"])
+@pytest.mark.parametrize("name", ["solve", "advance", "choose", "fetch", "look", "along", "pick"])
 def test_a_step_that_fails_says_what_to_do(
-    name: str, client: Client, data: str, alone: api.Run, tmp_path: Path
+    name: str,
+    client: Client,
+    data: str,
+    alone: api.Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if name == "fetch":  # instead of members that come along
+        monkeypatch.setattr(loop_on_cluster, "MOST_ALONG", 0.0)
     client.run(spoil, name)
     with pytest.raises(RunError, match=r"a step that fails.*dcsvm resume"):
         api.train(data, tmp_path / "run", client=client, **WORDS)
