@@ -56,7 +56,7 @@ def main() -> int:
                 record for record in run.status()["stages"].values() if "share_seconds" in record
             ]
             steps = stages[-1]["sets"]
-            whole = sum(record["before"]["seconds"] for record in stages)
+            whole = sum(record["seconds"] for record in stages)
             shares = sum(sum(record["share_seconds"]) for record in stages) / workers
             work = shares + sum(record["set_seconds"] for record in stages)
             each = {"step": whole / steps, "work": work / steps, "rest": (whole - work) / steps}

@@ -37,8 +37,11 @@ class Rule(Protocol):
     def fetch(self, rows: Any, share: Any, memory: Any) -> Any:
         """Return the members that are of a share."""
 
-    def along(self, rows: Any, share: Any, found: Any, memory: Any) -> Any:
-        """Return all that may be members of the next step, of a share, as `pick` takes them.
+    def wanted(self, found: Any, memory: Any) -> Any:
+        """Return which variables may be members of the next step."""
+
+    def along(self, rows: Any, share: Any, wanted: Any) -> Any:
+        """Return those that may be members and are of a share, as `pick` takes them.
 
         Where they are small they go with what the choice has to know: nothing is fetched then.
         """

@@ -55,7 +55,8 @@ def begin(
 
 
 def _along(rule: Rule, rows: HeldRows, shares: list[Any], found: Any, memory: Any) -> list[Any]:
-    return [rule.along(*one, found, memory) for one in zip(rows, shares, strict=True)]
+    wanted = rule.wanted(found, memory)
+    return [rule.along(*one, wanted) for one in zip(rows, shares, strict=True)]
 
 
 def choose_and_solve(rule: Rule, before: Solved, *offers: tuple[Any, list[Any]]) -> Solved:

@@ -8,8 +8,8 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.methods.method import Options
 from dcsvm_dask.parameters import parameter
 
-SHARE_ROWS = 4096
-"""Rows of a share, about: fewer cost more to send about than to compute with."""
+SHARE_ROWS = 8192
+"""Rows of a share, about: with fewer, what a step does beside its kernel values takes longer."""
 MOST_SHARES = 64
 
 

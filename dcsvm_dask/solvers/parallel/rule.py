@@ -83,14 +83,15 @@ class ParallelRule:
         """Return the members of the working set that are of a share."""
         return share.members(rows, chosen.index)
 
-    def along(
-        self, rows: ShareRows, share: Share, found: Candidates, memory: WorkingSet
-    ) -> tuple[Index, Members]:
-        """Return the candidates and the last set's members that are of a share."""
+    def wanted(self, found: Candidates, memory: WorkingSet) -> Index:
+        """Return the candidates and the last set's members, ascending."""
         both = (*found.rising, *found.falling)
-        index = np.unique(np.concatenate([memory.index, *(one[1] for one in both)]))
-        first, last = np.searchsorted(index, (rows.start, rows.start + len(rows)))
-        return index[first:last], share.members(rows, index[first:last])
+        return np.unique(np.concatenate([memory.index, *(one[1] for one in both)]))
+
+    def along(self, rows: ShareRows, share: Share, wanted: Index) -> tuple[Index, Members]:
+        """Return those that are of a share."""
+        first, last = np.searchsorted(wanted, (rows.start, rows.start + len(rows)))
+        return wanted[first:last], share.members(rows, wanted[first:last])
 
     def pick(self, memory: WorkingSet, along: Sequence[tuple[Index, Members]]) -> list[Members]:
         """Return the members of the working set."""

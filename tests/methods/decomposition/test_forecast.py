@@ -54,7 +54,7 @@ def test_shares_take_what_is_planned(
     dual = Classification().dual(np.where(np.arange(N) % 2, 1.0, -1.0), np.ones(N))
     ends = [N * part // shares for part in range(shares + 1)]
     Z, index, w = X[:1000], np.arange(1000), np.ones(1000)
-    for warm_up in (kernels.warm_up, solvers.warm_up):  # whose memory is the process's
+    for warm_up in (kernels.warm_up, solvers.warm_up, solvers.warm_up_parallel):  # not of shares
         warm_up()
     gc.collect()
     tracemalloc.start()
