@@ -1,6 +1,6 @@
 """What the steps of a loop cost beside their work: tasks that wait for each other on Dask workers.
 
-    python -m benchmarks.layers [--workers 1,2,8] [--seconds 20] [--rows 131072]
+    python -m benchmarks.layers [--workers 1,2,8] [--seconds 30] [--rows 131072]
 
 Trains by `decomposition` on rows of one feature with random labels, whose small working sets take
 next to no time: what remains of a step is the way from task to task. Each number of workers trains
@@ -29,7 +29,7 @@ SIZE = 32
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--workers", default="1,2,8")
-    options.add_argument("--seconds", type=float, default=20.0)
+    options.add_argument("--seconds", type=float, default=30.0)
     options.add_argument("--rows", type=int, default=131_072)
     options.add_argument("--out", type=Path, default=Path("layers.json"))
     chosen = options.parse_args()
