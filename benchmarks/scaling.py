@@ -30,10 +30,10 @@ LINK_BYTES = 1.25e9
 TASK_SECONDS = 0.003
 SHOWN = 6
 
-HOP_SECONDS, STEP_TASK_SECONDS = 0.004, 0.0006
+HOP_SECONDS, STEP_TASK_SECONDS = 0.0055, 0.0006
 """From one task of a loop to the next that waits for it, and the scheduler's time for each."""
-HOPS, GROUP_TASKS, OTHER_TASKS = 5, 3, 2
-"""Of a working set: tasks that wait for each other, tasks of a group of shares, other tasks."""
+HOPS, GROUP_TASKS, OTHER_TASKS = 3, 2, 1
+"""Of a set of narrow rows: tasks that wait for each other, those of a group of shares, others."""
 CANDIDATE_BYTES = 32
 """What a share tells of a variable that may enter a set: two values, two numbers."""
 
