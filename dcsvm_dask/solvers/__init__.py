@@ -66,7 +66,7 @@ from dcsvm_dask.solvers.optimality import (
     violation_pair,
 )
 from dcsvm_dask.solvers.parallel import ParallelRule, Share, ShareRows, WorkingSet
-from dcsvm_dask.solvers.parallel.solve import solve_parallel
+from dcsvm_dask.solvers.parallel.solve import number_of_shares, solve_parallel
 from dcsvm_dask.solvers.path import solve_next, stretched
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
@@ -144,6 +144,7 @@ __all__ = [
     "machines_of",
     "measure_part",
     "multiplier_interval",
+    "number_of_shares",
     "objective",
     "reach",
     "scheme_of",

@@ -67,7 +67,7 @@ def run(seen: Seen, tmp_path_factory: pytest.TempPathFactory) -> api.Run:
     y = np.where(X[:, 0] + 0.3 * np.sin(9 * X[:, 1]) + draw.normal(0, 0.1, 1500) > 0.6, 1, -1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop_tasks, "CHECKPOINT_SECONDS", 0.05)
-        patch.setattr("dcsvm_dask.methods.decomposition.options.SHARE_ROWS", 500)
+        patch.setattr("dcsvm_dask.solvers.parallel.solve.SHARE_ROWS", 500)
         return api.train(
             X,
             y,

@@ -13,7 +13,6 @@ from dcsvm_dask.methods.conquer.graph import (
     last_point,
 )
 from dcsvm_dask.methods.decomposition.nodes import commit_sets
-from dcsvm_dask.methods.decomposition.options import number_of_shares
 from dcsvm_dask.methods.decomposition.steps import PROGRAM
 from dcsvm_dask.methods.graph import COMMIT, Stage, Stages, many, single
 from dcsvm_dask.methods.loop import Loop
@@ -22,6 +21,7 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stages import merge_stage, offset_stage
 from dcsvm_dask.methods.stall import Stall
+from dcsvm_dask.solvers import number_of_shares
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import DECOMPOSITION, StageId
 

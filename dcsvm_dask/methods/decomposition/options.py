@@ -8,10 +8,6 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.methods.method import Options
 from dcsvm_dask.parameters import parameter
 
-SHARE_ROWS = 8192
-"""Rows of a share, about: with fewer, what a step does beside its kernel values takes longer."""
-MOST_SHARES = 64
-
 
 @dataclass(frozen=True)
 class Decomposition(Options):
@@ -37,8 +33,3 @@ class Decomposition(Options):
     def first_entering(self) -> int:
         """Rows that may enter a working set at first."""
         return max(2, self.size // 2) if self.entering is None else self.entering
-
-
-def number_of_shares(n_variables: int) -> int:
-    """Return the number of shares of the rows, whatever the workers."""
-    return max(1, min(MOST_SHARES, n_variables // SHARE_ROWS))

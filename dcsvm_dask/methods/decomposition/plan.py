@@ -11,13 +11,14 @@ from dcsvm_dask.kernels import piece_of
 from dcsvm_dask.kernels.columns import RARE
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage
 from dcsvm_dask.methods.decomposition.graph import scratch_stage, sets_stage
-from dcsvm_dask.methods.decomposition.options import Decomposition, number_of_shares
+from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.forecast import INDEX, VALUE, VECTOR, Forecast, Load, Need
 from dcsvm_dask.methods.graph import COMMIT, STEP
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import SOLVING
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
+from dcsvm_dask.solvers import number_of_shares
 from dcsvm_dask.solvers.parallel.share import KEPT_FROM
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 

@@ -66,7 +66,7 @@ def choose(
     WorkingSet
         With the figures of `before`; ``index`` and ``age`` are those of the new set.
     """
-    violation, centre = violation_of(found, equality=equality, fixed_signs=fixed_signs)
+    violation, _ = violation_of(found, equality=equality, fixed_signs=fixed_signs)
     first = before.first_violation if before.steps else violation
     idle = 0 if violation < before.least_violation else before.idle + 1
     before = replace(
@@ -77,9 +77,7 @@ def choose(
     )
     stalls = idle >= MOST_IDLE and before.idle_gain <= IDLE_GAIN * before.gained
     if before.is_done or violation <= tol or stalls:
-        return replace(
-            before, violation=violation, first_violation=first, is_done=True, centre=centre
-        )
+        return replace(before, violation=violation, first_violation=first, is_done=True)
     entering = _worst(found, before.entering, equality=equality, fixed_signs=fixed_signs)
     index = np.sort(_filled(entering, before, size))
     stays = np.isin(index, before.index, assume_unique=True)
@@ -95,7 +93,6 @@ def choose(
         entering=min(last, least) if len(before.index) else last,
         violation=violation,
         first_violation=first,
-        centre=centre,
     )
 
 

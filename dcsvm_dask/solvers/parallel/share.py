@@ -115,15 +115,12 @@ class Share:
         Most variables that may enter the next working set.
     spare : float or None
         See `Dual.spare`; of all shares together.
-    seconds : float
-        Processor time of its steps.
     """
 
     beta: Vector
     f: Vector
     entering: int
     spare: float | None = None
-    seconds: float = 0.0
 
     def __sizeof__(self) -> int:
         """Return the bytes of its arrays."""

@@ -22,14 +22,14 @@ from dcsvm_dask.tasks import Dual
 SIZE = 2048
 """Variables of a working set by default."""
 SHARE_ROWS = 8192
-"""Rows of a share, about."""
+"""Rows of a share, about: with fewer, what a step does beside its kernel values takes longer."""
 MOST_SHARES = 64
 CACHE_BYTES = 256 << 20
 """Memory of kept kernel columns by default."""
 
 
 def number_of_shares(n: int) -> int:
-    """Return the number of shares of so many rows."""
+    """Return the number of shares of so many rows, whatever the threads or workers."""
     return max(1, min(MOST_SHARES, n // SHARE_ROWS))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -75,8 +75,6 @@ class WorkingSet:
     is_done: bool = False
     began: float = 0.0
     trace: tuple[tuple[float, int, float], ...] = ()
-    centre: tuple[float, float] = field(default=(0.0, 0.0))
-    """The bias between those that are optimal, and the multiplier of the sum of sizes."""
 
     @classmethod
     def empty(cls, entering: int, size: float = 0.0) -> WorkingSet:

@@ -11,14 +11,14 @@ import pytest
 from scipy import sparse
 
 from dcsvm_dask import api
-from dcsvm_dask.methods.decomposition import options
+from dcsvm_dask.solvers.parallel import solve
 from tests.methods.decomposition.runs import HERE, ROWS, SHARE_ROWS, SIZE
 
 
 @pytest.fixture(autouse=True)
 def _several_shares(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let few rows have three shares."""
-    monkeypatch.setattr(options, "SHARE_ROWS", SHARE_ROWS)
+    monkeypatch.setattr(solve, "SHARE_ROWS", SHARE_ROWS)
     return
 
 

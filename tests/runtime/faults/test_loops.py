@@ -16,10 +16,10 @@ from distributed import Client, LocalCluster
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.methods.decomposition import options
 from dcsvm_dask.runtime import loop_on_cluster, loop_tasks
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.events import SetSolved
+from dcsvm_dask.solvers.parallel import solve
 from tests.methods.decomposition.runs import HERE, assert_same_model, sets_of
 
 pytestmark = pytest.mark.long
@@ -40,7 +40,7 @@ WORDS: dict[str, Any] = {
 @pytest.fixture(scope="module", autouse=True)
 def _several_shares() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(options, "SHARE_ROWS", ROWS // 4)
+        patch.setattr(solve, "SHARE_ROWS", ROWS // 4)
         yield
 
 
@@ -155,7 +155,7 @@ def test_a_loop_that_is_stopped_lets_go_of_everything_and_is_resumed(
     assert tasks_left(client) == []
     assert mine.result() == 3
     monkeypatch.undo()
-    monkeypatch.setattr(options, "SHARE_ROWS", ROWS // 4)
+    monkeypatch.setattr(solve, "SHARE_ROWS", ROWS // 4)
     again = api.resume(run.url, client=client, quiet=True)
     assert_same_model(again, alone)
     assert tasks_left(client) == []
