@@ -27,6 +27,7 @@ from dcsvm_dask.tasks import (
     OneClass,
     Quantile,
     Regression,
+    Task,
 )
 from tests.marks import long
 from tests.rounding import at_most
@@ -285,11 +286,12 @@ def problems(draw: st.DrawFn) -> dict[str, Any]:
         if kind == "nu-svc":
             most = 2.0 * min(C[y > 0].sum(), C[y < 0].sum()) / C.sum()
             kind, nu = ("one-class", nu) if most == 0.0 else (kind, nu * most)
-        task = {
+        tasks: dict[str, Task] = {
             "one-class": OneClass(nu=nu),
             "nu-svc": NuClassification(nu=nu),
             "nu-svr": NuRegression(nu=nu),
-        }[kind]
+        }
+        task = tasks[kind]
         start, dual = start_of(task, task.dual(z if kind == "nu-svr" else y, C), C)
     return {
         "X": X.astype(np.float32),
@@ -312,12 +314,17 @@ def test_every_step_is_feasible_and_the_objective_never_rises(problem: dict[str,
     how = {name: problem[name] for name in ("kernel", "X", "dual", "beta", "equality", "size")}
     how |= {"shares": problem["shares"], "tol": problem["tol"]}
     sets: list[WorkingSet] = []
-    found, last = solve_parallel(**how, callback=lambda one: sets.append(one) or len(sets) > 3000)
-    points += [
-        solve_parallel(**how, callback=lambda one, n=steps: one.steps >= n)[0].beta
-        for steps in (1, 2, 3, 5, 10)
-        if steps < last.steps
-    ]
+
+    def too_many(one: WorkingSet) -> bool:
+        sets.append(one)
+        return len(sets) > 3000
+
+    found, last = solve_parallel(**how, callback=too_many)
+
+    def after(steps: int) -> np.ndarray:
+        return solve_parallel(**how, callback=lambda one: one.steps >= steps)[0].beta
+
+    points += [after(steps) for steps in (1, 2, 3, 5, 10) if steps < last.steps]
     points.append(found.beta)
     # Pairs of an ill-conditioned problem may take more steps than a test has time for.
     assert found.converged or last.steps > 3000, (found.violation, last.steps)
