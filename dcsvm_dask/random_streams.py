@@ -28,8 +28,6 @@ ROUND_ORDER = 4000
 """Order of equal violators in a conquer round; the number of the round follows."""
 PLANE_REPORT = 4000
 """Rows that a report draws."""
-WORKING_SET_CHECK = 5000
-"""Shrunk rows whose margins a working set checks; the number of the round follows."""
 THEOREM_REPORT = 5000
 """Pairs of rows by which a report bounds Theorem 1."""
 OFFSET_SUBSET = 6400
@@ -71,7 +69,6 @@ SHARED = (
     {"PROBE", "LEVEL", "BINARY_SVM"},
     {"ROUND_CLUSTERS", "MODES_REPORT"},
     {"ROUND_ORDER", "PLANE_REPORT"},
-    {"WORKING_SET_CHECK", "THEOREM_REPORT"},
     {"BLOCK_SIZES", "BAG"},
     {"BASIS_POOL", "FOLDS"},
 )

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.methods.conquer import working_set
+from dcsvm_dask.methods.dcsvm.few_rows import solve_rows
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.graph import Keep, Outcome, Stage
 from dcsvm_dask.methods.method import Goals, Shape
@@ -51,8 +51,7 @@ def point(stage: Stage, violation: float) -> dict[str, Any]:
         "tol": GOALS.tol,
         "released": False,
         "blocks": 0 if violation <= GOALS.tol else 3,
-        "at_once": False,
-        "closing": violation <= 0.01,
+        "is_done": violation <= GOALS.tol,
     }
 
 
@@ -62,7 +61,7 @@ def answers(regime: dict[str, bool], halving: bool = True) -> Answer:
     def answer(stage: Stage) -> dict[str, Any]:
         if stage.name.startswith(("probe", "arrange", "level")):
             return dict(regime)
-        if stage.name.startswith(("refine", "conquer")):
+        if stage.name.startswith(("refine", "conquer", "decomposition")):
             number = int(stage.name.split("-")[1])
             return point(stage, 0.5 * 10.0**-number if halving else 0.5)
         return {}
@@ -148,20 +147,17 @@ def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     assert names(graphs) == [
         ["probe"],
         ["arrange"],
-        ["subset", "conquer-000"],
-        ["conquer-001"],
-        ["conquer-002"],
-        ["conquer-003"],
-        ["model-conquer-003"],
+        ["decomposition-001"],
+        ["decomposition-002"],
+        ["decomposition-003"],
+        ["decomposition-004"],
+        ["model-decomposition-004"],
     ]
-    assert outcome == Outcome("model-conquer-003", converged=True)
-    # Near the end f is summed from scratch at once, which is what a claim rests on.
-    layers = [[layer.name for layer in graph[0].layers] for graph in graphs[3:6]]
-    assert layers == [
-        ["solve", "product", "commit"],
-        ["solve", "product", "commit"],
-        ["solve", "close", "commit"],
-    ]
+    assert outcome == Outcome("model-decomposition-004", converged=True)
+    # At the end f is summed from scratch, which is what a claim rests on.
+    layers = [[layer.name for layer in graph[0].layers] for graph in graphs[2:6]]
+    assert layers == [["commit"]] * 3 + [["recompute", "commit"]]
+    assert [graph[0].loop is None for graph in graphs[2:6]] == [False] * 3 + [True]
 
 
 def test_rows_that_are_in_block_order_already_stay_so() -> None:
@@ -169,7 +165,7 @@ def test_rows_that_are_in_block_order_already_stay_so() -> None:
         return {**answers(SMOOTH)(stage), "parts": 3}
 
     graphs, _ = drive(SETTINGS, GOALS, answer)
-    assert names(graphs)[1:3] == [["arrange"], ["arrange", "subset", "conquer-000"]]
+    assert names(graphs)[1:3] == [["arrange"], ["arrange", "decomposition-001"]]
     assert [layer.name for layer in graphs[1][0].layers] == ["commit"]
     assert "part" in [layer.name for layer in graphs[2][0].layers]
 
@@ -177,41 +173,28 @@ def test_rows_that_are_in_block_order_already_stay_so() -> None:
 def test_a_run_that_may_not_reach_its_end_has_an_early_model_in_any_regime() -> None:
     method = dcsvm(SETTINGS, replace(GOALS, early=True), SHAPE)
     graph, found = next(method), []
-    while "conquer-000" not in found:
+    while "decomposition-001" not in found:
         found += [stage.name for stage in graph]
         graph = method.send({stage.name: answers(SMOOTH)(stage) for stage in graph})
-    assert found == ["probe", "arrange", "level-2", "subset", "conquer-000"]
+    assert found == ["probe", "arrange", "level-2", "decomposition-001"]
 
 
-def test_a_round_that_was_to_be_the_last_and_was_not_is_followed_by_a_cheap_one() -> None:
+def test_sets_that_ended_too_early_go_on_after_f_from_scratch() -> None:
     def answer(stage: Stage) -> dict[str, Any]:
-        if stage.name.startswith("conquer"):
-            return point(stage, 0.005 if int(stage.name[-3:]) < 3 else 1e-9)
+        if stage.name.startswith("decomposition"):
+            proves = stage.loop is None and int(stage.name[-3:]) > 2
+            return point(stage, 1e-9 if proves or stage.loop else 0.005)
         return dict(SMOOTH)
 
     graphs, outcome = drive(SETTINGS, GOALS, answer)
-    found = {s.name: [layer.name for layer in s.layers] for graph in graphs for s in graph}
-    assert found["conquer-001"][1] == "close"
-    assert found["conquer-002"][1] == "product"
-    assert found["conquer-003"][1] == "close"
+    stages = [stage for graph in graphs[2:-1] for stage in graph]
+    assert [stage.loop is not None for stage in stages] == [True, False, True, False]
     assert outcome.converged
 
 
-def test_what_one_task_can_do_is_one_task() -> None:
-    def answer(stage: Stage) -> dict[str, Any]:
-        return {**answers(SMOOTH)(stage), "at_once": True}
-
-    graphs, _ = drive(SETTINGS, GOALS, answer)
-    for graph in graphs[3:-1]:
-        assert [layer.name for layer in graph[0].layers] == ["solve", "close", "commit"]
-        assert graph[0].layers[0].nodes[0].step is working_set.solve_at_once
-
-
-@pytest.mark.parametrize(("rows", "predicts_support"), [(900, False), (9000, True)])
-def test_rows_that_are_one_working_set_need_few_tasks(rows: int, predicts_support: bool) -> None:
-    few = replace(SHAPE, n_rows=rows, n_variables=rows)
-    settings = replace(SETTINGS, clusters=(), set_cap=9000)
-    graphs, outcome = drive(settings, GOALS, answers(SMOOTH), few)
+def test_rows_that_are_one_working_set_need_few_tasks() -> None:
+    few = replace(SHAPE, n_rows=900, n_variables=900)
+    graphs, outcome = drive(replace(SETTINGS, clusters=()), GOALS, answers(SMOOTH), few)
     assert names(graphs)[0] == ["arrange", "conquer-001"]
     arrange, first = graphs[0]
     assert [layer.name for layer in arrange.layers] == ["commit"]
@@ -220,13 +203,13 @@ def test_rows_that_are_one_working_set_need_few_tasks(rows: int, predicts_suppor
         ("close", 1),
         ("commit", 1),
     ]
-    assert first.layers[0].nodes[0].arguments["predicts_support"] == predicts_support
+    assert first.layers[0].nodes[0].step is solve_rows
     assert outcome.converged
 
 
 def test_where_levels_turn_out_not_to_pay_their_tree_is_left() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(NOT_PAYING))
-    assert names(graphs)[1:4] == [["arrange"], ["level-2"], ["subset", "conquer-000"]]
+    assert names(graphs)[1:4] == [["arrange"], ["level-2"], ["decomposition-001"]]
     assert outcome.converged
 
 
@@ -234,7 +217,7 @@ def test_where_levels_turn_out_not_to_pay_their_tree_is_left() -> None:
 def test_levels_that_were_asked_for_by_number_are_not_left(regime: dict[str, bool]) -> None:
     graphs, _ = drive(replace(SETTINGS, levels_forced=True), GOALS, answers(regime))
     assert names(graphs)[2:4] == [["level-2"], ["level-1"]]
-    assert not any("subset" in graph for graph in names(graphs))
+    assert not any("decomposition-001" in graph for graph in names(graphs))
 
 
 def test_without_levels_there_is_conquer_alone() -> None:

@@ -41,7 +41,7 @@ def test_the_stages_are_those_of_the_tree_and_a_round_of_each_kind() -> None:
 def test_a_smooth_kernel_is_planned_by_working_sets_unless_levels_are_asked_for() -> None:
     smooth = Measured(smooth=True, set_share=0.1)
     found = [stage.stage.name for stage in plan(SETTINGS, GOALS, COVTYPE, smooth).stages]
-    assert found == ["probe", "arrange", "subset", "conquer-000", "conquer-001", "conquer-003"]
+    assert found == ["probe", "arrange", "decomposition-001", "decomposition-002"]
     for settings, goals in (
         (replace(SETTINGS, levels_forced=True), GOALS),
         (SETTINGS, replace(GOALS, stop_at=2)),

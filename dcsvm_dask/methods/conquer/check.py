@@ -129,7 +129,7 @@ def commit_check(
     layer: str,
     parts: int,
     tol: float,
-    local: bool,
+    in_blocks: bool,
 ) -> Record:
     """Commit a point whose f was computed from scratch.
 
@@ -156,8 +156,8 @@ def commit_check(
         Number of shares.
     tol : float
         Tolerance of the chain.
-    local : bool
-        See `commit_point`.
+    in_blocks : bool
+        Whether the blocks of the next round are chosen.
     """
     problem = read_problem(run)
     rows = scope_rows(run, scope, 0, 1)
@@ -176,7 +176,7 @@ def commit_check(
         scale = max(0.0, min(1.0, -linear / quadratic)) if quadratic > 0 else 1.0
         beta, f = scale * beta, scale * f
     record = commit_point(
-        problem, attempt, Point(rows, beta, f), number=number, tol=tol, local=local
+        problem, attempt, Point(rows, beta, f), number=number, tol=tol, in_blocks=in_blocks
     )
     changes = [
         abs(record[key] - before.record.get(key, record[key]))

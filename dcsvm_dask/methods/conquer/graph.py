@@ -15,11 +15,28 @@ from dcsvm_dask.methods.graph import (
     single,
 )
 from dcsvm_dask.methods.method import Shape
+from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stages import scored
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.storage.stage_id import MODEL, StageId
+from dcsvm_dask.storage.stage_id import CONQUER, MODEL, REFINE, StageId
+
+REFINE_KIND = StageKind(
+    REFINE,
+    turn=5,
+    measures=True,
+    of_all_rows=False,
+    is_round=True,
+    until_tolerance=True,
+    is_optional=True,
+    beside_levels=True,
+)
+"""Rounds on the support vectors of a level."""
+CONQUER_KIND = StageKind(
+    CONQUER, turn=6, measures=True, is_round=True, until_tolerance=True, beside_levels=True
+)
+"""Rounds on all rows."""
 
 # Rounds in a row that may lower neither objective nor violation: a round moves few of the
 # variables, so that other rounds may still bring progress after one without.
@@ -36,7 +53,7 @@ class Chain:
     support_only: bool
     """Whether it works on the support vectors of its source alone (refinement)."""
     local: bool
-    """Whether blocks are clusters (local kernel) or the worst violators (smooth kernel)."""
+    """Whether the kernel is local: far pairs are skipped, and rounds improve blocks."""
     tol: float
     parts: int
     max_rounds: int
@@ -145,7 +162,7 @@ def check_stage(
             layer=layer,
             parts=chain.parts,
             tol=chain.tol,
-            local=chain.local,
+            in_blocks=chain.local,
             **at,
         ),
     )
@@ -191,7 +208,6 @@ def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
             blocks=blocks,
             parts=chain.parts,
             tol=chain.tol,
-            local=chain.local,
         ),
     )
     return Stage(name, layers, chain.name, supersedes=previous)

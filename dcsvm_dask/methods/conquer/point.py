@@ -1,8 +1,7 @@
-"""A point of the whole problem: its measures, and the blocks or working set of the next round."""
+"""A point of the whole problem: its measures, and the blocks of the next round."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +14,9 @@ from dcsvm_dask.solvers import (
     bias,
     duality_gap,
     eased,
-    first_set,
     inner_tol,
     objective,
     reach,
-    select_set,
     size_multiplier,
 )
 from dcsvm_dask.solvers.optimality import violation as violation_of
@@ -112,16 +109,6 @@ def largest_set(problem: Problem, cap: int) -> int:
     return cap if problem.size is None else max(2, int(OF_SIGNS * cap))
 
 
-# The next violation of working sets, in units of `Dual.unit`, is about the square of the last:
-# below this many times the root of the tolerance the next round is likely to be the last, and
-# computes f from scratch.
-CLOSING = 2.0
-# Expected size of the next step over that of the last one.
-SMALLER = 0.5
-# Work of a set (kernel values times features) that one task does, about a second of a core.
-SMALL_WORK = 1e11
-
-
 @dataclass(frozen=True)
 class Point:
     """All dual variables, and f of the variables of a chain.
@@ -133,27 +120,15 @@ class Point:
     beta : ndarray, shape (n,), float64
     f : ndarray, shape (m,), float64
         Decision values without the bias.
-    expected : ndarray, shape (m,), float64, optional
-        Predicted f of the solution, if there is one.
-    bias : float, optional
-        The bias that belongs to `expected`.
-    active : ndarray of bool, shape (m,), optional
-        Variables with a current f; the others are shrunk: they are zero and have `expected` alone.
-    furthest : float, optional
-        Largest margin of a variable that the last step has led near to violating.
     """
 
     rows: NDArray[np.int64]
     beta: Vector
     f: Vector
-    expected: Vector | None = None
-    bias: float | None = None
-    active: NDArray[np.bool_] | None = None
-    furthest: float | None = None
 
 
 def commit_point(
-    problem: Problem, attempt: Attempt, point: Point, *, number: int, tol: float, local: bool
+    problem: Problem, attempt: Attempt, point: Point, *, number: int, tol: float, in_blocks: bool
 ) -> Record:
     """Measure a point, write it with the blocks of the next round, and return the record.
 
@@ -166,37 +141,23 @@ def commit_point(
         Number of the round of the point; it seeds the choice of blocks.
     tol : float
         Tolerance of the chain.
-    local : bool
-        Whether the kernel is local, so that blocks are clusters; otherwise the next round has one
-        working set.
+    in_blocks : bool
+        Whether the blocks of the next round are chosen; else there are none.
     """
     dual, b = problem.dual_at(point.beta)[point.rows], point.beta[point.rows]
-    expected = point.f if point.expected is None else point.expected
-    active = np.ones(len(b), dtype=np.bool_) if point.active is None else point.active
-    gradient = dual.gradient(np.where(active, point.f, expected), b)
-    equality, offset = problem.settings.fit_intercept, 0.0
-    if equality:
-        offset = bias(gradient, b, dual) if point.bias is None else point.bias
+    gradient = dual.gradient(point.f, b)
+    equality = problem.settings.fit_intercept
+    offset = bias(gradient, b, dual) if equality else 0.0
     violation = violation_of(gradient, b, dual, equality=equality)
     epsilon = size_multiplier(gradient, b, dual)
     attempt.write("beta", point.beta[None, :])
     attempt.write("f", point.f)
-    if not local:
-        attempt.write("expected", expected)
-        attempt.write("active", active)
     blocks: list[NDArray[np.int64]] = []
-    if violation > tol and local:
+    if in_blocks and violation > tol:
         centred, near_dual = eased(gradient + offset, dual, epsilon)
         far = reach(centred, b, near_dual)
         blocks = select_blocks(problem, point.rows, b, far, number=number, tol=tol)
-    elif violation > tol:
-        blocks = [next_set(problem, point, offset, epsilon, tol)]
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
-    # A single task needs a current f of all variables.
-    at_once = not local and bool(active.all())
-    at_once = at_once and len(chosen) * problem.n * problem.row_values <= SMALL_WORK
-    near = violation <= CLOSING * math.sqrt(tol * dual.unit)
-    closing = at_once or (not local and (near or covers(problem, point, offset, epsilon, chosen)))
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_beta", b[chosen])
     attempt.write("block_f", point.f[chosen])
@@ -211,66 +172,5 @@ def commit_point(
         "bounded": int(np.count_nonzero(dual.is_bounded(b))),
         "blocks": len(blocks),
         "active": len(chosen),
-        "at_once": at_once,
-        "closing": closing,
-        "inner_tol": inner_tol(violation, tol, whole=closing),
+        "inner_tol": inner_tol(violation, tol, whole=False),
     }
-
-
-def covers(
-    problem: Problem, point: Point, offset: float, epsilon: float, chosen: NDArray[np.int64]
-) -> bool:
-    """Return whether a working set has all variables that its step is likely to make violate.
-
-    Parameters
-    ----------
-    problem : Problem
-    point : Point
-    offset, epsilon : float
-        The bias, and the multiplier of the sum of sizes.
-    chosen : ndarray of int64
-        The working set.
-    """
-    if point.furthest is None:
-        return False
-    dual = problem.dual.eased(epsilon)
-    far = reach(dual.gradient(point.f + offset, point.beta), point.beta, dual)
-    far[chosen] = -np.inf
-    if point.active is not None:
-        far[~point.active] = -np.inf
-    return bool(far.max(initial=-np.inf) <= -SMALLER * point.furthest)
-
-
-def next_set(
-    problem: Problem, point: Point, offset: float, epsilon: float, tol: float
-) -> NDArray[np.int64]:
-    """Return the working set of the next round.
-
-    Parameters
-    ----------
-    problem : Problem
-    point : Point
-    offset, epsilon : float
-        The bias, and the multiplier of the sum of sizes.
-    tol : float
-        Tolerance of the chain.
-
-    Returns
-    -------
-    ndarray of int64
-    """
-    dual, cap = problem.dual.eased(epsilon), largest_set(problem, problem.settings.set_cap)
-    expected = point.f if point.expected is None else point.expected
-    gradient = dual.gradient(expected + offset, point.beta)
-    if not point.beta.any():
-        return first_set(reach(gradient, point.beta, dual), cap, dual.margin)
-    return select_set(
-        point.beta,
-        dual,
-        gradient,
-        tol,
-        cap,
-        equality=problem.settings.fit_intercept,
-        resting=None if point.active is None else ~point.active,
-        by_sign=problem.size is not None,
-    )

@@ -151,7 +151,6 @@ def join_steps(
     blocks: int,
     parts: int,
     tol: float,
-    local: bool,
 ) -> Record:
     """Commit the best combination of the blocks' steps and the blocks of the next round.
 
@@ -171,8 +170,6 @@ def join_steps(
         Number of shares of the products.
     tol : float
         Tolerance of the chain.
-    local : bool
-        Whether the blocks of the next round are clusters; see `commit_point`.
     """
     problem = read_problem(run)
     before = run.node(previous, "commit")
@@ -196,7 +193,7 @@ def join_steps(
     for mine, F in read_products(run, stage, parts, len(f)):
         f[mine] += F @ factors
     record = commit_point(
-        problem, attempt, Point(all_rows, beta, f), number=number, tol=tol, local=local
+        problem, attempt, Point(all_rows, beta, f), number=number, tol=tol, in_blocks=True
     )
     return {
         **record,

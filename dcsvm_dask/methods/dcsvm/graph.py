@@ -6,14 +6,16 @@ zero; where it is asked for, a level's SVMs are calibrated for committee predict
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from dcsvm_dask.methods import arrange, committee, partition
 from dcsvm_dask.methods import arrange as shuffle
 from dcsvm_dask.methods.conquer.graph import Chain, conquer, finish_with
-from dcsvm_dask.methods.conquer.working_sets import working_sets
 from dcsvm_dask.methods.dcsvm import balance, level
+from dcsvm_dask.methods.dcsvm.few_rows import few_rows
+from dcsvm_dask.methods.decomposition.graph import working_sets
+from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.graph import (
     COMMIT,
     Graph,
@@ -44,7 +46,7 @@ from dcsvm_dask.methods.stages import (
     scored,
 )
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, StageId
+from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, DECOMPOSITION, StageId
 
 
 def committee_stage(level: Stage) -> Stage:
@@ -140,8 +142,6 @@ def balance_stage(level: str, number: int, previous: str, record: Record) -> Sta
 # Times the levels' tolerance: refinement need not be more exact than what the whole problem will
 # change about it.
 REFINE_TOL = 10.0
-# Fewer variables make one working set: predicting the support vectors costs more than it saves.
-PREDICTED_ABOVE = 6000
 
 
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -160,7 +160,9 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         settings = informed(settings, first)
     has_size = "epsilon" in first
     if not levels and shape.n_variables <= settings.set_cap:
-        return (yield from few_rows(settings, goals, shape))
+        chain = chain_of("conquer", None, settings, goals, shape, local=False)
+        reached = yield from few_rows(replace(chain, parts=1), has_sum=has_sum)
+        return (yield from finish_with(reached, shape))
     if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
         bottom = scored_level(bottom_stage(settings, shape), goals, shape)
         yield [arrange_stage(settings, shape), *bottom]
@@ -169,14 +171,10 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     local = not records[PROBE]["smooth"]
     climbs = levels and (local or settings.levels_forced or goals.stop_at or goals.early)
     if not (climbs or local):
-        chain = chain_of("conquer", None, settings, goals, shape, local=False)
         # A run that was to stop at a level has rows in block order already.
         in_blocks = (yield [merge_stage()])[ARRANGE]["parts"]
         before = [arrange_stage(settings, shape)] if in_blocks else []
-        reached = yield from working_sets(
-            chain, predicts_support=True, feasible=not has_sum, before=before
-        )
-        return (yield from finish_with(reached, shape))
+        return (yield from conquer_by_sets(settings, goals, shape, before))
     yield [arrange_stage(settings, shape)]
     source: str | None = None
     if climbs:
@@ -206,38 +204,31 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
                 source = refined.stage
             elif settings.fit_intercept and not has_size:
                 source = yield from balanced(source, records[source], goals.tol)
-    chain = chain_of("conquer", source, settings, goals, shape, local=local and not has_size)
-    if has_size and local:
-        # Blocks that keep the sums of both signs each for itself are slow to agree.
-        reached = yield from working_sets(chain, predicts_support=False, feasible=False)
-    elif local:
-        reached = yield from conquer(chain)
-    else:
-        # SVMs of clusters that contradict each other are a worse start than none.
-        chain = replace(chain, source=None)
-        reached = yield from working_sets(chain, predicts_support=True, feasible=not has_sum)
-    return (yield from finish_with(reached, shape))
+    if has_size or not local:
+        # Blocks that keep the sums of both signs each for itself are slow to agree, and SVMs of
+        # clusters that contradict each other are a worse start than none.
+        return (yield from conquer_by_sets(settings, goals, shape))
+    chain = chain_of("conquer", source, settings, goals, shape, local=True)
+    return (yield from finish_with((yield from conquer(chain)), shape))
 
 
-def few_rows(settings: Settings, goals: Goals, shape: Shape) -> Stages:
-    """Yield the graphs of a run whose rows are one working set: no clusters, few tasks.
+def conquer_by_sets(
+    settings: Settings, goals: Goals, shape: Shape, before: Sequence[Stage] = ()
+) -> Stages:
+    """Yield the graphs that solve the whole problem from zero by parallel decomposition.
 
     Parameters
     ----------
     settings : Settings
     goals : Goals
     shape : Shape
+    before : sequence of Stage
+        Stages that go first.
     """
-    chain = chain_of("conquer", None, settings, goals, shape, local=False)
-    chain = replace(chain, parts=1)
-    predicts_support = shape.n_variables > PREDICTED_ABOVE
-    reached = yield from working_sets(
-        chain,
-        predicts_support=predicts_support,
-        whole=True,
-        feasible=not settings.make_task().has_sum,
-        before=[merge_stage()],
-    )
+    chain = chain_of(DECOMPOSITION, None, settings, goals, shape, local=False)
+    options, has_sum = Decomposition.within(settings.set_cap), settings.make_task().has_sum
+    n = shape.n_variables
+    reached = yield from working_sets(chain, options, n, has_sum=has_sum, before=before)
     return (yield from finish_with(reached, shape))
 
 
@@ -250,11 +241,11 @@ def chain_of(
     *,
     local: bool,
 ) -> Chain:
-    """Return the chain of rounds called "refine" or "conquer".
+    """Return the chain of rounds called "refine", "conquer" or "decomposition".
 
     Parameters
     ----------
-    name : {"refine", "conquer"}
+    name : {"refine", "conquer", "decomposition"}
     source : str or None
         The stage of the warm start; None: zero.
     settings : Settings

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.methods.conquer import working_sets
+from dcsvm_dask.methods.conquer.graph import CONQUER_KIND, REFINE_KIND
 from dcsvm_dask.methods.dcsvm import plan as dcsvm_plan
 from dcsvm_dask.methods.dcsvm.classes import graph as classes
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
+from dcsvm_dask.methods.decomposition.method import SETS_KIND
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.method import Goals, Method, Shape
@@ -59,7 +60,9 @@ STAGES = (
     StageKind(
         BALANCE, _describe_balance, turn=4, of_blocks=True, is_round=True, beside_levels=True
     ),
-    *working_sets.KINDS,
+    REFINE_KIND,
+    CONQUER_KIND,
+    SETS_KIND,
 )
 
 METHOD = Method(
@@ -73,4 +76,5 @@ METHOD = Method(
     many_classes=True,
     whole_problem=True,
     tasks=tuple(TASKS),
+    compiles=("parallel",),
 )

@@ -6,12 +6,7 @@ from dataclasses import replace
 
 from dcsvm_dask.methods.committee import DECIDED_ROWS, LAYER
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage, round_stage
-from dcsvm_dask.methods.conquer.working_sets import (
-    closing_stage,
-    set_stage,
-    start_stage,
-    subset_stage,
-)
+from dcsvm_dask.methods.dcsvm.few_rows import solve_stage
 from dcsvm_dask.methods.dcsvm.graph import (
     arrange_stage,
     bottom_stage,
@@ -19,15 +14,18 @@ from dcsvm_dask.methods.dcsvm.graph import (
     committee_stage,
     level_stage,
 )
+from dcsvm_dask.methods.decomposition.options import Decomposition
+from dcsvm_dask.methods.decomposition.plan import sets_plans
 from dcsvm_dask.methods.forecast import NEAR_PAIRS, Forecast, Load, largest
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.methods.stages import probe_stage
+from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
 # Rounds of a kind, typical: only the run itself can tell.
-ROUNDS, SETS = 2, 3
+ROUNDS = 2
 # Kernel values of the SVMs that leave rows out, for one of their level.
 FOLDS_OF_LEVEL = 2.5
 
@@ -51,67 +49,32 @@ def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Lay out a run whose rows are one working set."""
     n = sizes.n
     chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
-    solve = closing_stage(chain, 1, None, at_once=True)
     written = sizes.point_bytes() + sizes.support * sizes.row
-    return [
-        merging_plan(sizes),
-        *_feasible_start(sizes, replace(chain, parts=1)),
-        of_loads(
-            solve,
-            sizes.working_set(),
-            (
-                Load("solve", kernel_values=float(n) * n, threaded=True),
-                Load(COMMIT, written_bytes=written),
-            ),
+    solve = of_loads(
+        solve_stage(chain, 1, None),
+        sizes.working_set(),
+        (
+            Load("solve", kernel_values=float(n) * n, threaded=True),
+            Load(COMMIT, written_bytes=written),
         ),
-    ]
+    )
+    if not sizes.settings.make_task().has_sum:
+        return [merging_plan(sizes), solve]
+    whole = Load("recompute", kernel_values=float(n) * sizes.support, threaded=True)
+    commit = Load(COMMIT, written_bytes=sizes.point_bytes())
+    start = of_loads(
+        check_stage(replace(chain, parts=1), 0, None), sizes.checking(n), (whole, commit)
+    )
+    return [merging_plan(sizes), start, solve]
 
 
 def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
-    """Plan a run by working sets: the subset that predicts the first, and a set of each kind."""
-    n, support = sizes.n, sizes.support
-    chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
-    need = largest(sizes.working_set(), sizes.checking(n))
-    values = 0.8 * n * support
-    subset, predicting = 0.2 * n * support, 0.3 * n * support
-    solve = Load("solve", kernel_values=min(values, sizes.set_rows**2), threaded=True)
-    rest = values - solve.kernel_values
-    commit = Load(COMMIT, written_bytes=sizes.point_bytes())
-    starts = _feasible_start(sizes, chain) or [
-        of_loads(
-            subset_stage(), sizes.subset(), (Load(COMMIT, kernel_values=subset, threaded=True),)
-        ),
-        of_loads(
-            start_stage(chain, predicts_support=True),
-            sizes.checking(n),
-            (Load("predict", kernel_values=predicting), commit),
-        ),
-    ]
-    return [
-        StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0),
-        merging_plan(sizes),
-        *starts,
-        of_loads(
-            set_stage(chain, 1, ""),
-            need,
-            (solve, Load("product", kernel_values=rest), commit),
-            times=SETS - 1,
-        ),
-        of_loads(
-            closing_stage(chain, SETS, "", at_once=False),
-            need,
-            (solve, Load("close", kernel_values=rest, threaded=True), commit),
-        ),
-    ]
-
-
-def _feasible_start(sizes: Forecast, chain: Chain) -> list[StagePlan]:
-    """Lay out the start of working sets that has the sum of the task; none where that is zero."""
-    if not sizes.settings.make_task().has_sum:
-        return []
-    whole = Load("recompute", kernel_values=float(sizes.n) * sizes.support, threaded=True)
-    commit = Load(COMMIT, written_bytes=sizes.point_bytes())
-    return [of_loads(check_stage(chain, 0, None), sizes.checking(sizes.n), (whole, commit))]
+    """Plan a run by parallel decomposition."""
+    settings = sizes.settings
+    chain = chain_of(DECOMPOSITION, None, settings, goals, sizes.shape, local=False)
+    probe = StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0)
+    options = Decomposition.within(settings.set_cap)
+    return [probe, merging_plan(sizes), *sets_plans(sizes, chain, options, "lower --set-cap")]
 
 
 def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:
@@ -162,8 +125,6 @@ def _rounds(sizes: Forecast, goals: Goals, name: str, count: float) -> list[Stag
     active = min(sizes.support, count)
     blocks, products = sizes.round_blocks(count), sizes.product_bytes(count)
     need = sizes.round(count)
-    if name == "conquer" and sizes.measured.smooth is None:
-        need = largest(need, sizes.working_set())
     commit = Load(COMMIT, written_bytes=sizes.point_bytes())
     whole = Load("recompute", kernel_values=NEAR_PAIRS * count * sizes.support, threaded=True)
     check = of_loads(check_stage(chain, 0, None), sizes.checking(count), (whole, commit))

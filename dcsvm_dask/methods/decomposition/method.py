@@ -23,23 +23,25 @@ def _describe_sets(record: Record) -> str:
     return f"{text} after {counted(record['sets'], 'working set')}"
 
 
+SETS_KIND = StageKind(
+    DECOMPOSITION,
+    _describe_sets,
+    turn=6,
+    measures=True,
+    is_round=True,
+    until_tolerance=True,
+    of_sets=True,
+    beside_levels=True,
+)
+"""Stages of working sets over all rows."""
+
 METHOD = Method(
     "decomposition",
     "one working set after the other over shares of the rows (Brugger 2006), on all workers",
     decomposition,
     plan_stages,
     Decomposition,
-    (
-        StageKind(
-            DECOMPOSITION,
-            _describe_sets,
-            turn=6,
-            measures=True,
-            is_round=True,
-            until_tolerance=True,
-            of_sets=True,
-        ),
-    ),
+    (SETS_KIND,),
     whole_problem=True,
     is_timed=True,
     tasks=(*SUPERVISED, ONE_CLASS, "nu-classification", "nu-regression"),

@@ -17,7 +17,13 @@ from dcsvm_dask.storage.run import RunFolder
 
 
 def commit_sets(
-    run: RunFolder, attempt: Attempt, *, previous: str | None, tol: float, reached: Reached
+    run: RunFolder,
+    attempt: Attempt,
+    *,
+    previous: str | None,
+    tol: float,
+    entering: int,
+    reached: Reached,
 ) -> Record:
     """Commit the point that working sets have reached, and the last set.
 
@@ -33,12 +39,14 @@ def commit_sets(
         The stage of the point where the steps began; None: all variables were zero.
     tol : float
         Tolerance of the run.
+    entering : int
+        Rows that might enter a working set at first.
     reached : Reached
         All shares, and the last working set.
     """
     problem = read_problem(run)
     chosen: WorkingSet = reached.memory
-    before = last_set(run, previous)
+    before = last_set(run, previous, entering)
     beta = np.concatenate([share.beta for share in reached.shares])
     f = np.concatenate([share.f for share in reached.shares])
     dual, equality = problem.dual_at(beta), problem.settings.fit_intercept

@@ -29,6 +29,17 @@ class Decomposition(Options):
         most = f"at most size, which is {self.size}"
         check(self.entering is None or self.entering <= self.size, "entering", self.entering, most)
 
+    @classmethod
+    def within(cls, cap: int) -> Decomposition:
+        """Return the defaults within a cap on working sets.
+
+        Parameters
+        ----------
+        cap : int
+            Rows whose kernel matrix in float32 takes as much memory as kernel columns may.
+        """
+        return cls(size=max(2, min(cls.size, cap)), cache=min(cls.cache, 4.0 * cap**2 / 2**20))
+
     @property
     def first_entering(self) -> int:
         """Rows that may enter a working set at first."""

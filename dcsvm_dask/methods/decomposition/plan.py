@@ -41,10 +41,28 @@ COMMIT_VECTORS, SHARE_VECTORS = 12, 14
 
 def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Return the stages with what they take; stages of working sets after the first are like it."""
-    settings, n = sizes.settings, sizes.n
-    options, shares = Decomposition(**settings.options), number_of_shares(n)
-    parts = row_parts(n, settings.chunk_rows)
-    chain = Chain(DECOMPOSITION, None, False, True, goals.tol, parts, goals.max_rounds)
+    settings = sizes.settings
+    parts = row_parts(sizes.n, settings.chunk_rows)
+    chain = Chain(DECOMPOSITION, None, False, False, goals.tol, parts, goals.max_rounds)
+    first = [offset_plan(sizes)] if settings.make_task().has_sum else []
+    sets = sets_plans(sizes, chain, Decomposition(**settings.options), "lower -P cache")
+    return [*first, merging_plan(sizes), *sets]
+
+
+def sets_plans(
+    sizes: Forecast, chain: Chain, options: Decomposition, remedy: str
+) -> list[StagePlan]:
+    """Return the stages of a chain of working sets.
+
+    Parameters
+    ----------
+    sizes : Forecast
+    chain : Chain
+    options : Decomposition
+    remedy : str
+        What lowers their memory.
+    """
+    n, shares = sizes.n, number_of_shares(sizes.n)
     size = min(options.size, n)
     held = held_bytes(sizes, options, shares) + BESIDE
     solving = 4.0 * 1.57 * size**2 + 4.0 * size * sizes.row
@@ -74,22 +92,13 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         core_seconds=(each - 1.0) * proof * sizes.measured.value_seconds,
     )
     written = Load(COMMIT, written_bytes=(2 * VECTOR + 1.0) * n)
-    stages = [merging_plan(sizes)]
-    if settings.make_task().has_sum:
-        start = of_loads(check_stage(chain, 0, None), checking, (whole, written))
-        stages = [offset_plan(sizes), *stages, start]
-    stages.append(
-        of_loads(
-            sets_stage(chain, 1, None, shares),
-            need,
-            (step, commit),
-            times=COMMITS,
-            remedy="lower -P cache",
-        )
-    )
-    stages.append(
-        of_loads(scratch_stage(chain, 2, ""), last, (whole, written), remedy="lower -P cache")
-    )
+    stage = sets_stage(chain, options, 1, None, shares)
+    stages = [
+        of_loads(stage, need, (step, commit), times=COMMITS, remedy=remedy),
+        of_loads(scratch_stage(chain, 2, ""), last, (whole, written), remedy=remedy),
+    ]
+    if sizes.settings.make_task().has_sum:
+        stages.insert(0, of_loads(check_stage(chain, 0, None), checking, (whole, written)))
     return stages
 
 

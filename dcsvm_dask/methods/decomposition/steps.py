@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.loop import Program
 from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.sizes import share
@@ -23,7 +22,9 @@ STOP = 0.3
 """Share of the tolerance at which the loop is done: f from scratch is another by its rounding."""
 
 
-def make_rule(run: RunFolder, *, previous: str | None, tol: float) -> ParallelRule:
+def make_rule(
+    run: RunFolder, *, previous: str | None, tol: float, size: int, entering: int
+) -> ParallelRule:
     """Return the rule of the steps.
 
     Parameters
@@ -33,17 +34,18 @@ def make_rule(run: RunFolder, *, previous: str | None, tol: float) -> ParallelRu
         The stage of the last point; None: all variables are zero.
     tol : float
         Tolerance of the run.
+    size, entering : int
+        Rows of a working set, and those that may enter it at first.
     """
-    del previous
+    del previous, entering
     problem = read_problem(run)
     settings = problem.settings
-    options = Decomposition(**settings.options)
     return ParallelRule(
         settings.kernel,
         problem.n,
         settings.fit_intercept,
         STOP * tol,
-        options.size,
+        size,
         settings.inner,
         problem.size,
         problem.size is None or problem.dual.has_fixed_signs,
@@ -51,7 +53,7 @@ def make_rule(run: RunFolder, *, previous: str | None, tol: float) -> ParallelRu
     )
 
 
-def load_share(run: RunFolder, part: int, parts: int, *, tol: float) -> ShareRows:
+def load_share(run: RunFolder, part: int, parts: int, *, tol: float, cache: float) -> ShareRows:
     """Return the rows of a share and their problem.
 
     Parameters
@@ -61,10 +63,11 @@ def load_share(run: RunFolder, part: int, parts: int, *, tol: float) -> ShareRow
         The share and the number of shares.
     tol : float
         Tolerance of the run, of which far pairs of rows may take a part.
+    cache : float
+        Megabytes of kernel columns that are kept, of all shares.
     """
     problem = read_problem(run)
     start, stop = share(problem.n, part, parts)
-    cache = Decomposition(**problem.settings.options).cache
     return ShareRows(
         problem.settings.kernel,
         problem.X.read(start, stop),
@@ -76,19 +79,26 @@ def load_share(run: RunFolder, part: int, parts: int, *, tol: float) -> ShareRow
 
 
 def begin_share(
-    run: RunFolder, part: int, parts: int, *, previous: str | None, tol: float
+    run: RunFolder,
+    part: int,
+    parts: int,
+    *,
+    previous: str | None,
+    tol: float,
+    size: int,
+    entering: int,
 ) -> Share:
     """Return where a share stands at the last point.
 
     Parameters
     ----------
-    run, part, parts, previous, tol
+    run, part, parts, previous, tol, size, entering
         As for `make_rule` and `load_share`.
     """
-    del tol
+    del tol, size
     problem = read_problem(run)
     start, stop = share(problem.n, part, parts)
-    memory = last_set(run, previous)
+    memory = last_set(run, previous, entering)
     spare = (
         None
         if problem.size is None
@@ -102,28 +112,28 @@ def begin_share(
     return Share(beta, f, memory.entering, spare)
 
 
-def remember(run: RunFolder, *, previous: str | None, tol: float) -> WorkingSet:
+def remember(
+    run: RunFolder, *, previous: str | None, tol: float, size: int, entering: int
+) -> WorkingSet:
     """Return the working set of the last point, from which steps go on now.
 
     Parameters
     ----------
-    run, previous, tol
+    run, previous, tol, size, entering
         As for `make_rule`.
     """
-    del tol
-    return replace(last_set(run, previous), began=time.time())
+    del tol, size
+    return replace(last_set(run, previous, entering), began=time.time())
 
 
-def last_set(run: RunFolder, previous: str | None) -> WorkingSet:
+def last_set(run: RunFolder, previous: str | None, entering: int) -> WorkingSet:
     """Return the working set of the last point.
 
     Parameters
     ----------
-    run, previous
+    run, previous, entering
         As for `make_rule`.
     """
-    problem = read_problem(run)
-    entering = Decomposition(**problem.settings.options).first_entering
     if previous is None:
         return WorkingSet.empty(entering)
     point = run.node(previous, "commit")

@@ -30,7 +30,7 @@ MOST_TASKS = 10_000
 MOST_WORKERS = 48
 NEAR_LIMIT = 3.0
 """Largest ratio of limit to peak at which the limit is drawn; larger ones are in the caption."""
-COLOURS = {"score": YELLOW, "probe": GREY, "subset": "#b79fce", "model": "#4b9b6e"}
+COLOURS = {"score": YELLOW, "probe": GREY, "model": "#4b9b6e"}
 """Colours of steps that are stages of their own."""
 
 

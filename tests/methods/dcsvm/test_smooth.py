@@ -1,4 +1,4 @@
-"""Smooth kernels on real rows: working sets instead of levels, in one task or in rounds."""
+"""Smooth kernels on real rows: working sets instead of levels, in one task or over shares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.methods import progress as telling
-from dcsvm_dask.methods.conquer import point
+from dcsvm_dask.methods.dcsvm import few_rows
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import SetSolved
@@ -72,8 +72,9 @@ def test_working_sets_are_told_of_as_they_are_solved(
     train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telling, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(few_rows, "PREDICTED_ABOVE", ROWS // 2)
     sets = Sets()
-    run = train(callbacks=[sets])
+    run = train(callbacks=[sets], set_cap=ROWS, block_cap=ROWS // 2)
     assert [event.number for event in sets.told] == list(range(1, len(sets.told) + 1))
     objectives = [event.record["objective"] for event in sets.told]
     assert len(objectives) > 1
@@ -84,25 +85,26 @@ def test_working_sets_are_told_of_as_they_are_solved(
     assert last["support"] == found["stages"][found["model"]]["support"]
 
 
-@pytest.fixture(params=["at once", long("in rounds")])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let all sets be one task's, or make a stage of each."""
-    if request.param == "in rounds":
-        monkeypatch.setattr(point, "SMALL_WORK", 0.0)
-    return str(request.param)
+@pytest.fixture(params=["over shares", "in one task"])
+def way(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return parameters with which rows are more than one task solves, or not."""
+    return {} if request.param == "over shares" else {"set_cap": ROWS}
 
 
 def test_without_a_bias_the_answer_is_that_of_the_dense_problem(
-    way: str, data: DataSet, train: Callable[..., api.Run], capsys: pytest.CaptureFixture[str]
+    way: dict[str, Any],
+    data: DataSet,
+    train: Callable[..., api.Run],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = train(quiet=False)
+    run = train(quiet=False, **way)
     found = run.status()
-    names = list(found["stages"])
-    assert names[:4] == ["probe", "arrange", "subset", "conquer-000"]
-    assert len(names) == 6 if way == "at once" else len(names) > 6
-    said = capsys.readouterr().err
-    assert "working sets cost less than levels" in said
-    assert "random rows, support vectors" in said
+    names, said = list(found["stages"]), capsys.readouterr().err
+    if way:
+        assert names == ["arrange", "conquer-001", "model-conquer-001"]
+    else:
+        assert names[:3] == ["probe", "arrange", "decomposition-001"]
+        assert "working sets cost less than levels" in said
     X, y = problem_of(data)
     K = np.exp(-GAMMA * cdist(X, X, "sqeuclidean"))
     whole = solve_smo(K, y, C, tol=1e-6)
@@ -115,9 +117,9 @@ def test_without_a_bias_the_answer_is_that_of_the_dense_problem(
 
 
 def test_with_a_bias_the_answer_is_scikit_learns(
-    way: str, data: DataSet, train: Callable[..., api.Run]
+    way: dict[str, Any], data: DataSet, train: Callable[..., api.Run]
 ) -> None:
-    run = train(fit_intercept=True)
+    run = train(fit_intercept=True, **way)
     X, y = problem_of(data)
     theirs = SVC(C=C, gamma=GAMMA, tol=1e-6).fit(X, y)
     f = theirs.decision_function(X)
@@ -125,7 +127,7 @@ def test_with_a_bias_the_answer_is_scikit_learns(
     coef[theirs.support_] = theirs.dual_coef_[0]
     objective = 0.5 * coef @ (f - theirs.intercept_[0]) - np.abs(coef).sum()
     found = run.status()
-    assert found["converged"], way
+    assert found["converged"]
     assert found["objective"] == pytest.approx(objective, rel=1e-6)
     assert abs(y @ alpha_of(run)) < 1e-6
     model = found["stages"][found["model"]]
@@ -134,15 +136,14 @@ def test_with_a_bias_the_answer_is_scikit_learns(
 
 @pytest.mark.long
 def test_neither_workers_nor_a_resume_change_the_answer(
-    way: str, train: Callable[..., api.Run], two_workers: Execution
+    way: dict[str, Any], train: Callable[..., api.Run], two_workers: Execution
 ) -> None:
-    alone = train()
-    if way == "at once":  # what is set for the test is not set in other processes
-        two = train("two", two_workers)
-        np.testing.assert_array_equal(alpha_of(two), alpha_of(alone))
+    alone = train(**way)
+    two = train("two", two_workers, **way)
+    np.testing.assert_array_equal(alpha_of(two), alpha_of(alone))
     stages = list(alone.status()["stages"])
-    for kept in ("arrange", "subset", stages[-3]):
-        run = train(f"after-{kept}")
+    for kept in stages[stages.index("arrange") : -1]:
+        run = train(f"after-{kept}", **way)
         for name in stages[stages.index(kept) + 1 :]:
             run.folder.stage(name).delete()
         rewrite_state(run.url, state="running")
@@ -169,6 +170,6 @@ def test_an_early_model_of_a_smooth_kernel_goes_on_in_the_same_process(
     run = api.resume(run.url, stop_at=0, execution=Execution(workers=0), quiet=True)
     status = run.status()
     assert status["converged"]
-    assert "subset" in status["stages"]  # which is how smooth kernels go on
+    assert "decomposition-001" in status["stages"]  # which is how smooth kernels go on
     exact = train("exact", levels=0)
     assert status["objective"] == pytest.approx(exact.status()["objective"], rel=1e-4)
