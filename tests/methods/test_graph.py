@@ -142,6 +142,21 @@ def test_a_bias_that_never_balances_is_left_to_conquer() -> None:
     assert outcome.converged
 
 
+def test_rounds_of_conquer_that_would_be_many_give_way_to_working_sets() -> None:
+    def answer(stage: Stage) -> dict[str, Any]:
+        if stage.name.startswith("conquer"):
+            return point(stage, 0.1 * 0.7 ** int(stage.name[-3:]))
+        return answers(LOCAL)(stage)
+
+    graphs, outcome = drive(SETTINGS, GOALS, answer)
+    found = [stage for graph in graphs for stage in graph]
+    at = [stage.name for stage in found].index("conquer-002")
+    # They go on from the point of the last round.
+    assert (found[at + 1].name, found[at + 1].supersedes) == ("decomposition-001", "conquer-002")
+    assert found[at + 1].loop is not None
+    assert outcome.converged
+
+
 def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
     assert names(graphs) == [

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dcsvm_dask import api
 from dcsvm_dask.methods.conquer import point as select
 from dcsvm_dask.methods.conquer.rounds import combined
+from dcsvm_dask.methods.dcsvm import graph as dcsvm_graph
 from dcsvm_dask.methods.sizes import share
+from dcsvm_dask.runtime.execution import Execution
 
 Array = NDArray[np.float64]
 
@@ -74,3 +80,27 @@ def test_the_number_of_blocks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     rows = np.arange(1000)
     found = select._clusters(Few, rows, rows, reach, 0, 1e-3)  # type: ignore[arg-type]
     assert sorted(int(block[0]) for block in found) == [*range(1000 - select.MOST_BLOCKS + 1, 1000)]
+
+
+@pytest.mark.long
+def test_what_a_factor_leaves_of_the_way_to_a_bound_is_gone(
+    shared_data: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would count as a violation, and be too little to move: rounds came to no end by it."""
+    monkeypatch.setattr(dcsvm_graph, "MOST_AHEAD", math.inf)
+    found = shared_data("magic")
+    api.ingest((found["X_train"].astype(np.float32), found["y_train"]), tmp_path / "data.zarr")
+    run = api.train(
+        tmp_path / "data.zarr",
+        tmp_path / "run",
+        C=1.0,
+        gamma=8.0,
+        fit_intercept=True,
+        execution=Execution(workers=0),
+        quiet=True,
+    )
+    status = run.status()
+    assert status["converged"]
+    assert "conquer-002" in status["stages"]
+    alpha = np.abs(run.folder.node(status["model"], "commit").read("alpha")[0])
+    assert np.min(alpha[alpha > 0.0]) > 1e-12

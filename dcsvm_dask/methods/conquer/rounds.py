@@ -25,6 +25,9 @@ from dcsvm_dask.solvers import balanced, solve_box_qp
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
+# A variable is at the end of its step if no more than this share of the largest is left of it.
+LANDED = 1e-12
+
 
 def start_scope(
     run: RunFolder, attempt: Attempt, *, source: str | None, support_only: bool
@@ -189,7 +192,11 @@ def join_steps(
     factors = np.zeros(blocks)
     symmetric = 0.5 * (M + M.T)
     factors[keep] = solve_box_qp(symmetric[np.ix_(keep, keep)], c[keep])
+    ends = beta[rows] + steps
     beta[rows] = dual.clip(beta[rows] + np.repeat(factors, np.diff(groups)) * steps)
+    # What a factor below 1 leaves of a way to a bound would violate, but be too little to move.
+    landed = np.abs(ends - beta[rows]) <= LANDED * np.abs(beta).max(initial=0.0)
+    beta[rows[landed]] = dual[landed].clip(ends[landed])
     for mine, F in read_products(run, stage, parts, len(f)):
         f[mine] += F @ factors
     record = commit_point(

@@ -144,6 +144,11 @@ def balance_stage(level: str, number: int, previous: str, record: Record) -> Sta
 REFINE_TOL = 10.0
 
 
+# Rounds of conquer that are carried out: where more would follow, blocks depend on each other too
+# much, and working sets of rows of all blocks are faster.
+MOST_AHEAD = 4.5
+
+
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graphs of a DC-SVM run.
 
@@ -174,7 +179,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # A run that was to stop at a level has rows in block order already.
         in_blocks = (yield [merge_stage()])[ARRANGE]["parts"]
         before = [arrange_stage(settings, shape)] if in_blocks else []
-        return (yield from conquer_by_sets(settings, goals, shape, before))
+        return (yield from conquer_by_sets(settings, goals, shape, before=before))
     yield [arrange_stage(settings, shape)]
     source: str | None = None
     if climbs:
@@ -209,26 +214,38 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # clusters that contradict each other are a worse start than none.
         return (yield from conquer_by_sets(settings, goals, shape))
     chain = chain_of("conquer", source, settings, goals, shape, local=True)
-    return (yield from finish_with((yield from conquer(chain)), shape))
+    reached = yield from conquer(chain, MOST_AHEAD)
+    if reached.is_slow:
+        return (yield from conquer_by_sets(settings, goals, shape, previous=reached.stage))
+    return (yield from finish_with(reached, shape))
 
 
 def conquer_by_sets(
-    settings: Settings, goals: Goals, shape: Shape, before: Sequence[Stage] = ()
+    settings: Settings,
+    goals: Goals,
+    shape: Shape,
+    *,
+    previous: str | None = None,
+    before: Sequence[Stage] = (),
 ) -> Stages:
-    """Yield the graphs that solve the whole problem from zero by parallel decomposition.
+    """Yield the graphs that solve the whole problem by parallel decomposition.
 
     Parameters
     ----------
     settings : Settings
     goals : Goals
     shape : Shape
+    previous : str, optional
+        The stage of a point to start from, with f of all rows; without it they start from zero.
     before : sequence of Stage
         Stages that go first.
     """
     chain = chain_of(DECOMPOSITION, None, settings, goals, shape, local=False)
     options, has_sum = Decomposition.within(settings.set_cap), settings.make_task().has_sum
     n = shape.n_variables
-    reached = yield from working_sets(chain, options, n, has_sum=has_sum, before=before)
+    reached = yield from working_sets(
+        chain, options, n, has_sum=has_sum, previous=previous, before=before
+    )
     return (yield from finish_with(reached, shape))
 
 

@@ -57,9 +57,10 @@ def working_sets(
     n: int,
     *,
     has_sum: bool,
+    previous: str | None = None,
     before: Sequence[Stage] = (),
 ) -> Generator[Graph, dict[str, Record], Reached]:
-    """Yield stages of working sets from zero until f from scratch is within the tolerance.
+    """Yield stages of working sets until f from scratch is within the tolerance.
 
     Parameters
     ----------
@@ -69,11 +70,12 @@ def working_sets(
         Number of variables.
     has_sum : bool
         Whether variables have a sum that is not that of zero: the start is one that has it.
+    previous : str, optional
+        The stage of a point to start from, with f of all rows; without it they start from zero.
     before : sequence of Stage
         Stages that go first.
     """
-    previous: str | None = None
-    if has_sum:
+    if has_sum and previous is None:
         start = check_stage(chain, 0, None)
         yield [*before, start]
         before, previous = (), start.name
