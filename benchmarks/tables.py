@@ -1,0 +1,200 @@
+"""Everybody's table: our SVC beside oneDAL's and LIBSVM's, each in a fresh process, in turn.
+
+    python -m benchmarks.tables [--sets magic,a9a] [--settings 1:scale,10:8] [--rows 60000]
+                                [--peers onedal,libsvm] [--limit 60] [--times 1]
+
+All sets of ``shared/data`` with classes, at most so many rows, each feature of those that need it
+scaled to [0, 1] or standardised. A setting is C and gamma; a number as gamma is that many times
+"scale" (1 / (features x variance), scikit-learn's default). Every trainer gets the same float32
+rows, tolerance 1e-3, a bias and all cores; seconds are those of `fit` alone, the best of several
+times. Importing is not counted, nor compiling, or loading what was compiled. LIBSVM is
+scikit-learn's SVC, oneDAL scikit-learn-intelex's; what takes over ``--limit`` seconds is ended,
+and its ratio is a lower bound (>). A ratio is the faster peer's seconds over ours. Ends with 1 where
+accuracy on rows that were left out differs by more than what rounding explains. Writes
+``tables.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks.datasets import labelled, standard, unit_range
+from benchmarks.runs import compiling_seconds, write
+from dcsvm_dask.estimators import DCSVC
+
+Figures = dict[str, Any]
+STANDARD = ("cod-rna", "german_numer")
+UNIT = ("covtype", "kddcup99_10pct", "census_income_kdd_test")
+PIXELS = ("mnist", "skin_nonskin")
+SETS = (
+    *("heart_scale", "german_numer", "usps", "phishing", "reuters_money_fx", "magic"),
+    *("news20_tfidf", "w8a", "a9a", "bank_marketing", "electricity", "shuttle", "ijcnn1"),
+    *("cod-rna", "skin_nonskin", "kddcup99_10pct", "census_income_kdd_test", "covtype", "mnist"),
+)
+SETTINGS = "1:scale,10:scale,100:scale,1:8,10:64"
+TOL, CACHE_MB, TEST_ROWS, NEAR = 1e-3, 1000, 5000, 0.004
+LONG, LEAST_LONG, LEAST = 0.3, 1.0, 0.8
+"""Seconds from which a ratio is to be at least 1, and the least one below that."""
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--sets", default=",".join(SETS))
+    options.add_argument("--settings", default=SETTINGS)
+    options.add_argument("--rows", type=int, default=60_000)
+    options.add_argument("--peers", default="onedal,libsvm")
+    options.add_argument("--limit", type=float, default=60.0)
+    options.add_argument("--times", type=int, default=1)
+    options.add_argument("--out", type=Path, default=Path("tables.json"))
+    options.add_argument("--one", nargs=4, help="measure one, here; print a JSON object")
+    chosen = options.parse_args()
+    if chosen.one:
+        who, name, C, gamma = chosen.one
+        print(json.dumps(measure(who, name, C, gamma, chosen.rows)))
+        return 0
+    found: list[Figures] = []
+    for name in chosen.sets.split(","):
+        for setting in chosen.settings.split(","):
+            runs = {
+                who: [alone(who, name, setting, chosen) for _ in range(chosen.times)]
+                for who in ("ours", *chosen.peers.split(","))
+            }
+            found.append({"set": name, "setting": setting, **compared(runs, chosen.limit)})
+            print(line(found[-1]), flush=True)
+    write(chosen.out, {"rows": chosen.rows, "tables": found})
+    print(summary(found))
+    return int(any(one["apart"] for one in found))
+
+
+def alone(who: str, name: str, setting: str, chosen: argparse.Namespace) -> Figures:
+    """Return the figures of one fit from a process of its own."""
+    C, gamma = setting.split(":")
+    words = [sys.executable, "-m", "benchmarks.tables", "--one", who, name, C, gamma]
+    words += ["--rows", str(chosen.rows)]
+    limit = None if who == "ours" else chosen.limit + 30.0  # to start and to read
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return {"late": True}
+    if done.returncode:
+        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr else "no reason"}
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure(who: str, name: str, C: str, gamma: str, rows: int) -> Figures:
+    """Train one of them and decide rows that were left out."""
+    X, y = table(name)
+    order = np.random.default_rng(0).permutation(len(y))
+    rows = min(rows, int(0.9 * len(y)))
+    train, test = np.sort(order[:rows]), order[rows:][:TEST_ROWS]
+    compiling = compiling_seconds() if who == "ours" else 0.0
+    factor = 1.0 if gamma == "scale" else float(gamma)
+    how: dict[str, Any] = {"C": float(C), "gamma": factor * scale(X[train]), "tol": TOL}
+    machine = kind_of(who)(**how, cache_size=CACHE_MB)
+    begin = time.perf_counter()
+    machine.fit(X[train], y[train])
+    seconds = time.perf_counter() - begin
+    return {
+        "fit": seconds,
+        "compiling": compiling,
+        "accuracy": float(np.mean(machine.predict(X[test]) == y[test])),
+        "n_test": len(test),
+        "n_support": len(machine.support_),
+        "shape": [len(train), X.shape[1], len(np.unique(y))],
+    }
+
+
+def kind_of(who: str) -> Any:
+    """Return the class of a trainer."""
+    if who == "ours":
+        return DCSVC
+    if who == "onedal":
+        from sklearnex.svm import SVC
+    else:
+        from sklearn.svm import SVC
+    return SVC
+
+
+def table(name: str) -> tuple[Any, Any]:
+    """Return a set's rows, scaled as its source says, and the labels of all its classes."""
+    X, y = labelled(name, unit=255 if name in PIXELS else 1)
+    if name in STANDARD:
+        X = standard(X)
+    elif name in UNIT:
+        X = unit_range(X)
+    return (sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)), y
+
+
+def scale(X: Any) -> float:
+    """Return scikit-learn's default gamma."""
+    if sparse.issparse(X):
+        variance = X.multiply(X).mean() - X.mean() ** 2
+    else:
+        variance = X.var(dtype=np.float64)
+    return float(1.0 / (X.shape[1] * variance))
+
+
+def compared(runs: dict[str, list[Figures]], limit: float) -> Figures:
+    """Return the figures of a table: the best times, the ratio, and whether accuracies differ."""
+    best = {who: min(found, key=lambda one: one.get("fit", np.inf)) for who, found in runs.items()}
+    ours = best["ours"]
+    fits = {who: one["fit"] for who, one in best.items() if "fit" in one}
+    peers = [seconds for who, seconds in fits.items() if who != "ours"]
+    late = all("late" in one for who, one in best.items() if who != "ours")
+    fastest = min(peers) if peers else limit if late else None
+    apart = [
+        who
+        for who, one in best.items()
+        if "fit" in one
+        and "fit" in ours
+        and abs(one["accuracy"] - ours["accuracy"]) > max(NEAR, 3.0 / ours["n_test"])
+    ]
+    ratio = fastest / ours["fit"] if fastest is not None and "fit" in ours else None
+    return {"best": best, "fits": fits, "ratio": ratio, "late": late, "apart": apart}
+
+
+def line(found: Figures) -> str:
+    """Return a comparison in one line."""
+    ours, text = found["best"]["ours"], f"{found['set']:<22} {found['setting']:<10}"
+    if "fit" not in ours:
+        return f"{text} {ours}"
+    rows, features, classes = ours["shape"]
+    text += f" {rows:>6,} x {features:<6,} {classes:>2} cl. {ours['n_support']:>6,} sv"
+    for who, one in found["best"].items():
+        text += f"  {who} {one['fit']:7.2f} s" if "fit" in one else f"  {who} {'-':>7}  "
+    if found["ratio"] is not None:
+        text += f"  ratio {'>' if found['late'] else ' '}{found['ratio']:.2f}"
+    if found["apart"]:
+        accuracies = {who: one.get("accuracy") for who, one in found["best"].items()}
+        text += f"  accuracies {accuracies}"
+    return text
+
+
+def summary(found: list[Figures]) -> str:
+    """Return the median of the ratios, and which are below the goals."""
+    known = [one for one in found if one["ratio"] is not None]
+    if not known:
+        return "nothing to compare with"
+    below = []
+    for one in known:
+        seconds = max(one["fits"]["ours"], one["ratio"] * one["fits"]["ours"])
+        if one["ratio"] < (LEAST_LONG if seconds > LONG else LEAST):
+            below.append(f"{one['set']} {one['setting']} {one['ratio']:.2f}")
+    ratios = [one["ratio"] for one in known]
+    text = f"{len(known)} tables, median ratio {statistics.median(ratios):.2f}"
+    text += f", least {min(ratios):.2f}"
+    return f"{text}; below the goal: {', '.join(below) or 'none'}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
