@@ -322,6 +322,29 @@ def as_csr(
     return rows
 
 
+def slice_rows(rows: Rows, start: int, stop: int) -> Rows:
+    """Return some of the rows of a block, which share its memory.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array
+        Canonical if sparse.
+    start, stop : int
+        0 <= start <= stop <= n.
+
+    Returns
+    -------
+    ndarray or csr_array
+    """
+    if isinstance(rows, np.ndarray):
+        return rows[start:stop]
+    if (start, stop) == (0, rows.shape[0]):
+        return rows
+    indptr = rows.indptr[start : stop + 1]
+    first, last = int(indptr[0]), int(indptr[-1])
+    return as_csr(rows.data[first:last], rows.indices[first:last], indptr - first, rows.shape[1])
+
+
 def stack_rows(parts: list[Rows], n_features: int, is_sparse: bool) -> Rows:
     """Return blocks of rows as one block.
 
