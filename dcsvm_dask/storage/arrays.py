@@ -25,12 +25,9 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.zarr_files import METADATA_ERRORS
 from dcsvm_dask.storage.checksums import Checksums
-from dcsvm_dask.storage.chunks import read_chunks
+from dcsvm_dask.storage.chunks import CHUNK_BYTES, read_chunks
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.object_store import read_intact
-
-CHUNK_BYTES = 4 << 20
-"""Target size of chunks, uncompressed."""
 
 SMALL_BYTES = 64 << 10
 """Arrays up to this size are not compressed, which would cost more than it saves."""

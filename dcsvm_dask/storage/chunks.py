@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import sys
+from functools import lru_cache
 from typing import Any
 
 import google_crc32c
@@ -24,7 +25,11 @@ from dcsvm_dask.storage.location import Location
 
 MOST_CHUNKS = 4
 """Number of chunks from which on Zarr's threads are faster."""
+CHUNK_BYTES = 4 << 20
+"""Target size of chunks, uncompressed."""
 _CODEC = Blosc()
+# Compressed chunks of up to so many bytes hold little that differs.
+_REPEATED = 8 << 10
 # Bytes of a chunk, of a block of it, and of the compressed chunk.
 _HEADER = struct.Struct("<4xiii")
 _CRC = 4
@@ -64,12 +69,23 @@ def read_chunks(
         wanted = found[low - start : high - start]
         chunk = wanted if high - low == rows else np.empty((rows, *width), array.dtype)
         try:
-            _CODEC.decode(packed, chunk)
+            if len(packed) <= _REPEATED and chunk.nbytes <= CHUNK_BYTES:
+                chunk = _decoded(packed, chunk.nbytes).view(array.dtype).reshape(chunk.shape)
+            else:
+                _CODEC.decode(packed, chunk)
         except (ValueError, RuntimeError):
             return None
         if chunk is not wanted:
             wanted[...] = chunk[low - first : high - first]
     return found
+
+
+@lru_cache(maxsize=2)
+def _decoded(packed: bytes, size: int) -> NDArray[np.uint8]:
+    """Return a chunk that may come again: one of a single value, such as those of binary rows."""
+    chunk = np.empty(size, np.uint8)
+    _CODEC.decode(packed, chunk)
+    return chunk
 
 
 def _is_packed(array: zarr.Array[Any]) -> bool:

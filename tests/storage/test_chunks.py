@@ -48,6 +48,17 @@ def test_many_chunks_and_others_are_left_to_zarr(place: Location) -> None:
     assert read_chunks(open_array(small), small, 0, 10) is None
 
 
+def test_chunks_that_come_again_are_not_shared(tmp_path: Path) -> None:
+    place = Location.of(tmp_path) / "ones"
+    write_array(place, np.ones(50_000, np.float32), chunk=10_000)
+    array = open_array(place)
+    for start, stop in ((0, 10_000), (10_000, 20_000), (9_000, 31_000)):
+        found = read_chunks(array, place, start, stop)
+        assert found is not None
+        np.testing.assert_array_equal(found, np.ones(stop - start))
+        found[:] = 2.0
+
+
 def sealed(packed: bytes) -> bytes:
     """Return a compressed chunk with its checksum."""
     return packed + google_crc32c.value(packed).to_bytes(4, "little")
