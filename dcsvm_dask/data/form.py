@@ -14,7 +14,7 @@ from dcsvm_dask.readers.labels import Label, LabelTable
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.statistics import ScalingStatistics
-from dcsvm_dask.storage.arrays import CHUNK_BYTES
+from dcsvm_dask.storage.chunks import CHUNK_BYTES
 
 DENSE_FROM = 0.25
 """Share of non-zero values from which on rows of svmlight text are stored dense."""

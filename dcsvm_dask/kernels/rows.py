@@ -49,7 +49,8 @@ def check_rows(X: Rows, name: str) -> Rows:
         If X is not a two-dimensional array of numbers.
     """
     if is_sparse(X):
-        X = sparse.csr_array(X)
+        if not isinstance(X, sparse.csr_array):  # a copy would lose what is known of its order
+            X = sparse.csr_array(X)
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float32)
         if not X.has_canonical_format:
@@ -97,10 +98,11 @@ def squared_norms(X: Rows) -> NDArray[np.float64]:
 def largest_value(X: Rows) -> tuple[int, int, float] | None:
     """Return the row, the feature and the value that is largest in size; None: there is none.
 
+    Where some values are not finite it is one of them.
+
     Parameters
     ----------
     X : Rows, shape (n, d)
-        Without values that are not finite.
     """
     values = X.data if is_sparse(X) else X.reshape(-1)
     if values.size == 0:
@@ -123,7 +125,7 @@ def told_of_value(feature: str, row: str, value: float) -> str:
 
 
 def check_values(X: Rows, name: str, start: int = 0) -> None:
-    """Refuse a feature whose products are too large for linear methods.
+    """Refuse a feature whose products are too large for linear methods, or that is not finite.
 
     Parameters
     ----------
@@ -138,6 +140,8 @@ def check_values(X: Rows, name: str, start: int = 0) -> None:
     InputError
     """
     found = largest_value(X)
-    if found is not None and LARGEST_VALUE < abs(found[2]) < np.inf:
+    if found is not None and not abs(found[2]) <= LARGEST_VALUE:
         row, feature, value = found
+        if not np.isfinite(value):
+            raise InputError(f"{name} holds a value that is not finite: give finite numbers.")
         raise InputError(f"{name}: {told_of_value(str(feature), str(start + row), value)}.")

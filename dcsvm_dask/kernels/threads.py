@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from typing import TypeVar, cast
 
 Item = TypeVar("Item")
 
 
 def for_each(
-    work: Callable[[Item], object], items: Iterable[Item], threads: int, *, after: float = 0.0
+    work: Callable[[Item], object],
+    items: Iterable[Item],
+    threads: int,
+    *,
+    after: float = 0.0,
+    pool: Executor | None = None,
 ) -> None:
     """Call `work` on every item, on so many threads; what it raises is raised here.
 
@@ -20,6 +26,8 @@ def for_each(
     after : float, default 0.0
         Seconds after which other threads than this one join in. Many pieces that take less than
         that together are done sooner by one.
+    pool : Executor, optional
+        One of `threads` - 1 threads, which stay; by default threads are started and ended.
     """
     if threads <= 1:
         for item in items:
@@ -28,8 +36,8 @@ def for_each(
     left, nothing = iter(items), object()
     turn, over = threading.Lock(), threading.Event()
 
-    def take_part(wait: float) -> None:
-        over.wait(wait)
+    def take_part(later: float) -> None:
+        over.wait(later)
         try:
             while not over.is_set():
                 with turn:
@@ -40,8 +48,12 @@ def for_each(
         finally:
             over.set()  # nothing is left, or it has failed
 
-    with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(take_part, after) for _ in range(threads - 1)]
-        take_part(0.0)
+    with ThreadPoolExecutor(threads - 1) if pool is None else nullcontext(pool) as helpers:
+        others = [helpers.submit(take_part, after) for _ in range(threads - 1)]
+        try:
+            take_part(0.0)
+        finally:
+            wait([other for other in others if not other.cancel()])
     for other in others:
-        other.result()
+        if not other.cancelled():
+            other.result()

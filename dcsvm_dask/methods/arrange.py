@@ -21,7 +21,7 @@ from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.methods.partition import block_record, group_by_label, read_labels, read_rule
 from dcsvm_dask.methods.problem import ARRANGE, data_of, data_rows, settings_of, stored_targets
 from dcsvm_dask.methods.sizes import blocks_of_part, share
-from dcsvm_dask.storage.arrays import CHUNK_BYTES
+from dcsvm_dask.storage.chunks import CHUNK_BYTES
 from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.storage.hashing import row_hashes
 from dcsvm_dask.storage.node import Attempt, Record

@@ -25,11 +25,9 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.zarr_files import METADATA_ERRORS
 from dcsvm_dask.storage.checksums import Checksums
+from dcsvm_dask.storage.chunks import CHUNK_BYTES, read_chunks
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.object_store import read_intact
-
-CHUNK_BYTES = 4 << 20
-"""Target size of chunks, uncompressed."""
 
 SMALL_BYTES = 64 << 10
 """Arrays up to this size are not compressed, which would cost more than it saves."""
@@ -251,6 +249,9 @@ def _read_rows(array: zarr.Array[Any], place: Location, start: int, stop: int) -
     row = array.dtype.itemsize * math.prod(array.shape[1:])
     if place.is_local and array.ndim and (stop - start) * row > CHECKED_BYTES:
         _check_stored(array, place, start, stop)
+    whole = read_chunks(array, place, start, stop)
+    if whole is not None:
+        return whole
     try:
         values = np.asarray(array[start:stop] if array.ndim else array[()])
     except InputError:

@@ -66,7 +66,7 @@ class Checksums:
 
     def store(self) -> Store:
         """Return a Zarr store of the folder that reads only committed objects."""
-        return _CheckedStore(self.place.store(), self)
+        return CheckedStore(self.place.store(), self)
 
     def read(self, key: str) -> bytes:
         """Return an object; ``FileNotFoundError`` if none was committed by this key.
@@ -131,15 +131,20 @@ class Checksums:
         )
 
 
-class _CheckedStore(WrapperStore[Store]):
+class CheckedStore(WrapperStore[Store]):
     """A store that reads committed objects only, and verifies them."""
 
     def __init__(self, store: Store, checksums: Checksums) -> None:
         super().__init__(store)
         self._checksums = checksums
 
-    def _with_store(self, store: Store) -> _CheckedStore:
-        return _CheckedStore(store, self._checksums)
+    def _with_store(self, store: Store) -> CheckedStore:
+        return CheckedStore(store, self._checksums)
+
+    def compare(self, key: str, data: bytes) -> None:
+        """Verify the bytes of an object; see `Checksums.compare`."""
+        self._check_committed(key)
+        self._checksums.compare(key, data)
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
         """Return a whole object; None if none was committed by this key."""
@@ -147,7 +152,7 @@ class _CheckedStore(WrapperStore[Store]):
         if self._checksums.prefix + key not in self._checksums.keys:
             if key.rsplit("/", 1)[-1] == "zarr.json":
                 return None
-            raise InputError(f"{self._checksums.place}/{key}: damaged: it was not committed")
+            self._check_committed(key)
         cached = self._checksums.cached(key)
         if cached is not None:
             return prototype.buffer.from_bytes(cached)
@@ -161,6 +166,10 @@ class _CheckedStore(WrapperStore[Store]):
             await asyncio.to_thread(self._checksums.compare, key, content)
         self._checksums.keep(key, content)
         return data
+
+    def _check_committed(self, key: str) -> None:
+        if self._checksums.prefix + key not in self._checksums.keys:
+            raise InputError(f"{self._checksums.place}/{key}: damaged: it was not committed")
 
 
 def write_checksums(place: Location, name: str, keys: Keys) -> list[int]:

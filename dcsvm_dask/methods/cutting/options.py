@@ -15,6 +15,8 @@ from dcsvm_dask.solvers.cutting import SHARE, Unit
 
 # Bytes and rows of a part, at most: one part does without a commit for each iteration.
 PART_BYTES, PART_ROWS = 256 << 20, 1 << 22
+# Parts are a multiple of it, so that as many workers, or half of them, have equal shares.
+EVEN_PARTS = 4
 # Work of the first round of rows in one part, and of the largest one: values that are met. Each
 # iteration costs some, a row of it too, and each value is met for the outputs and for the cut.
 FIRST_WORK, MOST_WORK, ITERATION_WORK, ROW_WORK, MEETINGS = 1e9, 6e10, 1e6, 60, 2
@@ -92,6 +94,8 @@ class Layout:
         # Tasks hold the outputs of all SVMs, but for one part, where each SVM has its own.
         outputs = n * machines if n > PART_ROWS or shape.n_bytes > PART_BYTES else n
         wanted = math.ceil(max(shape.n_bytes / PART_BYTES, outputs / PART_ROWS))
+        if wanted > 1:
+            wanted = EVEN_PARTS * math.ceil(wanted / EVEN_PARTS)
         constant = options.feature if settings.fit_intercept else 0.0
         values = shape.n_bytes / (4.0 * max(1, shape.n_rows))
         return cls(

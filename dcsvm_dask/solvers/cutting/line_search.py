@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from dcsvm_dask.solvers.cutting.losses import Losses, Span
 Vector = NDArray[np.float64]
 # Of the histograms of parts: equal ones and so many to an octave, then equal ones inside of one.
 _BINS, _OF_OCTAVE, _SUBBINS = 1024, 24, 4096
+STRETCHES = (0.0, 0.25, 1.0, np.inf)
+"""Where the stretches of a line end that are searched one after the other. Most answers are in the
+first one, most events behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +107,18 @@ def search_line(find: Callable[[float, float], Events], slope: float, bend: floa
     Parameters
     ----------
     find : callable
-        Returns the events of a stretch of the line. Most are met after k = 1, most answers are
-        before it: they are asked for only where they count.
+        Returns the events of a stretch of the line. It is asked for those of `STRETCHES` in turn,
+        up to the one that holds the answer.
     slope, bend : float
         Of the regularizer: w_b'(w_t - w_b) and |w_t - w_b|^2.
     """
-    near = find(0.0, 1.0)
-    if slope + bend + near.last >= 0.0:
-        return min(search(near, slope, bend), 1.0)
-    return 1.0 + search(find(1.0, np.inf), slope + bend, bend)
+    k = 0.0
+    for low, high in pairwise(STRETCHES):
+        events = find(low, high)
+        k = low + min(search(events, slope + low * bend, bend), high - low)
+        if high == np.inf or slope + high * bend + events.last >= 0.0:
+            break
+    return k
 
 
 def search(events: Events, slope: float, bend: float) -> float:

@@ -6,6 +6,7 @@ Sums are made by parts, whose number is fixed by the rows so that threads do not
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.kernels.rows import check_rows, check_values
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.solvers.cutting.line_search import Events
+from dcsvm_dask.solvers.cutting.line_search import STRETCHES, Events
 from dcsvm_dask.solvers.cutting.losses import Losses, Span
 from dcsvm_dask.solvers.linear.products import combine, outputs
 from dcsvm_dask.solvers.linear.rows import compiled_rows
@@ -48,6 +49,8 @@ class Products:
         self._parts = list(pairwise(n * part // max(1, parts) for part in range(parts + 1)))
         values = X.nnz if is_sparse(X) else n * d
         self._threads = threads if values >= _WORTH else 1
+        # Kept between the passes, since starting a thread takes as long as some of them.
+        self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
 
     def outputs(self, w: Vector, out: Vector | None = None, rows: Span | None = None) -> Vector:
         """Return w'x of each row, shape (n,), or write that of some rows to `out`.
@@ -80,23 +83,25 @@ class Products:
         return np.asarray(sums.sum(axis=0))
 
     def look(self, losses: Losses, start: Vector, w: Vector) -> tuple[Vector, Events]:
-        """Return the outputs at w and the events up to there, given the outputs where it starts."""
+        """Return the outputs at w, and the events of the first stretch of the line that leads
+        there from given outputs.
+        """
         end = np.zeros(self.shape[0])
         found: list[Events] = [_NONE] * len(self._parts)
 
         def work(i: int, part: Span) -> None:
             self.outputs(w, end, part)
-            found[i] = Events.of(losses, start, end, 0.0, 1.0, part)
+            found[i] = Events.of(losses, start, end, *STRETCHES[:2], part)
 
         self._side_by_side(work)
         return end, Events.of_parts(found)
 
-    def beyond(self, losses: Losses, start: Vector, end: Vector) -> Events:
-        """Return the events of the line beyond its end."""
+    def events(self, losses: Losses, start: Vector, end: Vector, low: float, high: float) -> Events:
+        """Return the events of a stretch of the line between outputs at two points."""
         found: list[Events] = [_NONE] * len(self._parts)
 
         def work(i: int, part: Span) -> None:
-            found[i] = Events.of(losses, start, end, 1.0, np.inf, part)
+            found[i] = Events.of(losses, start, end, low, high, part)
 
         self._side_by_side(work)
         return Events.of_parts(found)
@@ -132,7 +137,8 @@ class Products:
         return best, float(risk), np.asarray(sums.sum(axis=0)), float(offset)
 
     def _side_by_side(self, work: Callable[[int, Span], object]) -> None:
-        for_each(lambda one: work(*one), list(enumerate(self._parts)), self._threads)
+        items = list(enumerate(self._parts))
+        for_each(lambda one: work(*one), items, self._threads, pool=self._pool)
 
 
 _NONE = Events(0.0, 0.0, 0.0, *np.zeros((3, 0)))

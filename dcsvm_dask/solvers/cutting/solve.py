@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Rows, is_sparse
+from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers.cutting.line_search import Events, search_line
 from dcsvm_dask.solvers.cutting.losses import Losses
 from dcsvm_dask.solvers.cutting.products import Products
@@ -113,8 +113,6 @@ def solve_cutting(
             "the problem keeps sums of variables: cutting planes take none of nu-SVMs."
         )
     problem = SignedProblem.of(dual, constant, None)
-    if not np.isfinite(X.data if is_sparse(X) else X).all():
-        raise InputError("X holds a value that is not finite: give finite numbers.")
     rows = Products(X, problem.constant, threads)
     del X  # where these are not the same arrays, and nobody else needs it
     n = rows.shape[0]
@@ -233,11 +231,11 @@ def _best(
     slope: float,
     bend: float,
 ) -> float:
-    """Return where the line between two points is best, given its events between them."""
+    """Return where the line between two points is best, given the events of its first stretch."""
     if bend == 0.0:
         return 0.0
 
-    def find(low: float, _: float) -> Events:
-        return near if low == 0.0 else rows.beyond(losses, start, end)
+    def find(low: float, high: float) -> Events:
+        return near if low == 0.0 else rows.events(losses, start, end, low, high)
 
     return search_line(find, slope, bend)

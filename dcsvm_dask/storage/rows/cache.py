@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels.rows import Rows
-from dcsvm_dask.storage.rows.read import RowReader, stack_rows, take_rows
+from dcsvm_dask.storage.rows.read import RowReader, slice_rows, stack_rows, take_rows
 
 
 class CachedRows:
@@ -45,7 +45,9 @@ class CachedRows:
         parts = []
         for chunk in range(first, last):
             low, high = self._span(chunk)
-            parts.append(self._chunk(chunk)[max(start, low) - low : min(stop, high) - low])
+            parts.append(
+                slice_rows(self._chunk(chunk), max(start, low) - low, min(stop, high) - low)
+            )
         return stack_rows(parts, self.n_features, self.is_sparse)
 
     def take(self, index: NDArray[np.int64]) -> Rows:

@@ -20,6 +20,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.storage.arrays import Form, open_array, read_rows
 from dcsvm_dask.storage.checksums import Checksums
+from dcsvm_dask.storage.chunks import MOST_CHUNKS
 from dcsvm_dask.storage.location import Location
 
 FORMAT = "dcsvm-rows"
@@ -75,6 +76,7 @@ class RowArray:
         self.chunk_rows = int(meta["chunk_rows"])
         self.nnz = int(meta["nnz"])
         self._arrays: dict[str, zarr.Array[Any]] = {}
+        self._kept: tuple[int, NDArray[np.int64]] = 0, np.empty(0, np.int64)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RowArray, (self.place, self._meta, self._checksums)
@@ -114,7 +116,7 @@ class RowArray:
             if start == stop:
                 return np.empty((0, self.n_features), np.float32)
             return self._read("X", start, stop)
-        indptr = self._read("indptr", start, stop + 1)
+        indptr = self._read_indptr(start, stop + 1)
         first, last = int(indptr[0]), int(indptr[-1])
         if last > first:
             data, indices = self._read("data", first, last), self._read("indices", first, last)
@@ -152,7 +154,25 @@ class RowArray:
             return rows * self.n_features * 4
         return int(rows * self.nnz / max(1, self.n_rows)) * 8 + (rows + 1) * 8
 
+    def _read_indptr(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Return indptr[start:stop], of a chunk that was read before where it is in one.
+
+        A chunk of it is that of many chunks of values.
+        """
+        first, kept = self._kept
+        if not first <= start < stop <= first + len(kept):
+            step = self._array("indptr").chunks[0]
+            first, last = start - start % step, -(-stop // step) * step
+            if last - first > step * MOST_CHUNKS:
+                return self._read("indptr", start, stop)
+            kept = self._read("indptr", first, min(last, self.n_rows + 1))
+            self._kept = first, kept
+        return kept[start - first : stop - first]
+
     def _read(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        return read_rows(self._array(name), self.place / name, start, stop)
+
+    def _array(self, name: str) -> zarr.Array[Any]:
         array = self._arrays.get(name)
         if array is None:
             checksums = None if self._checksums is None else self._checksums.below(name)
@@ -160,7 +180,7 @@ class RowArray:
             if name == "X" and array.chunks != (self.chunk_rows, self.n_features):
                 raise InputError(f"{self.place / name}: damaged array metadata ({array.chunks=})")
             self._arrays[name] = array
-        return read_rows(array, self.place / name, start, stop)
+        return array
 
     def _forms(self) -> dict[str, Form]:
         return {
@@ -300,6 +320,29 @@ def as_csr(
     rows.has_sorted_indices = True
     rows.has_canonical_format = True
     return rows
+
+
+def slice_rows(rows: Rows, start: int, stop: int) -> Rows:
+    """Return some of the rows of a block, which share its memory.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array
+        Canonical if sparse.
+    start, stop : int
+        0 <= start <= stop <= n.
+
+    Returns
+    -------
+    ndarray or csr_array
+    """
+    if isinstance(rows, np.ndarray):
+        return rows[start:stop]
+    if (start, stop) == (0, rows.shape[0]):
+        return rows
+    indptr = rows.indptr[start : stop + 1]
+    first, last = int(indptr[0]), int(indptr[-1])
+    return as_csr(rows.data[first:last], rows.indices[first:last], indptr - first, rows.shape[1])
 
 
 def stack_rows(parts: list[Rows], n_features: int, is_sparse: bool) -> Rows:

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
-from dcsvm_dask.storage.arrays import CHUNK_BYTES, create_array
+from dcsvm_dask.storage.arrays import create_array
+from dcsvm_dask.storage.chunks import CHUNK_BYTES
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows.read import FORMAT, VERSION, RowArray, open_rows
 

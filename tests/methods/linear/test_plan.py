@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.methods.cutting.options import Layout
 from dcsvm_dask.methods.dcd.graph import VISIT
 from dcsvm_dask.methods.dcd.plan import READ_PER_SECOND, ROUNDS, VALUE_SECONDS
 from dcsvm_dask.methods.forecast import TYPICAL, Forecast
@@ -88,3 +89,11 @@ def test_rows_in_pieces_are_read_once_for_some_passes() -> None:
     settings = settings_of("dcd", chunks=3)
     of_rounds = 2 / ROUNDS * plan(settings, GOALS, SPARSE).seconds(2)
     assert 263 / 2 < of_rounds < 2 * 263
+
+
+@pytest.mark.parametrize(("megabytes", "parts"), [(200, 1), (300, 4), (1024, 4), (1700, 8)])
+def test_parts_of_cutting_planes_are_even(megabytes: int, parts: int) -> None:
+    n = 1_000_000
+    shape = Shape(n, n, megabytes << 20, n_features=FEATURES)
+    assert Layout.of(settings_of("ocas"), shape).parts == parts
+    assert Layout.of(settings_of("ocas", parts=3), shape).parts == 3

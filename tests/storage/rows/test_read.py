@@ -218,3 +218,14 @@ def test_foreign_and_damaged_descriptions(tmp_path: Path) -> None:
         )
         with pytest.raises(InputError):
             open_rows(place)
+
+
+def test_pieces_of_sparse_rows_meet_chunks_of_indptr_in_any_order(tmp_path: Path) -> None:
+    table = sparse.random_array((150_000, 3), density=0.3, format="csr", dtype=np.float32, rng=0)
+    place = Location.of(tmp_path) / "rows"
+    write_rows(place, [table], n_features=3, sparse=True, chunk_rows=1000)
+    rows = open_rows(place)
+    for start in (0, 65_530, 140_000, 65_535, 65_536, 1000, 131_071, 0):
+        found = rows.read(start, start + 1000)
+        np.testing.assert_array_equal(found.toarray(), table[start : start + 1000].toarray())
+    np.testing.assert_array_equal(rows.read(0, 150_000).toarray(), table.toarray())
