@@ -9,8 +9,8 @@ scaled to [0, 1] or standardised. A setting is C and gamma; a number as gamma is
 rows, tolerance 1e-3, a bias and all cores; seconds are those of `fit` alone, the best of several
 times. Importing is not counted, nor compiling, or loading what was compiled. LIBSVM is
 scikit-learn's SVC, oneDAL scikit-learn-intelex's; what takes over ``--limit`` seconds is ended,
-and its ratio is a lower bound (>). A ratio is the faster peer's seconds over ours. Ends with 1 where
-accuracy on rows that were left out differs by more than what rounding explains. Writes
+and its ratio is a lower bound (>). A ratio is the faster peer's seconds over ours. Ends with 1
+where accuracy on rows that were left out differs by more than what rounding explains. Writes
 ``tables.json``.
 """
 
