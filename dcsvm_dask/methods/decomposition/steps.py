@@ -138,7 +138,7 @@ def last_set(run: RunFolder, previous: str | None, entering: int) -> WorkingSet:
         return WorkingSet.empty(entering)
     point = run.node(previous, "commit")
     if "set" not in point.record:
-        return WorkingSet.empty(entering, _size(point))
+        return WorkingSet.empty(entering, _size(point), point.record["objective"])
     arrays: dict[str, Any] = {name: point.read(f"set_{name}") for name in WorkingSet.ARRAYS}
     return WorkingSet(**arrays, **point.record["set"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_product
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.optimality import objective
 from dcsvm_dask.solvers.parallel.rule import ParallelRule
 from dcsvm_dask.solvers.parallel.share import Share, ShareRows
 from dcsvm_dask.solvers.parallel.working_set import WorkingSet
@@ -104,12 +104,15 @@ def solve_parallel(
     rule = ParallelRule(
         kernel, n, equality, tol, size, inner, total, dual.spare is None or dual.has_fixed_signs
     )
-    chosen = WorkingSet.empty(max(2, size // 2) if entering is None else entering)
-    chosen = replace(chosen, size=float(np.abs(problem.start).sum()))
     f = np.zeros(n)
     support = np.flatnonzero(problem.start)
     if len(support):
         f, _ = kernel_product(kernel, X, X[support], problem.start[support], threads=threads)
+    chosen = WorkingSet.empty(
+        max(2, size // 2) if entering is None else entering,
+        float(np.abs(problem.start).sum()),
+        objective(problem.start, dual.gradient(f, problem.start), dual),
+    )
     rows, standing = [], []
     for start, stop in pairwise(borders):
         mine = slice(start, stop)

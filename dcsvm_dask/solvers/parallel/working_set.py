@@ -41,7 +41,7 @@ class WorkingSet:
     idle : int
         Steps since then.
     gained, idle_gain : float
-        By how much the objective has fallen, and by how much in the idle steps.
+        By how much the objective has fallen from that of zero, and by how much in the idle steps.
     seconds : float
         Processor time of choosing and solving.
     is_done : bool
@@ -77,10 +77,20 @@ class WorkingSet:
     trace: tuple[tuple[float, int, float], ...] = ()
 
     @classmethod
-    def empty(cls, entering: int, size: float = 0.0) -> WorkingSet:
-        """Return that before the first step."""
-        none = np.empty(0, np.int64)
-        return cls(none, none, np.empty(0, np.int8), entering, size=size)
+    def empty(cls, entering: int, size: float = 0.0, objective: float = 0.0) -> WorkingSet:
+        """Return that before the first step.
+
+        Parameters
+        ----------
+        entering : int
+            How many variables may enter.
+        size : float, default 0.0
+            Sum of all absolute values of variables at the start.
+        objective : float, default 0.0
+            The objective at the start: what it is below that of zero was gained before.
+        """
+        none, gained = np.empty(0, np.int64), max(0.0, -objective)
+        return cls(none, none, np.empty(0, np.int8), entering, size=size, gained=gained)
 
     NUMBERS = (
         "entering",
