@@ -34,9 +34,11 @@ GROW = 4
 """A working set holds at most so many times its violators, ..."""
 # ... or so many rows.
 _LEAST = 1024
-# Most rows of the first sets, which take few steps; ...
+# Most rows of the first sets, which take few steps, ...
 _MOST = 4096
-# ... where a round leaves more than this share of the violation, sets have more from then on.
+# ... as they do if they take fewer than so many steps a row: these cost less than the matrix.
+_WORTH = 3
+# Where a round leaves more than this share of the violation, sets have more from then on.
 _STAGNANT = 0.5
 # Rounds in a row that may end no nearer to the answer.
 _STALLS = 20
@@ -189,7 +191,7 @@ class _Decomposition:
                 self._resize()
                 last = violation
                 violation, F, dual = problem.look(beta, self.F, active)
-                self._widen(violation / last)
+                self._widen(violation / last, steps)
                 idle = 0 if fall > noise or violation < least else idle + 1
                 least = min(least, violation)
                 if callback is not None:
@@ -212,13 +214,16 @@ class _Decomposition:
         if self.total_size is not None:
             self.problem.dual = self.problem.dual.with_size(self.beta, self.total_size)
 
-    def _widen(self, fallen: float) -> None:
-        """Let sets have more rows where a round has left much of the violation."""
-        if fallen > _STAGNANT:
+    def _widen(self, fallen: float, steps: int) -> None:
+        """Let sets have more rows where a round has left much of the violation after many steps.
+
+        A large matrix for few steps is wasted: then the next sets are smaller.
+        """
+        if steps < _WORTH * self.least or fallen < _FALL:
+            self.least = max(self.least // 2, _LEAST)
+        elif fallen > _STAGNANT:
             self.most = min(2 * self.most, self.size)
             self.least = min(2 * self.least, self.most)
-        elif fallen < _FALL:
-            self.least = max(self.least // 2, _LEAST)
 
     def _round(
         self,

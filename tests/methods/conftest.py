@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from importlib import resources
@@ -13,6 +14,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.methods.dcsvm import graph as dcsvm_graph
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.graph import Graph, Outcome, Stages
 from dcsvm_dask.methods.method import Goals, Shape
@@ -87,7 +89,10 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Watched]:
 
 @pytest.fixture(scope="session")
 def watched(watch: Callable[..., Watched]) -> Watched:
-    return watch()
+    """Return a run whose rounds of conquer go on however slow they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dcsvm_graph, "SLOW", math.inf)
+        return watch()
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ def test_what_a_factor_leaves_of_the_way_to_a_bound_is_gone(
     shared_data: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would count as a violation, and be too little to move: rounds came to no end by it."""
-    monkeypatch.setattr(dcsvm_graph, "MOST_AHEAD", math.inf)
+    monkeypatch.setattr(dcsvm_graph, "SLOW", math.inf)
     found = shared_data("magic")
     X = found["X_train"]
     X = (X - X.mean(axis=0)) / X.std(axis=0)

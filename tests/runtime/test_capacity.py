@@ -59,7 +59,7 @@ def test_sizes_are_those_of_the_exact_model_wherever_a_run_is_to_stop(stop_at: i
 
 def test_caps_are_the_largest_that_fit() -> None:
     assert caps(4 << 30) == (8192, 12_288)
-    assert caps(1 << 30) == (8192, 8192)  # sets first: they are needed where kernels are smooth
+    assert caps(1 << 30) == (8192, 12_288)  # sets of whole problems are small
     for available in (900 << 20, 700 << 20, 600 << 20):
         block_cap, set_cap = caps(available)
         assert LEAST_BLOCK_CAP <= block_cap <= set_cap

@@ -16,7 +16,6 @@ from dcsvm_dask.methods.graph import (
     single,
 )
 from dcsvm_dask.methods.method import Shape
-from dcsvm_dask.methods.pace import Pace
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stages import scored
 from dcsvm_dask.methods.stall import Stall
@@ -71,12 +70,10 @@ class Reached:
     message: str = ""
     """Why it did not converge, where the limit of rounds is not the reason."""
     is_slow: bool = False
-    """Whether it ended because too many rounds lay ahead."""
+    """Whether it ended because rounds bring too little."""
 
 
-def conquer(
-    chain: Chain, most_ahead: float = math.inf
-) -> Generator[Graph, dict[str, Record], Reached]:
+def conquer(chain: Chain, slow: float = math.inf) -> Generator[Graph, dict[str, Record], Reached]:
     """Yield a start, then rounds, until the violation with f from scratch is within the tolerance.
 
     Rounds also end where rounding lets neither objective nor violation fall. A chain over support
@@ -85,25 +82,25 @@ def conquer(
     Parameters
     ----------
     chain : Chain
-    most_ahead : float, default infinity
-        Rounds of several blocks end, too, where more than these would follow at the pace of the
-        last one.
+    slow : float, default infinity
+        Rounds of several blocks end, too, where one leaves more than this share of the violation.
+        The first round after a start says little of those that follow.
     """
     stage = check_stage(chain, 0, chain.source)
     record = (yield [stage])[stage.name]
-    number, stall, pace = 0, Stall(MOST_IDLE), Pace()
+    number, stall, before = 0, Stall(MOST_IDLE), math.inf
     while number < chain.max_rounds:
         done = record["violation"] <= chain.tol
         stall.see(record)
-        pace.see(record["violation"])
         # If the run went further before its tolerance was raised, this point is gone.
         if done and not record["released"] and (chain.support_only or holds(chain, record)):
             return Reached(stage.name, record, converged=True)
         if stall.is_over and record["from_scratch"] and not record["released"]:
             break
-        if record["blocks"] > 1 and pace.ahead(chain.tol) > most_ahead:
+        # Nothing here depends on the tolerance: whoever resumes with another one goes the same way.
+        if number > 1 and record["blocks"] > 1 and record["violation"] > slow * before:
             return Reached(stage.name, record, converged=False, is_slow=True)
-        number += 1
+        number, before = number + 1, record["violation"]
         if done or stall.is_over or not record["blocks"]:
             stage = check_stage(chain, number, stage.name)
         else:

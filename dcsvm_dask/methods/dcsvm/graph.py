@@ -144,9 +144,9 @@ def balance_stage(level: str, number: int, previous: str, record: Record) -> Sta
 REFINE_TOL = 10.0
 
 
-# Rounds of conquer that are carried out: where more would follow, blocks depend on each other too
-# much, and working sets of rows of all blocks are faster.
-MOST_AHEAD = 4.5
+# Where a round of conquer leaves more than this share of the violation, blocks depend on each other
+# too much, and working sets of rows of all blocks are faster.
+SLOW = 0.45
 
 
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -214,7 +214,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # clusters that contradict each other are a worse start than none.
         return (yield from conquer_by_sets(settings, goals, shape))
     chain = chain_of("conquer", source, settings, goals, shape, local=True)
-    reached = yield from conquer(chain, MOST_AHEAD)
+    reached = yield from conquer(chain, SLOW)
     if reached.is_slow:
         return (yield from conquer_by_sets(settings, goals, shape, previous=reached.stage))
     return (yield from finish_with(reached, shape))
