@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.solvers.doubt import BIAS_SLACK, doubt
 from dcsvm_dask.solvers.inner.signs import in_sign_order
 from dcsvm_dask.solvers.inner.solve import solve_inner
+from dcsvm_dask.solvers.optimality import bias as bias_of
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
@@ -59,6 +62,7 @@ def solve_decomposition(
     max_iter: int | None = None,
     callback: Callable[[int, float], object] | None = None,
     verify: bool = True,
+    bias: float | None = None,
     threads: int = 1,
 ) -> tuple[Solution, int]:
     """Solve the dual problem by working sets whose kernel matrix is in memory.
@@ -92,6 +96,9 @@ def solve_decomposition(
         Sum the gradient from scratch before the end. Without, the last one that was kept up to
         date will do, and products may err by more: the caller looks at the whole anyway. The
         objective is then that of `dual.p`, whatever else a given gradient holds.
+    bias : float, optional
+        That of the start, about, where it is nearly the solution: of rows at zero only those whose
+        gradient could then violate need an exact one, at first.
     threads : int, default=1
         Threads that share the work on kernel values; the result is the same.
 
@@ -114,7 +121,7 @@ def solve_decomposition(
     work = _Decomposition(
         kernel, X, problem, tol, working_size, inner, budget, share * tol, threads
     )
-    work.start(known=not verify)
+    work.start(known=not verify, bias=bias)
     return work.solve(max(10_000_000, 100 * n) if max_iter is None else max_iter, callback, verify)
 
 
@@ -143,18 +150,17 @@ class _Decomposition:
         # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
         self.memory = np.empty(min(size, len(self.beta)) ** 2, np.float32)
 
-    def start(self, *, known: bool) -> None:
+    def start(self, *, known: bool, bias: float | None) -> None:
         """Find the gradient at the start; `known`: one that was given needs no linear term."""
         if known and self.problem.gradient is not None:
             self.F = self.problem.gradient.copy()
             return
-        product = self._product(self.beta, np.arange(len(self.beta)))
-        product += self._ridge(self.beta)
         if self.problem.gradient is None:
-            self.F = self.linear + product
+            self.F = self.linear + self._all_products(bias)
         else:
+            product = self._product(self.beta, np.arange(len(self.beta)))
             self.F = self.problem.gradient.copy()
-            self.linear = self.F - product
+            self.linear = self.F - product - self._ridge(self.beta)
 
     def solve(
         self, limit: int, callback: Callable[[int, float], object] | None, verify: bool
@@ -174,7 +180,7 @@ class _Decomposition:
                     solution = problem.solution(beta, self.F, self.linear, n_iter, self.tol)
                     solution.fallbacks = self.fallbacks
                     return solution, self.values
-                self.F = self.linear + (self._product(beta, everyone) + self._ridge(beta))
+                self.F = self.linear + self._all_products(self._bias())
                 exact = True
                 continue
             before = beta.copy()
@@ -335,12 +341,37 @@ class _Decomposition:
         chosen[rest] = True
         return np.flatnonzero(chosen)
 
+    def _bias(self) -> float:
+        """Return the bias of the current gradient."""
+        return bias_of(self.F, self.beta, self.problem.dual) if self.problem.equality else 0.0
+
+    def _all_products(self, bias: float | None) -> Vector:
+        """Return K beta + D beta, exact where an error could matter to a bias near to that."""
+        beta, problem = self.beta, self.problem
+        everyone, columns = np.arange(len(beta)), np.flatnonzero(beta)
+        near = None
+        if problem.dual.spare is None:
+            linear = replace(problem.dual, p=self.linear)
+            near = doubt(beta, linear, bias, equality=problem.equality)
+        product = self._sums(everyone, columns, beta[columns], near) + self._ridge(beta)
+        if near is not None and bias is not None and problem.equality:
+            found = bias_of(self.linear + product, beta, problem.dual)
+            if abs(found - bias) > BIAS_SLACK * problem.dual.unit:
+                product = self._sums(everyone, columns, beta[columns]) + self._ridge(beta)
+        return product
+
     def _product(self, weights: Vector, rows: NDArray[np.int64]) -> Vector:
         """Return K[rows] @ weights."""
         columns = np.flatnonzero(weights)
         return self._sums(rows, columns, weights[columns])
 
-    def _sums(self, rows: NDArray[np.int64], columns: NDArray[np.int64], weights: Vector) -> Vector:
+    def _sums(
+        self,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        weights: Vector,
+        range_of_doubt: tuple[Vector, Vector] | None = None,
+    ) -> Vector:
         if len(columns) == 0 or len(rows) == 0:
             return np.zeros(len(rows))
         sums, values = kernel_product(
@@ -350,6 +381,7 @@ class _Decomposition:
             weights,
             budget=_FAR * self.tol,
             tol=self.error,
+            doubt=range_of_doubt,
             threads=self.threads,
         )
         self.values += values

@@ -13,7 +13,7 @@ from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_produ
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.inner.solve import solve_inner
-from dcsvm_dask.solvers.optimality import balanced, objective
+from dcsvm_dask.solvers.optimality import balanced, bias, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.solvers.parallel.solve import solve_parallel
 from dcsvm_dask.solvers.parallel.working_set import WorkingSet
@@ -146,7 +146,7 @@ def solve_whole(
     near = None if start is None else work.conquer(start, verified=verify)
     if near is None:
         begin = work.many_sets if work.expects_support() else work.predicted_start
-        return work.end(begin(), None, verify=verify), work.values
+        return work.end(*begin(), verify=verify), work.values
     return work.end(near.beta, near.gradient, verify=verify), work.values
 
 
@@ -249,8 +249,8 @@ class _Whole:
             self._count(*work)
         return self.few > FEW_SUPPORT * n
 
-    def many_sets(self) -> Vector:
-        """Return a beta near the solution, by many small working sets from zero."""
+    def many_sets(self) -> tuple[Vector, Vector]:
+        """Return a beta near the solution, and its gradient, by many small sets from zero."""
         n = len(self.dual)
         size = min(self.size, small_set(n))
         found, last = solve_parallel(
@@ -267,10 +267,10 @@ class _Whole:
         )
         values = last.kernel_values + last.moved * n
         self._count(found.n_iter, values, found.fallbacks)
-        return found.beta
+        return found.beta, found.gradient
 
-    def predicted_start(self) -> Vector:
-        """Return a beta near the solution, by working sets from predicted support vectors."""
+    def predicted_start(self) -> tuple[Vector, Vector]:
+        """Return the same by working sets, the first one of predicted support vectors."""
         n, first = len(self.dual), np.arange(len(self.dual))
         if n > min(self.size, _PREDICTED_ABOVE):
             machine, work = train_on_subsets(
@@ -301,30 +301,29 @@ class _Whole:
             **self.how,
         )
         self._count(found.n_iter, found.kernel_values, found.fallbacks)
-        return found.beta
+        return found.beta, self.dual.gradient(found.f, found.beta)
 
-    def end(self, beta: Vector, gradient: Vector | None, *, verify: bool) -> Solution:
+    def end(self, beta: Vector, gradient: Vector, *, verify: bool) -> Solution:
         """Return the solution within the tolerance, by products of full precision to `verify`."""
-        known = None if verify else gradient
-        solution = self._decompose(beta, known, self.tol, verify=verify)
+        solution = self._decompose(beta, gradient, self.tol, verify=verify)
         solution.n_iter, solution.fallbacks = self.steps, self.fallbacks
         return solution
 
-    def _decompose(
-        self, beta: Vector, gradient: Vector | None, tol: float, *, verify: bool
-    ) -> Solution:
+    def _decompose(self, beta: Vector, gradient: Vector, tol: float, *, verify: bool) -> Solution:
+        near = bias(gradient, beta, self.dual) if self.equality else 0.0
         solution, values = solve_decomposition(
             self.kernel,
             self.X,
             self.dual,
             beta=beta,
-            gradient=gradient,
+            gradient=None if verify else gradient,
             tol=tol,
             working_size=self.size,
             inner=self.inner,
             max_iter=self.left,
             callback=self._tell,
             verify=verify,
+            bias=near,
             **self.how,
         )
         self._count(solution.n_iter, values, solution.fallbacks)

@@ -19,8 +19,9 @@ from sklearn.svm import SVC
 from dcsvm_dask import solvers
 from dcsvm_dask.clustering.rows import block_rows
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, kd_order
+from dcsvm_dask.kernels import Kernel, kd_order, product_error_bound
 from dcsvm_dask.solvers import whole
+from dcsvm_dask.solvers.doubt import BIAS_SLACK
 from dcsvm_dask.tasks import Dual, Regression
 from tests.marks import long, soak
 from tests.svc import (
@@ -66,7 +67,11 @@ def check(kernel: Kernel, X: Any, y: Any, C: Any, found: Any, tol: float, equali
     assert (alpha <= C).all()
     f = dense(kernel, X, X[support]) @ (y * alpha)[support]
     gradient = y * f - 1.0
-    np.testing.assert_allclose(found.gradient, gradient, rtol=0, atol=0.1 * tol)
+    # Of rows at zero that are clear of violating float32 is enough.
+    rounding = product_error_bound(kernel, X, X[support], (y * alpha)[support])
+    clear = (alpha == 0.0) & (gradient > np.maximum(rounding, BIAS_SLACK if equality else 0.0))
+    allowed = np.where(clear, np.maximum(rounding, 0.1 * tol), 0.1 * tol)
+    assert (np.abs(found.gradient - gradient) <= allowed).all()
     assert found.objective == pytest.approx(objective(alpha, gradient), rel=1e-6)
     violation = (
         violation_pair(gradient, alpha, y, C) if equality else violation_box(gradient, alpha, C)

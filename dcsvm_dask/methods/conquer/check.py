@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import kernel_product, product_error_bound
 from dcsvm_dask.methods.conquer.point import Point, commit_point
 from dcsvm_dask.methods.conquer.rounds import scope_rows
-from dcsvm_dask.methods.problem import Problem, read_problem
+from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.solve_rows import FAR_PAIRS
+from dcsvm_dask.solvers.doubt import BIAS_SLACK, doubt
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -20,9 +21,6 @@ Vector = NDArray[np.float64]
 PRODUCT_ERROR = 0.25
 # Rows of a task on which the rounding is estimated for the record.
 BOUND_ROWS = 64
-# Largest change of the bias for which f is exact enough to prove convergence, in units of
-# `Dual.unit`.
-BIAS_SLACK = 0.1
 
 
 def product_of_point(
@@ -69,7 +67,12 @@ def product_of_point(
         v,
         budget=budget,
         tol=PRODUCT_ERROR * tol,
-        doubt=doubt(problem, mine, beta, before.record),
+        doubt=doubt(
+            beta[mine],
+            problem.dual[mine].eased(before.record.get("epsilon", 0.0)),
+            before.record.get("bias"),
+            equality=problem.settings.fit_intercept,
+        ),
         threads=threads() if parts == 1 else 1,
     )
     attempt.write("f", f)
@@ -81,40 +84,6 @@ def product_of_point(
         "kernel_values": values,
         "float32_error": float(np.max(bound, initial=0.0)),
     }
-
-
-def doubt(
-    problem: Problem, rows: NDArray[np.int64], beta: Vector, before: Record
-) -> tuple[Vector, Vector] | None:
-    """Return the range of f in which a row's error could make or hide a violation.
-
-    A variable at zero that can move to one side only is optimal if its gradient f + p + b points
-    to the other, whatever its size; f of support vectors is in the objective, so that all of its
-    values are in doubt.
-
-    Parameters
-    ----------
-    problem : Problem
-    rows : ndarray of int64, shape (m,)
-    beta : ndarray, shape (n,)
-    before : dict
-        Record of the point, with the last ``bias`` and the multiplier ``epsilon`` of a sum of
-        sizes, which may change by `BIAS_SLACK`. Without it all values are in doubt.
-
-    Returns
-    -------
-    tuple of two ndarrays of shape (m,), or None
-        Lower and upper ends; None: all values are in doubt.
-    """
-    slack, bias = 0.0, before.get("bias")
-    if problem.settings.fit_intercept:
-        if bias is None:
-            return None
-        slack = BIAS_SLACK * problem.task.unit
-    dual, zero = problem.dual[rows].eased(before.get("epsilon", 0.0)), beta[rows] == 0.0
-    rises, falls = zero & (dual.lower >= 0.0), zero & (dual.upper <= 0.0)
-    edge = -dual.p + np.where(rises, slack, -slack) - (bias or 0.0)
-    return np.where(falls, edge, -np.inf), np.where(rises, edge, np.inf)
 
 
 def commit_check(
