@@ -34,7 +34,7 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
     which vote (or one for each class, see `multiclass`). SVMs are trained in parallel on all
     cores, by working sets of thousands of rows that begin with predicted support vectors; equal
     rows are one variable, so that neither the order of rows nor repeats change the solution. Two
-    classes of 12,288 distinct rows and more are solved by divide and conquer, as a run (see
+    classes of 65,536 distinct rows and more are solved by divide and conquer, as a run (see
     `dcsvm_dask.train`), and so is whatever has a `run`, a `client`, `stop_at`, a `time_budget` or
     `callbacks`. Rows are held in float32.
 

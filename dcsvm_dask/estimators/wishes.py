@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.pipeline.training import LEAST_ROWS_FOR_LEVELS
 
 WISHES = ("run", "client", "stop_at", "time_budget", "callbacks")
 """Parameters that only a run can serve."""
+LEAST_ROWS_OF_RUN = 65_536
+"""From so many rows on a run is sooner done than a fit in memory: levels are worth its files."""
 
 
 def wishes(estimator: Any) -> list[str]:
@@ -42,7 +43,7 @@ def divides(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
             f"max_iter is not possible with {asked[0]}: a run takes its steps in many blocks and "
             "rounds, which a time_budget bounds. Leave one of them out."
         )
-    return bool(asked) or (by_size and not bounded and n >= LEAST_ROWS_FOR_LEVELS)
+    return bool(asked) or (by_size and not bounded and n >= LEAST_ROWS_OF_RUN)
 
 
 def _is_given(value: Any) -> bool:

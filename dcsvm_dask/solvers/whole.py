@@ -42,15 +42,10 @@ SMALL_SETS_ABOVE = 8000
 """From this number of rows on small sets cost less than those of all free rows and violators ..."""
 FEW_SUPPORT = 0.1
 """... if more than this share of the rows is expected to be support vectors."""
-# Rows of a small set: a share of all, between these.
-_SET_SHARE, _LEAST_SET, _MOST_SET = 1 / 16, 1024, 2048
+SMALL_SET = 2048
+"""Rows of such a set."""
 HALF = 0.5
 """Share of the tolerance to which small sets go: their gradient is summed from float32 values."""
-
-
-def small_set(n: int) -> int:
-    """Return the rows of a small working set, of so many rows."""
-    return int(min(_MOST_SET, max(_LEAST_SET, _SET_SHARE * n)))
 
 
 def solve_whole(
@@ -252,7 +247,7 @@ class _Whole:
     def many_sets(self) -> tuple[Vector, Vector]:
         """Return a beta near the solution, and its gradient, by many small sets from zero."""
         n = len(self.dual)
-        size = min(self.size, small_set(n))
+        size = min(self.size, SMALL_SET)
         found, last = solve_parallel(
             self.kernel,
             self.X,

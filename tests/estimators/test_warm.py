@@ -148,7 +148,7 @@ def test_after_a_run_it_goes_on_in_memory(
     from dcsvm_dask.estimators import svc_runs, wishes
 
     X, y = problem("breast_cancer")
-    monkeypatch.setattr(wishes, "LEAST_ROWS_FOR_LEVELS", 100)
+    monkeypatch.setattr(wishes, "LEAST_ROWS_OF_RUN", 100)
     warm = DCSVC(**HOW, warm_start=True).fit(X, y)
     monkeypatch.setattr(svc_runs, "fit", None)  # no other run
     warm.set_params(C=2.0).fit(X, y)
