@@ -26,7 +26,6 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import arrange_parts, bottom_clusters, shuffle_shares
 from dcsvm_dask.solvers.decomposition import GROW
 from dcsvm_dask.solvers.inner.memory import bytes_beside
-from dcsvm_dask.solvers.subsets import subset_sizes
 from dcsvm_dask.solvers.working_sets import SMALL_SET
 from dcsvm_dask.storage.node import Record
 
@@ -247,13 +246,6 @@ class Forecast:
         most = min(self.n, self.settings.set_cap)
         beside = 3 * most * self.row + 12 * VECTOR * self.n
         return self._matrix(self.set_rows, most, beside, beside)
-
-    def subset(self) -> Need:
-        """Return the need of the SVMs on subsets that predict the support vectors."""
-        size = subset_sizes(self.n, self.settings.set_cap)[-1]
-        beside = 3 * size * self.row
-        most = min(size, self.settings.set_cap)
-        return self._matrix(self._set_of(size), most, beside, beside)
 
     def _set_of(self, rows: float) -> float:
         """Return the size of the largest working set of some rows; small sets are filled up."""
