@@ -157,6 +157,17 @@ def test_rounds_of_conquer_that_would_be_many_give_way_to_working_sets() -> None
     assert outcome.converged
 
 
+def test_rounds_of_conquer_go_on_however_slow_where_rows_are_many() -> None:
+    def answer(stage: Stage) -> dict[str, Any]:
+        if stage.name.startswith("conquer"):
+            return point(stage, 0.1 * 0.7 ** int(stage.name[-3:]))
+        return answers(LOCAL)(stage)
+
+    graphs, outcome = drive(SETTINGS, GOALS, answer, replace(SHAPE, n_variables=100_000))
+    assert not any("decomposition" in name for graph in names(graphs) for name in graph)
+    assert outcome.converged
+
+
 def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
     assert names(graphs) == [

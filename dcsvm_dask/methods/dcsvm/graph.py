@@ -6,6 +6,7 @@ zero; where it is asked for, a level's SVMs are calibrated for committee predict
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
@@ -145,8 +146,10 @@ REFINE_TOL = 10.0
 
 
 # Where a round of conquer leaves more than this share of the violation, blocks depend on each other
-# too much, and working sets of rows of all blocks are faster.
+# too much, and working sets of rows of all blocks are faster ...
 SLOW = 0.45
+# ... of up to so many rows: each set meets all of them, a round those that its blocks can reach.
+MOST_ROWS_OF_SETS = 65_536
 
 
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -214,7 +217,8 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # clusters that contradict each other are a worse start than none.
         return (yield from conquer_by_sets(settings, goals, shape))
     chain = chain_of("conquer", source, settings, goals, shape, local=True)
-    reached = yield from conquer(chain, SLOW)
+    slow = SLOW if shape.n_variables <= MOST_ROWS_OF_SETS else math.inf
+    reached = yield from conquer(chain, slow)
     if reached.is_slow:
         return (yield from conquer_by_sets(settings, goals, shape, previous=reached.stage))
     return (yield from finish_with(reached, shape))
