@@ -49,7 +49,7 @@ def check_rows(X: Rows, name: str) -> Rows:
         If X is not a two-dimensional array of numbers.
     """
     if is_sparse(X):
-        if not isinstance(X, sparse.csr_array):  # a copy would lose what is known of its order
+        if not isinstance(X, sparse.csr_array):  # a copy would lose that its indices are sorted
             X = sparse.csr_array(X)
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float32)
