@@ -23,7 +23,7 @@ from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.estimators.with_run import WithRun
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, stored_for_speed
 from dcsvm_dask.methods.narrow import margins_of
 from dcsvm_dask.solvers import Machine, NuSolution, coefficient_rows, machines_of, solve_nu
 from dcsvm_dask.storage.node import Record
@@ -175,12 +175,13 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         if divided:
             svc_runs.fit(self, kernel, X, codes, weights, tasks)
         else:
-            variables = variables_of(X, codes, whole, kernel)
+            stored = stored_for_speed(X)
+            variables = variables_of(stored, codes, whole, kernel)
             start = None if last is None else last.alpha(X, codes, self.classes_, "ovo")
             before = None
             if start is not None and rho is not None:
                 before = gathered(start, variables), rho
-            found = self._solved(kernel, X, codes, variables, before, chain, tasks, how)
+            found = self._solved(kernel, stored, codes, variables, before, chain, tasks, how)
             self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
             self.rho_ = np.array([one.multiplier for one, _ in found])
             if not alone:

@@ -18,6 +18,7 @@ from dcsvm_dask.estimators.regressors import LastFit
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
+from dcsvm_dask.kernels import stored_for_speed
 from dcsvm_dask.solvers import solve_nu
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import OneClass, check_nu
@@ -151,8 +152,9 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()
             return
-        variables = variables_of(X, np.zeros(n, np.int32), bounds, kernel)
-        Z, before = X[variables.rows], chain.before.get(0)
+        stored = stored_for_speed(X)
+        variables = variables_of(stored, np.zeros(n, np.int32), bounds, kernel)
+        Z, before = stored[variables.rows], chain.before.get(0)
         with one_thread_each(), tasks.machine(0):
             how["K"] = chain.matrix(kernel, Z, how["threads"])
             start = None if last is None else last.start(X, variables)

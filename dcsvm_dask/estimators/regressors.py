@@ -20,7 +20,7 @@ from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables, variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, stored_for_speed
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import Solution
 from dcsvm_dask.solvers.whole import SMALL
@@ -159,7 +159,8 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         weights = checking.weights_of(X, sample_weight)
         C = checking.row_bounds(X, sample_weight, float(self.C))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        variables = variables_of(X, targets.view(np.int64), C, kernel)
+        stored = stored_for_speed(X)
+        variables = variables_of(stored, targets.view(np.int64), C, kernel)
         if last is not None and len(last.beta) != len(members):
             last = None
         divided = not alone and divides(self)
@@ -169,7 +170,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()
             return
-        rows, z = X[variables.rows], targets[variables.rows]
+        rows, z = stored[variables.rows], targets[variables.rows]
         units = Units.of(z, centred=self._has_bias)
         for number, member in enumerate(members):
             start = None if last is None else last.start(X, variables, number)

@@ -16,6 +16,7 @@ from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.estimators.with_run import WithRun
+from dcsvm_dask.kernels import stored_for_speed
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import machines_of
 from dcsvm_dask.tasks import Classification
@@ -237,7 +238,8 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
         start = None if last is None else last.alpha(X, codes, self.classes_, self._scheme)
         kernel = checking.kernel_of(self, X)
         C = checking.bounds(self, X, codes, sample_weight)
-        variables = variables_of(X, codes, C, kernel)
+        stored = stored_for_speed(X)
+        variables = variables_of(stored, codes, C, kernel)
         n_classes = len(self.classes_)
         # SVMs of many classes are solved side by side, and known solutions in few steps.
         by_size = n_classes == 2 and start is None
@@ -249,7 +251,7 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
             svc_runs.fit(self, kernel, X, codes, checking.weights_of(X, sample_weight), tasks)
         else:
             alpha = None if start is None else gathered(start, variables)
-            machines = in_memory.solved(self, kernel, X, codes, variables, alpha, tasks)
+            machines = in_memory.solved(self, kernel, stored, codes, variables, alpha, tasks)
             bounded = not self._task().squared
             found = of_machines(machines, variables, codes, n_classes, bounded=bounded)
             self._learn(found, codes, lambda rows: X[rows])

@@ -21,7 +21,7 @@ from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
 from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
 from dcsvm_dask.kernels.products import kernel_products
-from dcsvm_dask.kernels.rows import Rows, is_sparse, stacked, stored_like
+from dcsvm_dask.kernels.rows import Rows, is_sparse, stacked, stored_for_speed, stored_like
 from dcsvm_dask.kernels.warm import warm_up
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "product_error_bound",
     "spread_rows",
     "stacked",
+    "stored_for_speed",
     "stored_like",
     "warm_up",
 ]

@@ -166,14 +166,15 @@ def _sum_blocks(
                 centre, own_how, own_scale = origin, DIFFERENCES, np.float32(-0.5) * scale
                 _take(X, rows, centre, F, exact)
             for i in range(n):
-                exact[i] *= -0.5 * np.float64(scale) if own_how == PRODUCTS and centred else 0.0
+                exact[i] *= -0.5 if own_how == PRODUCTS and centred else 0.0
                 a[i] = exact[i]
             sums = np.zeros((1, n))
             tile_work(
                 argument, own_how, function, own_scale, degree, coef0, F, a, centre, position,
-                rare_start, rare_row, rare_value, Z, data, indices, indptr, own, w, stop, group,
-                chunk, sums, no_spread, no_block, 0,
+                rare_start, rare_row, rare_value, Z, data, indices, indptr, own, w, no_spread,
+                stop, group, chunk, sums, no_spread, no_block, 0,
             )  # fmt: skip
             for i in range(n):
                 # What rounding `a` did is put right, to first order.
-                out[rows[i]] = sums[0, i] * (1 + LN2 * (exact[i] - np.float64(a[i])))
+                slip = np.float64(own_scale) * (exact[i] - np.float64(a[i]))
+                out[rows[i]] = sums[0, i] * (1 + LN2 * slip)

@@ -64,6 +64,27 @@ def dot_error(
     return error(kernel, unit(dtype), _terms(features), radius, norms)
 
 
+def whole_sums_error(size: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+    """Return a bound on the error of sums of float32 kernel values whose distances are exact.
+
+    Distances take few values, so errors are alike and add up: this one is no model. The exponent y
+    is rounded with the factor of the distance and once more, K with the exponential: the error of K
+    is at most (2 y + 2) K units. As -K log K is concave, the sum of |v_j| K y is largest where all
+    kernel values are the same.
+
+    Parameters
+    ----------
+    dtype : float32 or float64
+        Precision of the tile.
+    size : ndarray, shape (n,)
+        Sums of |v_j| K(x_i, z_j).
+    weight : float
+        The sum of |v_j|.
+    """
+    mean = np.clip(size / max(weight, np.finfo(float).tiny), np.finfo(float).tiny, 1.0)
+    return np.asarray(unit(np.float32) * 2 * size * (1 - np.log(mean)) + 2.0**-100 * weight)
+
+
 def unit(dtype: Any) -> float:
     """Unit roundoff of float32 or float64."""
     return 2.0**-24 if dtype == np.float32 else 2.0**-53

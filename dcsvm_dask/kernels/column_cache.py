@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels.columns import row_tile
+from dcsvm_dask.kernels.columns import RowTile, row_tile
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.rows import Rows, is_sparse
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiled import tile_width, write_values
 from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, prefer_wide_vectors
+from dcsvm_dask.kernels.whole_numbers import small_whole_numbers, whole_rows
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -51,10 +53,9 @@ class ColumnCache:
         self.n = X.shape[0]
         width = tile_width(X) if is_sparse(X) else TILE_ROWS
         self._starts = list(range(0, self.n, width))
-        self._tiles = [
-            row_tile(kernel, X[start : start + width], np.float32, alone=True)
-            for start in self._starts
-        ]
+        tiles = [X[start : start + width] for start in self._starts]
+        self._tiles = cache(partial(_tiles, kernel, tiles))
+        self._is_whole = small_whole_numbers(X)
         self.used = self.made = 0
         slots = int(n_bytes // max(1, 4 * (self.n + (0 if is_sparse(X) else X.shape[1]))))
         self._piece = piece_of(self.n)
@@ -128,16 +129,30 @@ class ColumnCache:
         if not sparse:
             self._rows[slots] = Z
 
+        # Not all columns at once: what one is must not depend on the others.
+        whole = whole_rows(Z) if self._is_whole else np.zeros(len(slots), np.bool_)
+        for kind in (False, True):
+            of = np.flatnonzero(whole == kind)
+            if len(of):
+                self._write(self._tiles(kind), Z[of] if sparse else None, slots[of], threads)
+
+    def _write(self, tiles: list[RowTile], Z: Rows | None, slots: Index, threads: int) -> None:
+        """Compute columns; those of dense rows (None) are in their slots already."""
+
         def work(t: int) -> None:
-            tile, start = self._tiles[t], self._starts[t]
-            if sparse:
+            tile, start = tiles[t], self._starts[t]
+            if Z is not None:
                 block = np.empty((len(slots), tile.F.shape[1]), np.float32)
                 write_values(tile, Z, block, 0)
                 self._columns[slots, start : start + block.shape[1]] = block
             else:
                 write_values(tile, self._rows, self._columns, start, slots)
 
-        for_each(work, range(len(self._tiles)), threads)
+        for_each(work, range(len(tiles)), threads)
+
+
+def _tiles(kernel: Kernel, tiles: list[Rows], whole: bool) -> list[RowTile]:
+    return [row_tile(kernel, X, np.float32, alone=True, whole=lambda: whole) for X in tiles]
 
 
 def piece_of(n: int) -> int:

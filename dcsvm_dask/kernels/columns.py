@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, LN2, SQUARED_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, is_sparse
 from dcsvm_dask.kernels.tiles import DIFFERENCES, LOOPS, PRODUCTS, SPARSE
+from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 Vector = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class RowTile:
     F: NDArray[Any]
     """Shape (d, rows), less the centre; for CSR (features not rare, rows)."""
     a: NDArray[Any]
-    """What each row adds to its exponents, shape (rows,)."""
+    """What each row adds to products, shape (rows,): they become -1/2 times distances."""
     correction: Vector
     """Factors that put right, to first order, the rounding of `a`."""
     centre: NDArray[Any]
@@ -53,6 +54,8 @@ class RowTile:
     """Largest norm of a row as stored (of L1 distances: L1 norm); 0 where differences are taken."""
     terms: int
     """Features that a sum over features meets at most."""
+    exact: bool = False
+    """Whether products have no error, as those of small whole numbers."""
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -82,12 +85,21 @@ def tile_ranges(X: Rows, *, compact: bool = False) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def row_tile(kernel: Kernel, X: Rows, dtype: Any, *, alone: bool = False) -> RowTile:
+def row_tile(
+    kernel: Kernel,
+    X: Rows,
+    dtype: Any,
+    *,
+    alone: bool = False,
+    whole: Callable[[], bool] | None = None,
+) -> RowTile:
     """Make rows (a few hundred) into a tile of at least the given precision.
 
     Where the exponents of a float32 product would be too far off, dense rows meet by their
-    differences, or if they are long the tile is made in float64. With `alone` the values of a
-    column are the same, bit for bit, whatever other columns they are computed with.
+    differences, or if they are long the tile is made in float64; but products of small whole
+    numbers are exact. With `alone` the values of a column are the same, bit for bit, whatever other
+    columns they are computed with. `whole` is asked, where it matters, whether the columns are
+    small whole numbers (see `small_whole_numbers`).
     """
     dtype = np.dtype(dtype)
     d = X.shape[1]
@@ -114,6 +126,11 @@ def row_tile(kernel: Kernel, X: Rows, dtype: Any, *, alone: bool = False) -> Row
     radius = 0.0 if how == DIFFERENCES else float(norms.max())
     decays = kernel.is_shift_invariant and dtype == np.float32
     if decays and radius > widest_radius(kernel, how, terms):
+        if how in (PRODUCTS, SPARSE) and whole is not None and small_whole_numbers(X) and whole():
+            centre = np.zeros(d, dtype)
+            rows = rows if how == SPARSE else X.astype(dtype, copy=False)
+            norms = _norms(kernel, X)
+            return _tile(kernel, how, rows, norms, centre, sparse, radius, terms, exact=True)
         if how != PRODUCTS or d > MOST_DIFFERENCES:
             return row_tile(kernel, X, np.float64)
         how, radius, centre = DIFFERENCES, 0.0, np.zeros(d, dtype)
@@ -186,18 +203,20 @@ def _tile(
     sparse: tuple[NDArray[Any], ...],
     radius: float,
     terms: int,
+    *,
+    exact: bool = False,
 ) -> RowTile:
     to = centre.dtype.type
     kind = kernel.kind
     scale, coef0 = to(kernel.gamma / kind.unit), to(kernel.coef0 / kind.unit)
-    exact = np.zeros(len(rows))
+    own = np.zeros(len(rows))
     if kind.is_shift_invariant and how == DIFFERENCES:
         scale = -scale
     elif kind.is_shift_invariant:
-        # Norms are scaled by the factor as rounded: the exponent of equal rows is then 0.
         scale = to(2 * kernel.gamma / kind.unit)
-        exact = -0.5 * float(scale) * (norms if kind.argument == L1_DISTANCE else norms**2)
-    a = exact.astype(centre.dtype)
+        own = -0.5 * (norms if kind.argument == L1_DISTANCE else norms**2)
+    a = own.astype(centre.dtype)
     arguments = (kind.argument, how, kind.function, scale, int(kernel.degree), coef0)
     F = np.ascontiguousarray(rows.T)
-    return RowTile(arguments, F, a, 1 + LN2 * (exact - a), centre, sparse, radius, terms)
+    correction = 1 + LN2 * float(scale) * (own - a)
+    return RowTile(arguments, F, a, correction, centre, sparse, radius, terms, exact)

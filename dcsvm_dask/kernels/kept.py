@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiled import tile_width, write_values
+from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 Index = NDArray[np.int64]
 
@@ -31,6 +33,7 @@ class KeptRows:
 
     def __init__(self, kernel: Kernel, X: Rows, threads: int = 1) -> None:
         self._kernel, self._X, self._threads = kernel, X, threads
+        self._is_whole = cache(partial(small_whole_numbers, X))
         self._width = tile_width(X)
         self._kept = np.empty(0, np.int64)
         self._tiles: list[RowTile] = []
@@ -64,5 +67,5 @@ class KeptRows:
             rows = kept[start : start + self._width]
             if t < len(self._tiles) and np.array_equal(rows, before[start : start + self._width]):
                 continue
-            tile = row_tile(self._kernel, self._X[rows], np.float32)
+            tile = row_tile(self._kernel, self._X[rows], np.float32, whole=self._is_whole)
             self._tiles[t : t + 1] = [tile]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, check_pair, check_rows, is_sparse
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiles import mirror, mirror_tile, tile_work
+from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 MIRRORED = 1024
 """Rows that a thread mirrors at a time."""
@@ -96,14 +98,15 @@ def counted_kernel_matrix(
             out.fill(0)
     else:
         out = np.empty((n, m), dtype=dtype) if far is None else np.zeros((n, m), dtype=dtype)
-    nowhere = np.empty((0, 0))
+    nowhere, nothing = np.empty((0, 0)), np.empty(0)
     none = np.empty(0, np.int64)
     computed: list[int] = []
+    is_whole = cache(partial(small_whole_numbers, X))
 
     def work(of: tuple[int, int]) -> None:
         start, stop = of
         rows = other[start:stop]
-        tile = row_tile(kernel, rows, dtype if tile_dtype is None else tile_dtype)
+        tile = row_tile(kernel, rows, dtype if tile_dtype is None else tile_dtype, whole=is_whole)
         first = start if Z is None else 0
         chosen = everything[first:]
         if far is not None:
@@ -117,12 +120,13 @@ def counted_kernel_matrix(
             *tile.arguments,
             *storage,
             chosen,
-            np.empty(0),
+            nothing,
+            nothing,
             none,
             none,
             tile.chunk,
             nowhere,
-            np.empty(0),
+            nothing,
             block,
             start if direct else 0,
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, dot_error, unit
+from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, dot_error, unit, whole_sums_error
 from dcsvm_dask.kernels.columns import RowTile, row_tile, storage_arguments, tile_ranges
 from dcsvm_dask.kernels.far import Segments, affordable, segments
 from dcsvm_dask.kernels.kernel import Kernel
@@ -16,6 +17,7 @@ from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse, squared_norms
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiles import tile_work
+from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 Vector = NDArray[np.float64]
 
@@ -89,7 +91,7 @@ def kernel_product(
         start, stop = of
         rows = X[start:stop]
         chosen = work.near(rows)
-        tile = row_tile(kernel, rows, dtype)
+        tile = row_tile(kernel, rows, dtype, whole=work.is_whole)
         out[start:stop], bound = work.sums(tile, chosen, bounded=tol is not None)
         computed.append(rows.shape[0] * len(chosen))
         if tol is not None and tile.F.dtype == np.float32:
@@ -147,7 +149,7 @@ def product_error_bound(
     out = np.empty(X.shape[0])
     for start, stop in tile_ranges(X, compact=work.segments is not None):
         rows = X[start:stop]
-        tile = row_tile(kernel, rows, dtype)
+        tile = row_tile(kernel, rows, dtype, whole=work.is_whole)
         out[start:stop] = work.sums(tile, work.near(rows), bounded=True)[1]
     return out
 
@@ -168,6 +170,7 @@ class _Product:
         self.groups = len(offsets) - 1
         self.budget = budget
         self.columns = np.flatnonzero(self.v)
+        self.is_whole = cache(partial(small_whole_numbers, Z))
         self.storage = storage_arguments(Z)
         self.segments: Segments | None = None
         if budget > 0 and kernel.is_shift_invariant and not is_sparse(Z):
@@ -192,11 +195,13 @@ class _Product:
         sums = np.zeros((self.groups, rows))
         spread = np.zeros(rows if bounded else 0)
         v = self.v[chosen]
+        of_errors = np.empty(0) if not bounded else np.abs(v) if tile.exact else v**2
         tile_work(
             *tile.arguments,
             *self.storage,
             chosen,
             v,
+            of_errors,
             stops[used],
             used,
             tile.chunk,
@@ -206,6 +211,8 @@ class _Product:
             0,
         )
         sums *= tile.correction
+        if bounded and tile.exact:
+            return sums.T, whole_sums_error(spread, float(np.abs(v).sum()))
         if bounded:
             if self.norms is None:
                 one = decay_error(self.kernel, tile.F.dtype, tile.terms, tile.radius)

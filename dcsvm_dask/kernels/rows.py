@@ -14,6 +14,10 @@ from dcsvm_dask.errors import InputError
 Rows: TypeAlias = Any
 """A C-contiguous float32 ndarray (n, d), or a csr_array / csr_matrix float32 (n, d)."""
 
+FEW_FEATURES = 64
+"""Features up to which kernel values of dense rows cost no more than those of sparse rows."""
+SPARSE_BELOW, DENSE_ABOVE = 0.2, 0.4
+"""Shares of values other than 0 below and above which, of more features, one of them is faster."""
 LARGEST_VALUE = 1e18
 """Largest size of a feature whose products with others of its size are float32 numbers."""
 
@@ -28,6 +32,24 @@ def stored_like(X: Rows, *, as_csr: bool) -> Rows:
     if is_sparse(X) == as_csr:
         return X
     return sparse.csr_array(X) if as_csr else np.ascontiguousarray(X.toarray())
+
+
+def stored_for_speed(X: Rows) -> Rows:
+    """Return rows stored in the way in which their kernel values cost least.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (n, d)
+
+    Returns
+    -------
+    ndarray or CSR, shape (n, d)
+    """
+    n, d = X.shape
+    if is_sparse(X):
+        return stored_like(X, as_csr=d > FEW_FEATURES and X.nnz <= DENSE_ABOVE * n * d)
+    few = d > FEW_FEATURES and np.count_nonzero(X) < SPARSE_BELOW * n * d
+    return stored_like(X, as_csr=few)
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:

@@ -57,6 +57,7 @@ def write_values(
         *storage_arguments(Z),
         chosen,
         np.empty(0),
+        np.empty(0),
         none,
         none,
         tile.chunk,

@@ -255,6 +255,7 @@ def tile_work(
     indptr: Any,
     chosen: Any,
     w: Any,
+    u: Any,
     run_stop: Any,
     run_group: Any,
     chunk: Any,
@@ -267,7 +268,7 @@ def tile_work(
 
     Where `sums` has rows: sums[g, i] += K(x_i, z_j) w_j over the chosen j; those of group
     run_group[q] are the chosen from run_stop[q - 1] to run_stop[q].
-    Where `spread` is not empty: spread[i] += K(x_i, z_j) w_j**2 over all chosen j.
+    Where `spread` is not empty: spread[i] += K(x_i, z_j) u_j over all chosen j.
     Where `block` has rows: block[j, column + i] = K(x_i, z_j).
     `chunk` is a multiple of four.
     """
@@ -277,7 +278,6 @@ def tile_work(
     b = np.zeros(chunk, F.dtype)
     square = np.zeros(chunk)
     weight = np.empty(chunk)
-    half = -0.5 * np.float64(scale)
     run = 0
     for first in range(0, len(chosen), chunk):
         part = chosen[first : first + chunk]
@@ -313,13 +313,13 @@ def tile_work(
         else:
             squared_distances(Z, part, F, buffer)
         for r in range(n):
-            b[r] = half * square[r]
+            b[r] = -0.5 * square[r]
         to_values(T, function, scale, degree, coef0, a, b)
         if sums.shape[0] > 0:
             for r in range(n):
                 # b was rounded: put right what that did, to first order, in the weight.
-                slip = half * square[r] - np.float64(b[r])
-                weight[r] = w[first + r] * (1 + LN2 * slip)
+                slip = -0.5 * square[r] - np.float64(b[r])
+                weight[r] = w[first + r] * (1 + LN2 * scale * slip)
             start = np.int64(0)  # a literal 0 would be a type of its own
             while start < n:
                 stop = min(run_stop[run] - first, n)
@@ -328,9 +328,7 @@ def tile_work(
                 if first + stop == run_stop[run]:
                     run += 1
         if len(spread) > 0:
-            for r in range(n):
-                weight[r] *= weight[r]
-            accumulate(T, np.int64(0), n, weight, spread)
+            accumulate(T, np.int64(0), n, u[first : first + n], spread)
         if block.shape[0] > 0:
             for r in range(n):
                 for i in range(rows):

@@ -15,7 +15,7 @@ from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, exp2, prefer_wide_vect
 def to_values(T: Any, function: Any, scale: Any, degree: Any, coef0: Any, a: Any, b: Any) -> None:
     """Turn inner products or distances into kernel values, in place.
 
-    EXPONENTIAL: 2**min(scale T[j, i] + a[i] + b[j], 0); POWER: (scale T + coef0)**degree;
+    EXPONENTIAL: 2**min(scale (T[j, i] + a[i] + b[j]), 0); POWER: (scale T + coef0)**degree;
     TANH: tanh((scale T + coef0) ln(2) / 2). `scale` and `coef0` come divided by the unit of the
     kernel's kind.
     """
@@ -30,7 +30,7 @@ def to_values(T: Any, function: Any, scale: Any, degree: Any, coef0: Any, a: Any
         if function == EXPONENTIAL:
             bj = b[j]
             for i in range(rows):
-                t = T[j, i] * scale + (a[i] + bj)
+                t = (T[j, i] + (a[i] + bj)) * scale
                 T[j, i] = exp2(zero if t > zero else t)
         elif function == POWER:
             for i in range(rows):

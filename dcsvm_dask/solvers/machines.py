@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stored_for_speed
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
@@ -290,6 +290,7 @@ def solve_machines(
     list of SolvedMachine
         In the order of `machines`.
     """
+    X = stored_for_speed(X)
     n = X.shape[0]
     bounds = np.broadcast_to(np.asarray(C, np.float64), n)
     pairs = [(one.positive, one.negative) for one in machines if one.negative is not None]

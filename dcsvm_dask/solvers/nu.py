@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_diagonal, kernel_product
+from dcsvm_dask.kernels import (
+    Kernel,
+    Rows,
+    counted_kernel_matrix,
+    kernel_diagonal,
+    kernel_product,
+    stored_for_speed,
+)
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import NEGLIGIBLE, estimated_objective
@@ -105,6 +112,7 @@ def solve_nu(
         If the classes do not allow nu.
     """
     values = 0
+    X = stored_for_speed(X) if K is None else X
     if K is None and len(targets) <= SMALL:
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     if K is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product, stored_for_speed
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.inner.solve import solve_inner
@@ -44,6 +44,8 @@ FEW_SUPPORT = 0.1
 """... if more than this share of the rows is expected to be support vectors."""
 SMALL_SET = 2048
 """Rows of such a set."""
+ONE_IN = 4
+"""One row in so many of a small set may always enter: these carry the bias from set to set."""
 HALF = 0.5
 """Share of the tolerance to which small sets go: their gradient is summed from float32 values."""
 
@@ -81,7 +83,7 @@ def solve_whole(
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
-        In `kd_order`, neighbours cost less.
+        In `kd_order`, neighbours cost less. Stored as it is, or in the way that is faster.
     dual : Dual
         Linear term and bounds, shapes (n,).
     beta : array, shape (n,), optional
@@ -125,6 +127,7 @@ def solve_whole(
     """
     n = X.shape[0] if K is None else len(K)
     limit, values = NO_LIMIT if max_iter is None else max_iter, 0
+    X = stored_for_speed(X) if K is None else X
     if K is None and n <= SMALL:
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     checked = QuadraticProgram.of(n, dual, beta, None, equality)
@@ -255,6 +258,7 @@ class _Whole:
             tol=HALF * self.tol,
             size=size,
             inner=self.inner,
+            one_in=ONE_IN,
             cache_bytes=max(0, 4 * (self.size**2 - size**2)),
             max_iter=self.left,
             callback=self._tell_small_set,

@@ -43,9 +43,9 @@ def test_only_tiles_that_have_changed_are_made(monkeypatch: pytest.MonkeyPatch) 
     made: list[int] = []
     original = columns.row_tile
 
-    def counting(kernel: Kernel, X: Any, dtype: Any) -> Any:
+    def counting(kernel: Kernel, X: Any, dtype: Any, **how: Any) -> Any:
         made.append(X.shape[0])
-        return original(kernel, X, dtype)
+        return original(kernel, X, dtype, **how)
 
     monkeypatch.setattr(kept, "row_tile", counting)
     X = np.random.default_rng(0).standard_normal((60, 3)).astype(np.float32)

@@ -16,8 +16,8 @@ Index = NDArray[np.int64]
 MOST_IDLE, IDLE_GAIN = 100, 1e-10
 """Steps without a smaller violation after which it is done, unless the objective has fallen by a
 larger share of what it fell by in all: nothing but rounding moves."""
-LEAST_ENTERING = 10
-"""So many variables may always enter a set."""
+ONE_IN, FEWEST = 10, 10
+"""One variable in so many of a set may always enter, and so many variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ def choose(
     equality: bool,
     tol: float,
     fixed_signs: bool = True,
+    one_in: int = ONE_IN,
 ) -> WorkingSet:
     """Return the working set of the next step, or that it is done.
 
@@ -60,6 +61,8 @@ def choose(
     fixed_signs : bool, default True
         Where negative and positive variables have sums of their own: whether a variable can only
         have one sign.
+    one_in : int, default 10
+        One variable in so many of the set may always enter.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def choose(
     index = np.sort(_filled(entering, before, size))
     stays = np.isin(index, before.index, assume_unique=True)
     new, last = int(np.count_nonzero(~stays)), before.entering
-    least = max(LEAST_ENTERING, _even_below(size / 10.0), _even_below(new))
+    least = max(FEWEST, _even_below(size / one_in), _even_below(new))
     age = np.ones(len(index), np.int64)
     age[stays] += before.age[np.searchsorted(before.index, index[stays])]
     return replace(

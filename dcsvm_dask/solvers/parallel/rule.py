@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, counted_kernel_matrix, stacked
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.parallel.candidates import Candidates, merged
-from dcsvm_dask.solvers.parallel.choice import choose
+from dcsvm_dask.solvers.parallel.choice import ONE_IN, choose
 from dcsvm_dask.solvers.parallel.share import Members, Share, ShareRows, Step
 from dcsvm_dask.solvers.parallel.working_set import BOUNDED, FREE, ZERO, WorkingSet
 from dcsvm_dask.solvers.working_sets import inner_tol
@@ -46,6 +46,8 @@ class ParallelRule:
         Whether a variable can only have one sign.
     row_bytes : float
         Bytes of a variable of a working set, with its row, about.
+    one_in : int, default 10
+        One variable in so many of a set may always enter.
     """
 
     kernel: Kernel
@@ -57,6 +59,7 @@ class ParallelRule:
     total_size: float | None = None
     fixed_signs: bool = True
     row_bytes: float = np.inf
+    one_in: int = ONE_IN
 
     def look(self, rows: ShareRows, share: Share) -> Candidates:
         """Return the variables of a share that violate most."""
@@ -76,6 +79,7 @@ class ParallelRule:
             equality=self.equality,
             tol=self.tol,
             fixed_signs=self.fixed_signs,
+            one_in=self.one_in,
         )
         return replace(chosen, seconds=chosen.seconds + time.thread_time() - begin)
 

@@ -12,6 +12,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_product
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.optimality import objective
+from dcsvm_dask.solvers.parallel.choice import ONE_IN
 from dcsvm_dask.solvers.parallel.rule import ParallelRule
 from dcsvm_dask.solvers.parallel.share import Share, ShareRows
 from dcsvm_dask.solvers.parallel.working_set import WorkingSet
@@ -43,6 +44,7 @@ def solve_parallel(
     tol: float = 1e-3,
     size: int = SIZE,
     entering: int | None = None,
+    one_in: int = ONE_IN,
     shares: int | None = None,
     inner: str = "auto",
     cache_bytes: int = CACHE_BYTES,
@@ -66,6 +68,8 @@ def solve_parallel(
         Variables of a working set (q of the report).
     entering : int, optional
         How many of them may enter a set at first (n of the report); half by default.
+    one_in : int, default 10
+        One variable in so many of a set may always enter.
     shares : int, optional
         Shares of the rows; by default they follow from the number of rows. The result is the same
         up to rounding.
@@ -102,7 +106,15 @@ def solve_parallel(
     borders = [n * part // parts for part in range(parts + 1)]
     total = None if dual.spare is None else dual.spare + float(np.abs(problem.start).sum())
     rule = ParallelRule(
-        kernel, n, equality, tol, size, inner, total, dual.spare is None or dual.has_fixed_signs
+        kernel,
+        n,
+        equality,
+        tol,
+        size,
+        inner,
+        total,
+        dual.spare is None or dual.has_fixed_signs,
+        one_in=one_in,
     )
     f = np.zeros(n)
     support = np.flatnonzero(problem.start)
