@@ -5,17 +5,19 @@ Kernel matrices of pairs of classes, of which each class's own block is computed
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stored_for_speed
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked, stored_for_speed
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
@@ -25,6 +27,10 @@ Vector = NDArray[np.float64]
 
 MOST_ROWS = 3072
 """Up to so many rows a pair shares what is computed within its classes."""
+STRIPS, STRIP_BYTES = 2, 32 << 20
+"""How many classes' values with all others are kept at a time, and bytes of one, at most."""
+Strip: TypeAlias = tuple[Vector, dict[int, int]]
+"""Values of all rows of other classes with those of one, and where each class begins."""
 
 
 class ClassBlocks:
@@ -54,9 +60,12 @@ class ClassBlocks:
         threads: int = 1,
     ) -> None:
         self.pairs = pairs
+        self.rows = {c: np.flatnonzero(codes == c) for c in sorted({c for p in pairs for c in p})}
         self._kernel = kernel
-        self._X = {c: X[np.flatnonzero(codes == c)] for c in sorted({c for p in pairs for c in p})}
+        self._X = {c: X[rows] for c, rows in self.rows.items()}
         self._own: dict[int, Vector] = {}
+        self._strips: dict[int, Strip | None] = {}
+        self._lock = threading.Lock()
 
         def compute(c: int) -> None:
             self._own[c] = kernel_matrix(kernel, self._X[c], dtype=np.float64)
@@ -87,6 +96,11 @@ class ClassBlocks:
         needed = sum(8.0 * rows[c] ** 2 for c in {c for pair in small for c in pair})
         return cls(kernel, X, codes, small, threads) if len(small) > 1 and needed <= most else None
 
+    def variables(self, a: int, b: int) -> tuple[NDArray[np.int64], Vector]:
+        """Return the rows of two classes, those of a, then those of b, and their labels."""
+        n, m = len(self.rows[a]), len(self.rows[b])
+        return np.concatenate([self.rows[a], self.rows[b]]), np.repeat([1.0, -1.0], [n, m])
+
     @property
     def largest(self) -> int:
         """Rows of the largest pair."""
@@ -98,9 +112,35 @@ class ClassBlocks:
         n, m = len(first), len(second)
         K = np.empty((n + m, n + m))
         K[:n, :n], K[n:, n:] = first, second
-        across = kernel_matrix(self._kernel, self._X[a], self._X[b], dtype=np.float64)
-        K[:n, n:], K[n:, :n] = across, across.T
+        strip = self._strip(a)
+        if strip is None:
+            across = kernel_matrix(self._kernel, self._X[b], self._X[a], dtype=np.float64)
+        else:
+            values, start = strip
+            across = values[start[b] : start[b] + m]
+        K[:n, n:], K[n:, :n] = across.T, across
         return K
+
+    def _strip(self, a: int) -> Strip | None:
+        """Return the values of a class with all that it meets as the first of a pair.
+
+        None where they are many. Pairs come in the order of their first classes: two are kept.
+        """
+        with self._lock:
+            if a not in self._strips:
+                if len(self._strips) == STRIPS:
+                    del self._strips[next(iter(self._strips))]
+                self._strips[a] = self._compute(a)
+            return self._strips[a]
+
+    def _compute(self, a: int) -> Strip | None:
+        others = sorted(b for first, b in self.pairs if first == a)
+        ends = np.cumsum([len(self.rows[b]) for b in others])
+        if 8 * ends[-1] * len(self.rows[a]) > STRIP_BYTES:
+            return None
+        X = stacked([self._X[b] for b in others])
+        values = kernel_matrix(self._kernel, X, self._X[a], dtype=np.float64)
+        return values, dict(zip(others, [0, *ends[:-1].tolist()], strict=True))
 
 
 Index = NDArray[np.int64]
@@ -314,17 +354,20 @@ def solve_machines(
 
     def solve(number: int) -> None:
         machine = machines[number]
-        rows, y = machine.rows(codes)
+        a, b = machine.positive, machine.negative
+        computed = None
+        if shared is not None and b is not None and (a, b) in shared.pairs:
+            (rows, y), computed = shared.variables(a, b), partial(shared.pair, a, b)
+        else:
+            rows, y = machine.rows(codes)
         decision = only_class(y)
         if decision is not None:
             dual = task.dual(y, bounds[rows])
             found[number] = SolvedMachine(machine, rows, unsolved(dual, decision))
             return
         K = None if whole is None or len(rows) < n else whole
-        a, b = machine.positive, machine.negative
-        if shared is not None and b is not None and (a, b) in shared.pairs:
-            K = shared.pair(a, b)
-            rows, y = rows[np.argsort(-y, kind="stable")], -np.sort(-y)
+        if computed is not None:
+            K = computed()
         dual = task.dual(y, bounds[rows])
         solution, _ = solve_whole(
             kernel,

@@ -23,6 +23,7 @@ from dcsvm_dask.solvers import (
     machines_of,
     solve_machines,
 )
+from dcsvm_dask.solvers import machines as pairs_of
 from dcsvm_dask.solvers.machines import ClassBlocks
 
 KERNEL = Kernel("rbf", gamma=0.02)
@@ -158,7 +159,11 @@ def test_pairs_share_what_each_would_compute_for_itself(wine: Any, is_sparse: bo
         np.testing.assert_allclose(one.solution.gradient, other.solution.gradient, atol=1e-7)
 
 
-def test_what_pairs_share_is_bounded(wine: Any) -> None:
+@pytest.mark.parametrize("strip_bytes", [0, pairs_of.STRIP_BYTES])
+def test_what_pairs_share_is_bounded(
+    wine: Any, strip_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs_of, "STRIP_BYTES", strip_bytes)
     X, y = wine
     pairs = [(0, 1), (0, 2), (1, 2)]
     bytes_held = 8 * (np.bincount(y) ** 2).sum()
@@ -170,6 +175,7 @@ def test_what_pairs_share_is_bounded(wine: Any) -> None:
         K = rbf_kernel(rows, gamma=KERNEL.gamma)
         np.testing.assert_allclose(blocks.pair(a, b), K, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(blocks.pair(a, b), blocks.pair(a, b).T)
+    assert len(blocks._strips) <= pairs_of.STRIPS
     assert ClassBlocks.of(KERNEL, X, y, pairs[:1], np.inf) is None  # nobody to share with
     assert ClassBlocks.of(KERNEL, X, y, [(0, 1), (0, 9)], np.inf) is None  # no rows of class 9
 
