@@ -1,9 +1,10 @@
-"""Everybody's table: our SVC beside oneDAL's and LIBSVM's, each in a fresh process, in turn.
+"""Everybody's table: our SVC and SVR beside oneDAL's and LIBSVM's, each in a fresh process.
 
-    python -m benchmarks.tables [--sets magic,a9a] [--settings 1:scale,10:8] [--rows 60000]
+    python -m benchmarks.tables [--sets magic,a9a|targets] [--settings 1:scale,10:8] [--rows 60000]
                                 [--peers onedal,libsvm] [--limit 60] [--times 1]
 
-All sets of ``shared/data`` with classes, at most so many rows, each feature of those that need it
+All sets of ``shared/data`` with classes, or with ``targets`` those with real targets (both
+standardised, epsilon .1), at most so many rows, each feature of those that need it
 scaled to [0, 1] or standardised. A setting is C and gamma; a number as gamma is that many times
 "scale" (1 / (features x variance), scikit-learn's default). Every trainer gets the same float32
 rows, tolerance 1e-3, a bias and all cores; seconds are those of `fit` alone, the best of several
@@ -28,9 +29,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.datasets import labelled, standard, unit_range
+from benchmarks.datasets import SHARED, labelled, standard, unit_range
 from benchmarks.runs import compiling_seconds, write
-from dcsvm_dask.estimators import DCSVC
+from dcsvm_dask.estimators import DCSVC, DCSVR
 
 Figures = dict[str, Any]
 STANDARD = ("cod-rna", "german_numer")
@@ -41,6 +42,7 @@ SETS = (
     *("news20_tfidf", "w8a", "a9a", "bank_marketing", "electricity", "shuttle", "ijcnn1"),
     *("cod-rna", "skin_nonskin", "kddcup99_10pct", "census_income_kdd_test", "covtype", "mnist"),
 )
+TARGETS = ("cadata", "cpusmall", "fried", "kin40k", "mv")
 SETTINGS = "1:scale,10:scale,100:scale,1:8,10:64"
 TOL, CACHE_MB, TEST_ROWS, NEAR = 1e-3, 1000, 5000, 0.004
 LONG, LEAST_LONG, LEAST = 0.3, 1.0, 0.8
@@ -63,7 +65,7 @@ def main() -> int:
         print(json.dumps(measure(who, name, C, gamma, chosen.rows)))
         return 0
     found: list[Figures] = []
-    for name in chosen.sets.split(","):
+    for name in TARGETS if chosen.sets == "targets" else chosen.sets.split(","):
         for setting in chosen.settings.split(","):
             runs = {
                 who: [alone(who, name, setting, chosen) for _ in range(chosen.times)]
@@ -100,33 +102,37 @@ def measure(who: str, name: str, C: str, gamma: str, rows: int) -> Figures:
     compiling = compiling_seconds() if who == "ours" else 0.0
     factor = 1.0 if gamma == "scale" else float(gamma)
     how: dict[str, Any] = {"C": float(C), "gamma": factor * scale(X[train]), "tol": TOL}
-    machine = kind_of(who)(**how, cache_size=CACHE_MB)
+    machine = kind_of(who, real=name in TARGETS)(**how, cache_size=CACHE_MB)
     begin = time.perf_counter()
     machine.fit(X[train], y[train])
     seconds = time.perf_counter() - begin
     return {
         "fit": seconds,
         "compiling": compiling,
-        "accuracy": float(np.mean(machine.predict(X[test]) == y[test])),
+        "accuracy": float(machine.score(X[test], y[test])),
         "n_test": len(test),
         "n_support": len(machine.support_),
-        "shape": [len(train), X.shape[1], len(np.unique(y))],
+        "shape": [len(train), X.shape[1], 0 if name in TARGETS else len(np.unique(y))],
     }
 
 
-def kind_of(who: str) -> Any:
-    """Return the class of a trainer."""
+def kind_of(who: str, *, real: bool) -> Any:
+    """Return the class of a trainer, of regression for real targets."""
     if who == "ours":
-        return DCSVC
+        return DCSVR if real else DCSVC
     if who == "onedal":
-        from sklearnex.svm import SVC
+        from sklearnex import svm
     else:
-        from sklearn.svm import SVC
-    return SVC
+        from sklearn import svm
+    return svm.SVR if real else svm.SVC
 
 
 def table(name: str) -> tuple[Any, Any]:
     """Return a set's rows, scaled as its source says, and the labels of all its classes."""
+    if name in TARGETS:
+        found = np.load(SHARED / f"{name}.npz")
+        y = found["y_train"].astype(np.float64)
+        return np.ascontiguousarray(standard(found["X_train"])), (y - y.mean()) / y.std()
     X, y = labelled(name, unit=255 if name in PIXELS else 1)
     if name in STANDARD:
         X = standard(X)
@@ -169,7 +175,8 @@ def line(found: Figures) -> str:
     if "fit" not in ours:
         return f"{text} {ours}"
     rows, features, classes = ours["shape"]
-    text += f" {rows:>6,} x {features:<6,} {classes:>2} cl. {ours['n_support']:>6,} sv"
+    kind = f"{classes:>2} cl." if classes else "real  "
+    text += f" {rows:>6,} x {features:<6,} {kind} {ours['n_support']:>6,} sv"
     for who, one in found["best"].items():
         text += f"  {who} {one['fit']:7.2f} s" if "fit" in one else f"  {who} {'-':>7}  "
     if found["ratio"] is not None:
