@@ -74,7 +74,7 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self,
         *,
         nu: float = 0.5,
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -113,11 +113,6 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train the SVMs.
 
@@ -140,7 +135,8 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         """
         self._fit(X, y, sample_weight)
         if not self.level_:
-            warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+            solved = (self.violation_ <= self.tol).tolist()
+            warned.warn_unsolved(solved, self.tol, self.max_iter)
             warned.warn_narrow(self.rho_, self.tol)
         return self
 
@@ -149,8 +145,6 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         shapes = self.decision_function_shape in ("ovr", "ovo")
         check(shapes, "decision_function_shape", self.decision_function_shape, "ovr or ovo")
         checking.check_flags(self, "break_ties", "warm_start")
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise InputError('break_ties needs decision_function_shape="ovr".')
         check_nu(self.nu)
 
     @whole_or_as_before

@@ -61,7 +61,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self,
         *,
         nu: float = 0.5,
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -118,7 +118,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
             If a parameter or the data cannot be used.
         """
         self._fit(X, y, sample_weight)
-        warned.warn_unsolved([self.fit_status_ == 0], self.tol)
+        warned.warn_unsolved([self.fit_status_ == 0], self.tol, self.max_iter)
         if not self.level_:
             warned.warn_narrow(np.array([self.offset_]), self.tol)
         return self

@@ -61,7 +61,9 @@ class LinearSVC(LinearDCSVC):
         return super().__new__(cls)
 
 
-svm.SVC, svm.LinearSVC = SVC, LinearSVC
+def pytest_configure() -> None:
+    """Substitute the classes, before the tests are imported; to import this module does not."""
+    svm.SVC, svm.LinearSVC = SVC, LinearSVC
 
 
 @pytest.hookimpl(tryfirst=True)
