@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.solvers.smo.columns import take
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -25,8 +26,8 @@ PRECOMPUTED = "precomputed"
 """The value of ``kernel`` with which X holds kernel values."""
 ASYMMETRY = 1e-5
 """Of the largest value: more than rounding in float32, of which solvers would notice nothing."""
-# Rows of which the symmetry is checked at a time: no second matrix is made.
-_ROWS = 1024
+# Rows and columns whose symmetry is checked at a time: they fit into a core's cache.
+_TILE = 256
 
 
 def is_known(kernel: Any) -> bool:
@@ -124,7 +125,7 @@ class KnownRows:
         """Return the kernel values of the rows with each other; those of all without a copy."""
         if np.array_equal(self._index, np.arange(len(self._K))):
             return self._K
-        return np.asarray(self._K[np.ix_(self._index, self._index)])
+        return np.asarray(take(self._K, self._index, np.empty(len(self._index) ** 2)))
 
 
 def known_rows(estimator: Any, X: Any, y: Any = None) -> KnownRows:
@@ -224,19 +225,20 @@ def _dense(values: Any) -> Any:
 
 def _check_symmetric(K: Vector) -> None:
     """Refuse a matrix that is no kernel's: solvers would read one half of it."""
-    most = ASYMMETRY * max((float(np.abs(part).max()) for part in _parts(K)), default=0.0)
-    for start in range(0, len(K), _ROWS):
-        part = slice(start, start + _ROWS)
-        apart = np.abs(K[part] - K[:, part].T)
-        if apart.max() > most:
-            i, j = (int(one) for one in np.unravel_index(np.argmax(apart), apart.shape))
-            i += start
-            raise InputError(
-                f"the kernel matrix is not symmetric: the value of rows {i} and {j} is "
-                f"{K[i, j]:.6g}, that of rows {j} and {i} {K[j, i]:.6g}. Give the kernel of the "
-                "training rows with themselves."
-            )
-
-
-def _parts(K: Vector) -> list[Vector]:
-    return [K[start : start + _ROWS] for start in range(0, len(K), _ROWS)]
+    largest, most, where = 0.0, 0.0, (0, 0)
+    for start in range(0, len(K), _TILE):
+        for column in range(start, len(K), _TILE):
+            rows, columns = slice(start, start + _TILE), slice(column, column + _TILE)
+            one, other = K[rows, columns], K[columns, rows].T
+            apart = np.abs(one - other)
+            largest = max(largest, float(one.max()), -float(one.min()))
+            if (worst := float(apart.max())) > most:
+                below, right = divmod(int(np.argmax(apart)), apart.shape[1])
+                most, where = worst, (start + below, column + right)
+    if most > ASYMMETRY * largest:
+        i, j = where
+        raise InputError(
+            f"the kernel matrix is not symmetric: the value of rows {i} and {j} is {K[i, j]:.6g}, "
+            f"that of rows {j} and {i} {K[j, i]:.6g}. Give the kernel of the training rows with "
+            "themselves."
+        )

@@ -20,6 +20,7 @@ from dcsvm_dask.solvers.machines import (
     start_within,
     unsolved,
 )
+from dcsvm_dask.solvers.smo.columns import take
 from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.tasks import Classification
 
@@ -79,7 +80,7 @@ def solve_machines_of_matrix(
         beta = None
         if alpha is not None:
             beta = start_within(y * alpha[machine.place(codes[rows]), rows], dual, equality)
-        mine = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
+        mine = K if len(rows) == len(K) else take(K, rows, np.empty(len(rows) ** 2))
         if dual.ridge is not None and mine is K:
             mine = K.copy()  # solvers put the ridge into the matrix, which SVMs share
         # Nothing is asked of the kernel and the rows of a matrix that is known.
