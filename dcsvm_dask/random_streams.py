@@ -64,6 +64,8 @@ BUDGET = 9850
 """Order of the rows in descent on a budget; epoch and share follow, and a piece."""
 ESTIMATOR_SEARCH = 9900
 """Rows on which the blocks of `DCSVMSearchCV` are chosen."""
+PROBABILITY_FOLDS = 9901
+"""Folds by which the probabilities of a `DCSVC` are fitted."""
 
 SHARED = (
     {"PROBE", "LEVEL", "BINARY_SVM"},

@@ -15,13 +15,14 @@ from sklearn.base import clone
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.in_memory import working_size
+from dcsvm_dask.estimators.known_kernel import KnownRows
+from dcsvm_dask.estimators.search_known import KnownKernels, values_between
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
 from dcsvm_dask.models.weighted_sample import SLACK, sample_of, weighted_sample, weights_of_sample
-from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import Machine, machines_of
 from dcsvm_dask.solvers.machines import at_a_time, matrix_bytes
 from dcsvm_dask.solvers.whole import SMALL
@@ -43,6 +44,7 @@ class Task:
     classes: NDArray[Any]
     splits: list[Split]
     scorer: Any
+    known: KnownKernels
 
     @cached_property
     def trains(self) -> NDArray[np.bool_]:
@@ -77,15 +79,16 @@ class Task:
         ]
         return np.stack(of_class).astype(np.float64)
 
-    def kernel(self, candidate: dict[str, Any]) -> Kernel:
-        """Return the kernel of a candidate; gamma "scale" is that of all rows."""
+    def kernel(self, candidate: dict[str, Any]) -> Any:
+        """Return the kernel of a candidate, or its values; gamma "scale" is that of all rows."""
+        known = self.known.get(candidate)
+        if known is not None:
+            return known
         return checking.kernel_of(clone(self.base).set_params(**candidate), self.X)
 
     def cost(self, candidate: dict[str, Any]) -> float:
         """Return C of a candidate."""
-        C = candidate.get("C", self.base.C)
-        check_value("C", C)
-        return float(C)
+        return checking.cost_of(candidate.get("C", self.base.C), infinite=True)
 
 
 class _Decided(Voting):
@@ -93,6 +96,7 @@ class _Decided(Voting):
 
     def __init__(self, task: Task, values: Vector) -> None:
         self.classes_, self._values = task.classes, values
+        self.kernel = task.base.kernel
         self._scheme = task.scheme
         self.decision_function_shape = task.base.decision_function_shape
         self.break_ties = task.base.break_ties
@@ -126,7 +130,7 @@ def scored(
     """
     shape = len(candidates), len(task.splits)
     scores, seconds, solved = np.empty(shape), np.zeros(shape), np.ones(shape, dtype=np.bool_)
-    of_kernel: dict[Kernel, list[int]] = {}
+    of_kernel: dict[Any, list[int]] = {}
     for place, candidate in enumerate(candidates):
         of_kernel.setdefault(task.kernel(candidate), []).append(place)
     sample, labels, largest = task.sample, block_labels(blocks), max(map(len, blocks))
@@ -243,7 +247,7 @@ class _Block:
 
 def _solved(
     task: Task,
-    kernel: Kernel,
+    kernel: Any,
     costs: Vector,
     blocks: list[Index],
     others: Index,
@@ -273,10 +277,10 @@ def _solved(
             yield split, *found[split], shared
 
 
-def _matrix(
-    kernel: Kernel, X: Rows, block: _Block, dtype: Any, threads: int
-) -> NDArray[np.floating]:
+def _matrix(kernel: Any, X: Rows, block: _Block, dtype: Any, threads: int) -> NDArray[np.floating]:
     """Return the kernel values of all rows of a block with those that train in some split."""
+    if isinstance(kernel, KnownRows):
+        return values_between(kernel, block.rows, block.rows[: block.columns])
     Z = X[block.rows[: block.columns]]
     inner = kernel_matrix(kernel, Z, dtype=dtype, threads=threads)
     if block.columns == len(block.rows):

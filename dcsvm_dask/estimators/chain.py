@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
 from dcsvm_dask.solvers import Solution
 from dcsvm_dask.solvers.whole import SMALL
@@ -39,12 +40,14 @@ class Chain:
         Parameters
         ----------
         kernel : Kernel
-        X : ndarray or CSR, shape (n, d), float32
+        X : ndarray or CSR, shape (n, d), float32; or KnownRows
             The same rows in every fit.
         threads : int
         number : int, default 0
             Of the SVM.
         """
+        if isinstance(X, KnownRows):
+            return X.matrix()
         n = X.shape[0]
         if n > self.most_rows:
             return None

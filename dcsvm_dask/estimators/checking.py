@@ -12,12 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import (
+    assert_all_finite,
+    check_consistent_length,
+    check_random_state,
+    compute_class_weight,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import DcsvmWarning, InputError
+from dcsvm_dask.estimators.known_kernel import KnownRows, is_known, known_rows
 from dcsvm_dask.estimators.pools import most_threads
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods import resources
@@ -27,10 +33,13 @@ from dcsvm_dask.readers.targets import MOST_TARGET
 from dcsvm_dask.runtime.clients import check_client, default_client
 from dcsvm_dask.runtime.collections import is_collection
 from dcsvm_dask.storage.rounding import RoundingLoss
+from dcsvm_dask.tasks.dual import UNBOUNDED
 
 FEW_VALUES = 1 << 24
 """Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""
 MOST_THREADS = 4096
+MOST_STEPS = 10_000_000
+"""Of an SVM with an infinite C, or a hundred for each row."""
 LARGEST_WEIGHT = 1e100
 MOST_SEED = np.iinfo(np.int32).max
 
@@ -89,6 +98,8 @@ def labelled_rows(
         If X or y cannot be used.
     """
     _check_clients(estimator, X, y)
+    if _is_given_values(estimator):
+        return known_rows(estimator, X, y), _known_labels(X, y)
     given = X
     X, y = validate_data(
         estimator,
@@ -128,9 +139,12 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
     """
     _check_clients(estimator, X, y)
     given = X
-    X, y = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", y_numeric=True
-    )
+    if _is_given_values(estimator):
+        X, y = known_rows(estimator, X, y), _known_targets(X, y)
+    else:
+        X, y = validate_data(
+            estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", y_numeric=True
+        )
     y = column_or_1d(y, warn=True)
     try:
         targets = y.astype(np.float64) + 0.0
@@ -147,6 +161,8 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
             f"y holds a target of {largest:.3g}: {MOST_TARGET:g} is the largest possible; scale "
             "the targets."
         )
+    if isinstance(X, KnownRows):
+        return X, targets
     _warn_rounded(given, X, names_of(estimator))
     return as_rows(X), targets
 
@@ -169,7 +185,31 @@ def rows_alone(estimator: Any, X: Any) -> Rows:
         If X cannot be used.
     """
     _check_clients(estimator, X, None)
+    if _is_given_values(estimator):
+        return known_rows(estimator, X)
     return as_rows(validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, order="C"))
+
+
+def _is_given_values(estimator: Any) -> bool:
+    """Return whether an estimator is given kernel values, and takes them."""
+    takes = getattr(estimator, "takes_kernel_values", False)
+    return bool(takes and is_known(estimator.kernel))
+
+
+def _known_labels(X: Any, y: Any) -> NDArray[Any]:
+    """Return checked labels of rows of which the kernel values are known."""
+    labels = _known_targets(X, y)
+    check_classification_targets(labels)
+    return labels
+
+
+def _known_targets(X: Any, y: Any) -> NDArray[Any]:
+    if y is None:
+        raise InputError("y is missing: give a label or target for each row.")
+    found: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+    check_consistent_length(X, found)
+    assert_all_finite(found, input_name="y")
+    return found
 
 
 def _check_clients(estimator: Any, X: Any, y: Any) -> None:
@@ -240,7 +280,12 @@ def as_rows(X: Any) -> Rows:
 
 
 def bounds(
-    estimator: Any, X: Rows, codes: NDArray[np.int32], sample_weight: Any
+    estimator: Any,
+    X: Rows,
+    codes: NDArray[np.int32],
+    sample_weight: Any,
+    *,
+    infinite: bool = False,
 ) -> NDArray[np.float64]:
     """Return the upper bound of each row's dual variable; set ``class_weight_``.
 
@@ -252,19 +297,27 @@ def bounds(
     X : Rows, shape (n, n_features)
     codes : ndarray, shape (n,), int32
     sample_weight : array-like, shape (n,), or None
+    infinite : bool, default False
+        Whether C may be infinite.
 
     Raises
     ------
     ValueError
         If weights cannot be used, or only one class has rows of a weight above 0.
     """
-    found = penalties(estimator, X, codes, sample_weight) * estimator.class_weight_[codes]
+    found = penalties(estimator, X, codes, sample_weight, infinite=infinite)
+    found = found * estimator.class_weight_[codes]
     _check_classes(codes, found)
     return np.asarray(found)
 
 
 def penalties(
-    estimator: Any, X: Rows, codes: NDArray[np.int32], sample_weight: Any
+    estimator: Any,
+    X: Rows,
+    codes: NDArray[np.int32],
+    sample_weight: Any,
+    *,
+    infinite: bool = False,
 ) -> NDArray[np.float64]:
     """Return C times the weight of each row without class weights, and set ``class_weight_``.
 
@@ -274,14 +327,15 @@ def penalties(
     X : Rows, shape (n, n_features)
     codes : ndarray, shape (n,), int32
     sample_weight : array-like, shape (n,), or None
+    infinite : bool, default False
+        Whether C may be infinite.
 
     Raises
     ------
     ValueError
         As for `bounds`.
     """
-    C = estimator.C
-    check_value("C", C)
+    C = cost_of(estimator.C, infinite=infinite)
     n_classes = len(estimator.classes_)
     estimator.class_weight_ = (
         compute_class_weight(estimator.class_weight, classes=np.arange(n_classes), y=codes)
@@ -289,9 +343,29 @@ def penalties(
         else _of_classes(estimator)
     )
     weights = weights_of(X, sample_weight)
-    found = np.full(len(codes), float(C)) if weights is None else float(C) * weights
+    found = np.full(len(codes), C) if weights is None else C * weights
     _check_classes(codes, found)
     return found
+
+
+def cost_of(C: Any, *, infinite: bool = False) -> float:
+    """Return a checked C; of an infinite one a number that no dual variable comes near.
+
+    Parameters
+    ----------
+    C : float
+    infinite : bool, default False
+        Whether C may be infinite: no error is then accepted.
+
+    Raises
+    ------
+    InputError
+        If it is not a positive number.
+    """
+    if infinite and is_a(C, numbers.Real) and C == math.inf:  # noqa: SIM300
+        return UNBOUNDED
+    check_value("C", C)
+    return float(C)
 
 
 def weights_of(X: Rows, sample_weight: Any) -> NDArray[np.float64] | None:
@@ -304,6 +378,7 @@ def weights_of(X: Rows, sample_weight: Any) -> NDArray[np.float64] | None:
     """
     if sample_weight is None:
         return None
+    _check_any_weight(sample_weight)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (largest := float(weights.max(initial=0.0))) > LARGEST_WEIGHT:
         raise InputError(
@@ -311,6 +386,18 @@ def weights_of(X: Rows, sample_weight: Any) -> NDArray[np.float64] | None:
             f"{LARGEST_WEIGHT:g}."
         )
     return np.asarray(np.maximum(weights, 0.0))
+
+
+def _check_any_weight(sample_weight: Any) -> None:
+    """Refuse weights none of which is above 0, in the words of LIBSVM's users."""
+    if isinstance(sample_weight, numbers.Number):
+        return
+    weights = np.asarray(sample_weight)
+    if weights.dtype.kind in "iufb" and weights.size and (weights <= 0).all():
+        raise InputError(
+            "Invalid input - all samples have zero or negative weights. No row has a "
+            "sample_weight above 0."
+        )
 
 
 def row_bounds(X: Rows, sample_weight: Any, C: float = 1.0) -> NDArray[np.float64]:
@@ -375,7 +462,8 @@ def bias_words(constant: float) -> dict[str, Any]:
 def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> None:
     if len(np.unique(codes[weight > 0])) < 2:
         raise InputError(
-            "Only one class has rows of a weight above 0: a classifier needs at least two."
+            "Invalid input - all samples with positive weights belong to the same class. Only one "
+            "class has rows of a weight above 0: a classifier needs at least two."
         )
 
 
@@ -392,12 +480,14 @@ def _of_classes(estimator: Any) -> NDArray[np.float64]:
     )
 
 
-def kernel_of(estimator: Any, X: Rows) -> Kernel:
-    """Return the kernel that the parameters describe.
+def kernel_of(estimator: Any, X: Rows) -> Any:
+    """Return the kernel that the parameters describe; a `KnownKernel` of rows that have one.
 
     gamma "scale" is 1 / (n_features X.var()), or 1 where that is 0; "auto" is 1 / n_features, as
     scikit-learn has them.
     """
+    if isinstance(X, KnownRows):
+        return X.kernel
     gamma = estimator.gamma
     if isinstance(gamma, str):
         if gamma not in ("scale", "auto"):
@@ -447,6 +537,18 @@ def most_steps(max_iter: Any, none: int | None) -> int | None:
         no_limit = "" if none is None else f", or {none} for the usual limit"
         raise InputError(f"max_iter is {max_iter!r:.80}; give a whole number from 1{no_limit}.")
     return int(max_iter)
+
+
+def limit_of_steps(estimator: Any, n: int) -> int | None:
+    """Return the limit on the steps of an SVM of n rows; of an infinite C there always is one.
+
+    Rows that cannot be separated, or targets that cannot be met, have no solution then: variables
+    grow without end.
+    """
+    limit = most_steps(estimator.max_iter, -1)
+    if limit is None and math.isinf(estimator.C):
+        return max(MOST_STEPS, 100 * n)
+    return limit
 
 
 def threads_of(n_jobs: Any) -> int:

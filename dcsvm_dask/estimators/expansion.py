@@ -17,6 +17,7 @@ from dcsvm_dask.estimators import checking, expansion_runs
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.fit_tasks import TellsCallbacks
 from dcsvm_dask.estimators.in_memory import working_size
+from dcsvm_dask.estimators.known_kernel import PRECOMPUTED, KnownKernel, support_vectors
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.estimators.with_run import WithRun
 from dcsvm_dask.kernels import Kernel, Rows, is_linear
@@ -89,10 +90,13 @@ class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
     `DCQuantileSVR` has several of them, over support vectors that they share.
     """
 
-    kernel: str
+    kernel: Any
     n_jobs: int | None
     # Of what was fitted, whatever parameters are set afterwards.
-    _kernel: Kernel
+    _kernel: Any
+
+    takes_kernel_values = True
+    """Whether kernels may be precomputed, and callables."""
 
     @classmethod
     def _of_run(cls, run: Any) -> Any:
@@ -101,6 +105,7 @@ class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
         return tags
 
     def _learn(
@@ -144,7 +149,7 @@ class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
         beta = np.array([one.beta for one in solutions])
         support = np.flatnonzero(beta.any(axis=0))
         self.support_ = support.astype(np.int32)
-        self.support_vectors_ = take(support)
+        self.support_vectors_ = support_vectors(take(support))
         dual: Any = beta[:, support]
         self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(self.support_vectors_) else dual
         self.intercept_ = np.array([one.bias for one in solutions])
@@ -161,7 +166,16 @@ class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
         if not is_linear(self.kernel):
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self)
-        return self.dual_coef_ @ self.support_vectors_
+        found = self.dual_coef_ @ self.support_vectors_
+        # It is computed anew each time: what is written to it would be lost.
+        (found.data if sparse.issparse(found) else found).flags.writeable = False
+        return found
+
+    @property
+    def _gamma(self) -> float:
+        """The gamma of the kernel that was fitted, by SVR's name; 0 where its values are given."""
+        check_is_fitted(self)
+        return float(getattr(self._kernel, "gamma", 0.0))
 
     @property
     def n_support_(self) -> NDArray[np.int32]:
@@ -182,6 +196,10 @@ class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
     def _values(self, X: Any) -> Vector:
         """Return f(x) of some rows; of several SVMs a column of each."""
         check_is_fitted(self)
+        if isinstance(self._kernel, KnownKernel):
+            K = self._kernel.values(self, X)[:, self.support_]
+            values = K @ dense(self.dual_coef_).T + self.intercept_
+            return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
         rows = checking.rows_to_decide(self, X, self.support_vectors_)
         threads = checking.threads_of(self.n_jobs)
         if self.early_model_ is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,15 @@ from numpy.typing import NDArray
 from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks
+from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import SolvedMachine, largest_machine, machines_of, solve_machines
 from dcsvm_dask.solvers.machines import matrix_bytes
+from dcsvm_dask.solvers.machines_of_matrix import solve_machines_of_matrix
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 
 LEAST_SET = 256
@@ -34,7 +39,8 @@ def solved(
     codes: NDArray[np.int32],
     variables: Variables,
     alpha: NDArray[np.float64] | None,
-    tasks: FitTasks,
+    tasks: FitTasks | None,
+    lines: FitLines | None = None,
 ) -> list[SolvedMachine]:
     """Return the SVMs of a `DCSVC`, solved in memory; see `solve_machines`.
 
@@ -42,12 +48,15 @@ def solved(
     ----------
     estimator : DCSVC
     kernel : Kernel
-    X : Rows, shape (n, n_features)
+    X : Rows or KnownRows, shape (n, n_features)
     codes : ndarray, shape (n,), int32
     variables : Variables
     alpha : ndarray or None
         The warm start; None: zero.
-    tasks : FitTasks
+    tasks : FitTasks, optional
+        Told of each SVM.
+    lines : FitLines, optional
+        Printed meanwhile.
 
     Returns
     -------
@@ -56,10 +65,36 @@ def solved(
     threads = checking.threads_of(estimator.n_jobs)
     machines = machines_of(len(estimator.classes_), estimator._scheme)
     memory = estimator.cache_size * 1e6
-    shared = SHARED * memory if len(machines) > 1 else 0.0
-    size = working_size(memory - shared, len(machines))
     seed = checking.seed_of(estimator.random_state)
     Z, codes = X[variables.rows], codes[variables.rows]
+    how: dict[str, Any] = {
+        "equality": bool(estimator.fit_intercept),
+        "tol": checking.tolerance(estimator.tol),
+        "inner": checking.inner_solver(estimator.inner),
+        "max_iter": checking.limit_of_steps(estimator, len(codes)),
+        "threads": threads,
+        "alpha": alpha,
+        "task": estimator._task(),
+    }
+
+    @contextmanager
+    def within(number: int) -> Iterator[None]:
+        with ExitStack() as stack:
+            if tasks is not None:
+                stack.enter_context(tasks.machine(number))
+            if lines is not None:
+                stack.enter_context(lines.machine())
+            yield
+
+    how["within"] = within
+    if lines is not None:
+        how["callback"] = lines.callback(min(len(one.rows(codes)[0]) for one in machines))
+    if isinstance(Z, KnownRows):
+        with one_thread_each():
+            K = Z.matrix()
+            return solve_machines_of_matrix(K, codes, variables.C, machines, memory=memory, **how)
+    shared = SHARED * memory if len(machines) > 1 else 0.0
+    size = working_size(memory - shared, len(machines))
     with one_thread_each():
         return solve_machines(
             kernel,
@@ -67,19 +102,12 @@ def solved(
             codes,
             variables.C,
             machines,
-            equality=bool(estimator.fit_intercept),
-            tol=checking.tolerance(estimator.tol),
             working_size=size,
-            inner=checking.inner_solver(estimator.inner),
-            max_iter=checking.most_steps(estimator.max_iter, -1),
             seed=seed,
-            threads=threads,
             memory=memory - shared,
             most_shared=shared,
-            alpha=alpha,
             blocks=_blocks(Z, codes, estimator._scheme, size, seed) if alpha is None else None,
-            within=tasks.machine,
-            task=estimator._task(),
+            **how,
         )
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense
+from dcsvm_dask.estimators.known_kernel import refuse_known
 from dcsvm_dask.estimators.nu_svc import DCNuSVC
 from dcsvm_dask.estimators.nu_svr import DCNuSVR
 from dcsvm_dask.estimators.one_class import DCOneClassSVM
@@ -68,6 +69,7 @@ def to_libsvm(
             f"to_libsvm takes a {', '.join(names)} or {last}, not a {type(estimator).__name__}"
         )
     check_is_fitted(estimator)
+    refuse_known("to_libsvm", getattr(estimator, "_kernel", None))
     if getattr(estimator, "level_", 0):
         raise InputError(
             "to_libsvm: LIBSVM has no early models, in which each block has an SVM of its own; fit "

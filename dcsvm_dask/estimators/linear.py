@@ -11,10 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 
-from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, warned
-from dcsvm_dask.estimators.linear_parameters import printing, relative, takes_dual, verbosity
+from dcsvm_dask.estimators.linear_parameters import (
+    printing,
+    relative,
+    takes_dual,
+    unsupported,
+    verbosity,
+)
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
@@ -221,13 +226,16 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
             if is_free:
                 raise InputError(NOT_FREE.format('multi_class="crammer_singer"'))
             return None
-        check(kind in SOLVED, "loss", self.loss, 'squared_hinge with penalty="l1"')
+        combined = {"penalty": self.penalty, "loss": self.loss}
+        if kind not in SOLVED:
+            why = f'loss must be squared_hinge with penalty="l1", got {self.loss!r}'
+            raise unsupported(why, **combined, dual=self.dual)
         what, solved = f'penalty="{self.penalty}" and loss="{self.loss}"', SOLVED[kind]
         if is_free:
             if True not in solved:
                 raise InputError(NOT_FREE.format(f'penalty="{self.penalty}"'))
             what, solved = "intercept_scaling=inf", (True,)
-        dual = takes_dual(self.dual, solved, X, what)
+        dual = takes_dual(self.dual, solved, X, what, **combined)
         seed, loss = checking.seed_of(self.random_state), self.loss
 
         def solve(X: Rows, y: Vector, C: Vector, number: int, **how: Any) -> LinearSolution:

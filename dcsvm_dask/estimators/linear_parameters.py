@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.checks import check, is_a
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 
 
-def takes_dual(dual: Any, solved: tuple[bool, ...], X: Rows, what: str) -> bool:
+def takes_dual(dual: Any, solved: tuple[bool, ...], X: Rows, what: str, **combined: Any) -> bool:
     """Return whether the dual problem is solved, by scikit-learn's rule where it may be either.
 
     Parameters
@@ -24,6 +25,8 @@ def takes_dual(dual: Any, solved: tuple[bool, ...], X: Rows, what: str) -> bool:
     X : ndarray or CSR, shape (n, n_features)
     what : str
         What has these solvers.
+    **combined
+        Parameters that are named beside `dual` if there is no such solver.
 
     Raises
     ------
@@ -34,8 +37,23 @@ def takes_dual(dual: Any, solved: tuple[bool, ...], X: Rows, what: str) -> bool:
         wanted = bool(X.shape[0] < X.shape[1])
         return wanted if wanted in solved else not wanted
     check(isinstance(dual, bool | np.bool_), "dual", dual, 'True, False or "auto"')
-    check(bool(dual) in solved, "dual", dual, f'{solved[0]} or "auto" with {what}')
+    if bool(dual) not in solved:
+        why = f'dual must be {solved[0]} or "auto" with {what}, got {dual!r}'
+        raise unsupported(why, **combined, dual=dual)
     return bool(dual)
+
+
+def unsupported(why: str, **combined: Any) -> InputError:
+    """Return the error of parameters that are not possible together, in LinearSVC's words.
+
+    Parameters
+    ----------
+    why : str
+    **combined
+        The parameters.
+    """
+    named = ", ".join(f"{name}={value!r:.80}" for name, value in combined.items())
+    return InputError(f"Unsupported set of arguments: {why}. Parameters: {named}.")
 
 
 def relative(tol: float) -> float:

@@ -152,7 +152,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         is_free = constant == np.inf
         if is_free:
             what, solved = "intercept_scaling=inf", (True,)
-        dual = takes_dual(self.dual, solved, X, what)
+        dual = takes_dual(self.dual, solved, X, what, loss=self.loss)
         variables = variables_of(X, targets.view(np.int64), C)
         z = targets[variables.rows]
         # Where the bias is regularised like other weights, targets are not to be shifted.

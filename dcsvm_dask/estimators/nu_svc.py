@@ -17,13 +17,13 @@ from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
 from dcsvm_dask.estimators.pools import one_thread_each
-from dcsvm_dask.estimators.variables import Variables, variables_of
+from dcsvm_dask.estimators.variables import Variables, solved_rows, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.estimators.with_run import WithRun
-from dcsvm_dask.kernels import Kernel, Rows, stored_for_speed
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.narrow import margins_of
 from dcsvm_dask.solvers import Machine, NuSolution, coefficient_rows, machines_of, solve_nu
 from dcsvm_dask.storage.node import Record
@@ -74,7 +74,7 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self,
         *,
         nu: float = 0.5,
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -113,11 +113,6 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train the SVMs.
 
@@ -140,7 +135,8 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         """
         self._fit(X, y, sample_weight)
         if not self.level_:
-            warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+            solved = (self.violation_ <= self.tol).tolist()
+            warned.warn_unsolved(solved, self.tol, self.max_iter)
             warned.warn_narrow(self.rho_, self.tol)
         return self
 
@@ -149,8 +145,6 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         shapes = self.decision_function_shape in ("ovr", "ovo")
         check(shapes, "decision_function_shape", self.decision_function_shape, "ovr or ovo")
         checking.check_flags(self, "break_ties", "warm_start")
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise InputError('break_ties needs decision_function_shape="ovr".')
         check_nu(self.nu)
 
     @whole_or_as_before
@@ -175,7 +169,7 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         if divided:
             svc_runs.fit(self, kernel, X, codes, weights, tasks)
         else:
-            stored = stored_for_speed(X)
+            stored = solved_rows(X)
             variables = variables_of(stored, codes, whole, kernel)
             start = None if last is None else last.alpha(X, codes, self.classes_, "ovo")
             before = None

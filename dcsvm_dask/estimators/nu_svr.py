@@ -51,7 +51,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         *,
         nu: float = 0.5,
         C: float = 1.0,
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,

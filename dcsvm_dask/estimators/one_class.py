@@ -15,10 +15,9 @@ from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.regressors import LastFit
-from dcsvm_dask.estimators.variables import variables_of
+from dcsvm_dask.estimators.variables import solved_rows, variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
-from dcsvm_dask.kernels import stored_for_speed
 from dcsvm_dask.solvers import solve_nu
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import OneClass, check_nu
@@ -62,7 +61,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self,
         *,
         nu: float = 0.5,
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -119,7 +118,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
             If a parameter or the data cannot be used.
         """
         self._fit(X, y, sample_weight)
-        warned.warn_unsolved([self.fit_status_ == 0], self.tol)
+        warned.warn_unsolved([self.fit_status_ == 0], self.tol, self.max_iter)
         if not self.level_:
             warned.warn_narrow(np.array([self.offset_]), self.tol)
         return self
@@ -152,7 +151,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()
             return
-        stored = stored_for_speed(X)
+        stored = solved_rows(X)
         variables = variables_of(stored, np.zeros(n, np.int32), bounds, kernel)
         Z, before = stored[variables.rows], chain.before.get(0)
         with one_thread_each(), tasks.machine(0):

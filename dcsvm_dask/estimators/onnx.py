@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.expansion import dense
+from dcsvm_dask.estimators.known_kernel import refuse_known
 from dcsvm_dask.estimators.linear import LinearDCSVC
 from dcsvm_dask.estimators.linear_svr import LinearDCSVR
 from dcsvm_dask.estimators.nu_svc import DCNuSVC
@@ -64,6 +65,7 @@ def to_onnx(
             f"{type(estimator).__name__}"
         )
     check_is_fitted(estimator)
+    refuse_known("to_onnx", getattr(estimator, "_kernel", None))
     if getattr(estimator, "level_", 0):
         raise InputError(
             "to_onnx: there is no graph of an early model, in which each block has an SVM of its "

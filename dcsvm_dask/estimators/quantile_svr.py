@@ -73,7 +73,7 @@ stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         quantile: float | Sequence[float] = 0.5,
         C: float = 1.0,
         sort_quantiles: bool = False,
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,

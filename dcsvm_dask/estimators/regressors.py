@@ -16,12 +16,12 @@ from dcsvm_dask.estimators import checking, expansion_runs, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, solver_words
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
+from dcsvm_dask.estimators.known_kernel import same_rows
 from dcsvm_dask.estimators.pools import one_thread_each
-from dcsvm_dask.estimators.variables import Variables, variables_of
+from dcsvm_dask.estimators.variables import Variables, solved_rows, variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.wishes import divides
-from dcsvm_dask.kernels import Kernel, Rows, stored_for_speed
-from dcsvm_dask.pipeline.parameters import check_value
+from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.tasks.units import Units
@@ -38,6 +38,7 @@ class LastFit:
     support_vectors: Rows
     beta: Vector
     """Of each SVM, shape (n_svms, n_support)."""
+    kernel: Any
 
     @classmethod
     def of(cls, estimator: Any) -> Self | None:
@@ -45,7 +46,8 @@ class LastFit:
         if not estimator.warm_start or not hasattr(estimator, "dual_coef_"):
             return None
         beta = dense(estimator.dual_coef_)
-        return cls(estimator.shape_fit_, estimator.support_, estimator.support_vectors_, beta)
+        support = estimator.support_, estimator.support_vectors_
+        return cls(estimator.shape_fit_, *support, beta, estimator._kernel)
 
     def start(self, X: Rows, variables: Variables, number: int = 0) -> Vector | None:
         """Return beta of the variables of the same rows; None: the rows are others.
@@ -58,7 +60,10 @@ class LastFit:
             Of the SVM.
         """
         same = X.shape == self.shape and sparse.issparse(X) == sparse.issparse(self.support_vectors)
-        if not (same and checking.equal_rows(X[self.support], self.support_vectors)):
+        known = same_rows(X, self.kernel)
+        if same and known is None:
+            known = checking.equal_rows(X[self.support], self.support_vectors)
+        if not (same and known):
             return None
         place, n = variables.of_row[self.support], len(variables.rows)
         beta = self.beta[number, place >= 0]
@@ -79,7 +84,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
 
     def _check(self) -> None:
         """Refuse parameters that are not possible."""
-        check_value("C", self.C)
+        checking.cost_of(self.C, infinite=True)
 
     @abstractmethod
     def _solve(
@@ -139,7 +144,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
             If it is not solved to `tol` within `max_iter` steps.
         """
         self._fit(X, y, sample_weight)
-        warned.warn_unsolved([self.fit_status_ == 0], self.tol)
+        warned.warn_unsolved([self.fit_status_ == 0], self.tol, self.max_iter)
         return self
 
     @whole_or_as_before
@@ -157,9 +162,9 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         X, targets = checking.training_targets(self, X, y)
         kernel = checking.kernel_of(self, X)
         weights = checking.weights_of(X, sample_weight)
-        C = checking.row_bounds(X, sample_weight, float(self.C))
+        C = checking.row_bounds(X, sample_weight, checking.cost_of(self.C, infinite=True))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        stored = stored_for_speed(X)
+        stored = solved_rows(X)
         variables = variables_of(stored, targets.view(np.int64), C, kernel)
         if last is not None and len(last.beta) != len(members):
             last = None
@@ -172,6 +177,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
             return
         rows, z = stored[variables.rows], targets[variables.rows]
         units = Units.of(z, centred=self._has_bias)
+        how["max_iter"] = checking.limit_of_steps(self, len(z))
         for number, member in enumerate(members):
             start = None if last is None else last.start(X, variables, number)
             with one_thread_each(), tasks.machine(number):

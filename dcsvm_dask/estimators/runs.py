@@ -157,6 +157,7 @@ def trained_as_asked(
     }
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
     how["more_callbacks"] = [StageTasks(tasks)]
+    how["verbose"] = bool(getattr(estimator, "verbose", False))
     how |= {"weights": weights, "feature_names": checking.names_of(estimator)}
     with (
         checking.threads_for_tasks(estimator.n_jobs),
@@ -179,6 +180,7 @@ def trained(
     time_budget: float | None = None,
     callbacks: Any = None,
     more_callbacks: Sequence[Callback] = (),
+    verbose: bool = False,
 ) -> Iterator[api.Run]:
     """Train in a run folder, or go on with the run that is there; yield it.
 
@@ -202,6 +204,8 @@ def trained(
         Seconds.
     callbacks, more_callbacks : sequence of Callback, optional
         The user's, and the estimator's own.
+    verbose : bool, default False
+        Whether progress is printed.
 
     Raises
     ------
@@ -217,7 +221,7 @@ def trained(
     workers = 0 if client is None else None
     how: dict[str, Any] = {
         "execution": api.Execution(workers=workers, client=client, time_budget=time_budget),
-        "quiet": True,
+        "quiet": not verbose,
         "report": False,
         "callbacks": (*(callbacks or ()), *more_callbacks),
     }

@@ -20,6 +20,7 @@ from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.search_blocks import block_scores
 from dcsvm_dask.estimators.search_fits import fit_scores
+from dcsvm_dask.estimators.search_known import KnownKernels
 from dcsvm_dask.estimators.searched import SEARCHED, searched
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.tasks import is_several
@@ -56,7 +57,8 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         `max_iter` bounds an SVM of a candidate that would not end: such ones are marked in
         ``cv_results_["solved"]``.
     param_grid : dict or list of dicts
-        Lists of values of kernel, gamma, degree and coef0; of C or nu, or both, as the estimator
+        Lists of values of kernel (names, callables, or "precomputed" alone: then X holds kernel
+        values of all rows with all), gamma, degree and coef0; of C or nu, or both, as the estimator
         has them; and of the epsilon of `DCSVR`.
     scoring : str or callable, default None
         A scorer of scikit-learn; None: accuracy of classes, R^2 of targets, the negative mean
@@ -124,6 +126,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         tags.estimator_type = of.estimator_type
         tags.classifier_tags, tags.regressor_tags = of.classifier_tags, of.regressor_tags
         tags.target_tags.required = True
+        tags.input_tags.pairwise = of.input_tags.pairwise
         tags.input_tags.sparse = True
         return tags
 
@@ -157,7 +160,8 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         candidates = self._candidates(how.axes)
         base = clone(self._searched)
         given = X
-        X, labels = how.checked(self, X, y)
+        known = KnownKernels.of(base, candidates, X)
+        X, labels = how.checked(self, known.rows_to_check(candidates, X) if known else X, y)
         splits = self._splits(X, labels)
         scoring = self._scoring
         if scoring == "roc_auc" and any(len(np.unique(labels[test])) < 2 for _, test in splits):
@@ -178,6 +182,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
                     block_rows=self.block_rows,
                     exact=self.exact,
                     threads=threads,
+                    known=known,
                 )
             else:
                 weight = checking.weights_of(X, sample_weight)
@@ -191,6 +196,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
                     scorer,
                     most_rows=self.block_rows,
                     threads=threads,
+                    known=known,
                 )
         if np.isnan(found.scores).any():
             raise InputError(
@@ -207,6 +213,10 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             best = clone(base).set_params(**self.best_params_)
             self.best_estimator_ = best.fit(given, labels, sample_weight)
             self.refit_time_ = time.perf_counter() - begin
+        if known:  # of callables scikit-learn's estimators do not count features
+            self.__dict__.pop("n_features_in_", None)
+            if all(rows.kernel.function is None for rows in known.of_kernel.values()):
+                self.n_features_in_ = len(labels)
         return self
 
     @property

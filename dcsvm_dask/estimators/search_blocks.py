@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.clustering import choose_partition
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.candidates import Split, Task, exactly_scored, scored
+from dcsvm_dask.estimators.search_known import KnownKernels
 from dcsvm_dask.estimators.search_results import Scores
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.kernels import Rows
@@ -33,6 +34,7 @@ def block_scores(
     block_rows: int,
     exact: int,
     threads: int,
+    known: KnownKernels,
 ) -> Scores:
     """Return the scores of candidates; see `DCSVMSearchCV`.
 
@@ -48,13 +50,16 @@ def block_scores(
         Row numbers.
     scorer : callable
     block_rows, exact, threads : int
+    known : KnownKernels
+        With any there is one block.
     """
     base._check_words()
     base.classes_ = np.unique(labels)
     codes = np.searchsorted(base.classes_, labels).astype(np.int32)
-    C = checking.bounds(base, X, codes, sample_weight)
-    task = Task(base, X, codes, C / base.C, labels, base.classes_, splits, scorer)
-    blocks = _blocks(task, candidates[0], block_rows)
+    C = checking.cost_of(base.C, infinite=True)
+    weight = checking.bounds(base, X, codes, sample_weight, infinite=True) / C
+    task = Task(base, X, codes, weight, labels, base.classes_, splits, scorer, known)
+    blocks = _blocks(task, candidates[0], len(codes) if known else block_rows)
     scores, seconds, solved = scored(task, candidates, blocks, threads)
     early = np.full(len(candidates), len(blocks) > 1)
     best = np.argsort(-scores.mean(axis=1), kind="stable")[:exact]

@@ -12,8 +12,10 @@ from sklearn.base import clone
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import solver_words
+from dcsvm_dask.estimators.known_kernel import PRECOMPUTED
+from dcsvm_dask.estimators.search_known import KnownKernels, values_between
 from dcsvm_dask.estimators.search_results import Scores
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.machines import at_a_time, matrix_bytes
 
@@ -31,6 +33,7 @@ def fit_scores(
     *,
     most_rows: int,
     threads: int,
+    known: KnownKernels,
 ) -> Scores:
     """Return the scores of candidates, all of them exact.
 
@@ -52,6 +55,7 @@ def fit_scores(
     most_rows : int
         Up to so many training rows there is a kernel matrix, as far as `cache_size` allows.
     threads : int
+    known : KnownKernels
 
     Returns
     -------
@@ -62,11 +66,18 @@ def fit_scores(
     models = [clone(base).set_params(**one) for one in candidates]
     for model in models:
         model._check()
-    chains: dict[tuple[Kernel, int], list[int]] = {}
+    # Values that are known are computed: parts of their matrix are precomputed kernels.
+    matrices = [known.get(one) for one in candidates]
+    for model, rows in zip(models, matrices, strict=True):
+        if rows is not None:
+            model.set_params(kernel=PRECOMPUTED)
+    chains: dict[tuple[Any, int], list[int]] = {}
     for split, (train, _) in enumerate(splits):
         rows = X[train]
         for number in sorted(range(len(models)), key=lambda one: _place(models[one])):
-            kernel = checking.kernel_of(models[number], rows)
+            kernel = matrices[number]
+            if kernel is None:
+                kernel = checking.kernel_of(models[number], rows)
             chains.setdefault((kernel, split), []).append(number)
     jobs = [(split, numbers) for (_, split), numbers in chains.items()]
     size = solver_words(base)["working_size"]
@@ -79,6 +90,9 @@ def fit_scores(
         split, numbers = jobs[job]
         train, test = splits[split]
         rows, held_out, targets = X[train], X[test], y[train]
+        values = matrices[numbers[0]]
+        if values is not None:
+            rows, held_out = (values_between(values, some, train) for some in (train, test))
         of_rows = None if weight is None else weight[train]
         chain, apart = Chain(min(most_rows, size)), None
         for number in numbers:

@@ -9,14 +9,21 @@ from numpy.typing import ArrayLike
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, in_memory, svc_runs, warned
 from dcsvm_dask.estimators.exact import of_machines
+from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
-from dcsvm_dask.estimators.variables import variables_of
+from dcsvm_dask.estimators.linear_parameters import verbosity
+from dcsvm_dask.estimators.probability import (
+    DEPRECATED,
+    WithProbabilities,
+    calibrated,
+    refuse_run,
+)
+from dcsvm_dask.estimators.variables import solved_rows, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
-from dcsvm_dask.estimators.wishes import divides
+from dcsvm_dask.estimators.wishes import divides, wishes
 from dcsvm_dask.estimators.with_run import WithRun
-from dcsvm_dask.kernels import stored_for_speed
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import machines_of
 from dcsvm_dask.tasks import Classification
@@ -28,7 +35,7 @@ MOST_CACHE = 1e12
 """MB; more is a mistake."""
 
 
-class DCSVC(WithRun, TellsCallbacks, Voting):
+class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
     """C-support vector classification, exact to a tolerance, for two classes and many.
 
     `sklearn.svm.SVC`'s problem, parameters and attributes: one SVM for each pair of classes,
@@ -42,12 +49,15 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
     Parameters
     ----------
     C : float, default 1.0
-        Penalty of errors, above 0.
+        Penalty of errors, above 0; ``np.inf`` allows none. Rows that cannot be separated then have
+        no solution, which is warned of after the larger of 10 million steps and 100 for each row.
     loss : {"hinge", "squared_hinge"}, default "hinge"
         C max(0, 1 - y f), or C times its square, as LinearSVC has them: then coefficients have no
         bound, and more rows are support vectors.
-    kernel : str, default "rbf"
-        Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
+    kernel : str or callable, default "rbf"
+        Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly"; "precomputed": X holds
+        kernel values, shape (n, n) in `fit` and (n, n of `fit`) after it; or a function that
+        returns them, given two sets of rows. The last two train in memory.
     degree : int, default 3
         Of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default "scale"
@@ -77,6 +87,15 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
     cache_size : float, default 1000.0
         MB for the kernel matrices of working sets, of all threads together. Their size shapes the
         solutions, within `tol`.
+    shrinking : bool, default True
+        Taken as SVC takes it, and without effect: solvers leave variables out where that is faster,
+        and look at all of them before they end.
+    probability : bool, optional
+        Whether there are `predict_proba` and `predict_log_proba`, by sigmoids of decision values
+        that five more fits provide, as SVC has them. Deprecated as there: put the estimator into
+        `sklearn.calibration.CalibratedClassifierCV`.
+    verbose : int or bool, default False
+        Whether progress is printed, at most a line a second.
     warm_start : bool, default False
         Whether `fit` begins at the last solution where it is given the same rows and labels, as
         after C was raised, and then in memory; with other rows it begins anew.
@@ -105,6 +124,7 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
     support_ : ndarray, shape (n_SV,), int32
         Rows that are support vectors, class after class.
     support_vectors_ : ndarray or CSR, shape (n_SV, n_features), float32
+        Where kernel values are given an empty array.
     n_support_ : ndarray, shape (n_classes,), int32
         Support vectors of each class.
     dual_coef_ : ndarray or CSR, shape (n_classes - 1, n_SV)
@@ -123,6 +143,8 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
         The level whose early model decides; 0: the exact one does. Of an early model there are
         `support_vectors_`, but no coefficients.
     early_model_ : Model or None
+    probA_, probB_ : ndarray, shape (n_machines,)
+        Of the sigmoids; deprecated with `probability`.
     fit_status_ : int
         0 if all SVMs are solved to `tol`, else 1.
     shape_fit_ : tuple of two ints
@@ -145,7 +167,7 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
         *,
         C: float = 1.0,
         loss: str = "hinge",
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,
@@ -158,6 +180,9 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
         break_ties: bool = False,
         inner: str = "auto",
         cache_size: float = 1000.0,
+        shrinking: bool = True,
+        probability: bool | str = DEPRECATED,
+        verbose: int | bool = False,
         warm_start: bool = False,
         stop_at: int = 0,
         time_budget: float | None = None,
@@ -182,6 +207,9 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
         self.break_ties = break_ties
         self.inner = inner
         self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.probability = probability
+        self.verbose = verbose
         self.warm_start = warm_start
         self.stop_at = stop_at
         self.time_budget = time_budget
@@ -190,11 +218,6 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train the SVMs.
@@ -225,38 +248,46 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
         """
         self._fit(X, y, sample_weight)
         if not self.level_:
-            warned.warn_unsolved((self.violation_ <= self.tol).tolist(), self.tol)
+            solved = (self.violation_ <= self.tol).tolist()
+            warned.warn_unsolved(solved, self.tol, self.max_iter)
         return self
 
     @whole_or_as_before
     @sets_up_callbacks
     def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         self._check_words()
+        probability = self._check_probability()
+        refuse_run(probability and bool(wishes(self)))
         last = LastFit.of(self)
+        given = X
         X, codes = checking.training_rows(self, X, y)
         self._scheme = self._scheme_of(len(self.classes_))
         start = None if last is None else last.alpha(X, codes, self.classes_, self._scheme)
         kernel = checking.kernel_of(self, X)
-        C = checking.bounds(self, X, codes, sample_weight)
-        stored = stored_for_speed(X)
+        C = checking.bounds(self, X, codes, sample_weight, infinite=True)
+        stored = solved_rows(X)
         variables = variables_of(stored, codes, C, kernel)
         n_classes = len(self.classes_)
         # SVMs of many classes are solved side by side, and known solutions in few steps.
-        by_size = n_classes == 2 and start is None
+        by_size = n_classes == 2 and start is None and not probability
         divided = divides(self, len(variables.rows), by_size=by_size)
         count = None if divided else len(machines_of(n_classes, self._scheme))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        tasks = FitTasks(self, X, y, count, about)
+        tasks = FitTasks(self, given, y, count, about)
         if divided:
             svc_runs.fit(self, kernel, X, codes, checking.weights_of(X, sample_weight), tasks)
         else:
             alpha = None if start is None else gathered(start, variables)
-            machines = in_memory.solved(self, kernel, stored, codes, variables, alpha, tasks)
+            lines = FitLines(verbosity(self.verbose), len(machines_of(n_classes, self._scheme)))
+            machines = in_memory.solved(self, kernel, stored, codes, variables, alpha, tasks, lines)
             bounded = not self._task().squared
             found = of_machines(machines, variables, codes, n_classes, bounded=bounded)
-            self._learn(found, codes, lambda rows: X[rows])
+            self._learn(found, codes, X.__getitem__)
             warned.warn_isolated(self, kernel, X)
             warned.warn_fallbacks(self.inner, [one.solution for one in machines])
+        self._calibration = None
+        if probability:
+            self._calibration = calibrated(self, kernel, X, codes, variables)
         self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 
@@ -280,9 +311,8 @@ class DCSVC(WithRun, TellsCallbacks, Voting):
             raise InputError(
                 'decision_function_shape="ovo" needs multiclass="ovo": else there are no pairs.'
             )
-        checking.check_flags(self, "fit_intercept", "break_ties", "warm_start")
+        checking.check_flags(self, "fit_intercept", "break_ties", "warm_start", "shrinking")
+        verbosity(self.verbose)
         checking.most_steps(self.max_iter, -1)
-        if self.break_ties and shape == "ovo":
-            raise InputError('break_ties needs decision_function_shape="ovr".')
         if not (checking.is_real(self.cache_size) and 0 < self.cache_size <= MOST_CACHE):
             raise InputError(f"cache_size is {self.cache_size!r:.80}; give MB, above 0.")

@@ -118,7 +118,7 @@ class DCSVR(TaskRegressor):
         C: float = 1.0,
         epsilon: float = 0.1,
         loss: str = "epsilon_insensitive",
-        kernel: str = "rbf",
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 0.0,

@@ -48,12 +48,15 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
         dual = task.scaled(unit).dual(z, task.scaled_C(C, unit))
         if before is not None:
             start = stretched(before.beta, before.gradient, dual)
+        blocks = None
+        if start is None and how["K"] is None:
+            blocks = start_blocks(X, how["working_size"], how["seed"])
         return solve_whole(
             kernel,
             X,
             dual,
             beta=None if start is None else dual.clip(start),
-            blocks=start_blocks(X, how["working_size"], how["seed"]) if start is None else None,
+            blocks=blocks,
             equality=self._has_bias,
             **how,
         )[0]

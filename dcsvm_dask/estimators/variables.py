@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order
+from dcsvm_dask.estimators.known_kernel import KnownRows
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, stored_for_speed
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.hashing import row_hashes
 
@@ -49,6 +50,16 @@ class Variables:
         return found
 
 
+def solved_rows(X: Rows) -> Rows:
+    """Return rows stored as solvers are fastest with; `KnownRows` as they are.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (n, d), float32; or KnownRows
+    """
+    return X if isinstance(X, KnownRows) else stored_for_speed(X)
+
+
 def variables_of(
     X: Rows, codes: NDArray[np.integer], C: Vector, kernel: Kernel | None = None
 ) -> Variables:
@@ -56,7 +67,8 @@ def variables_of(
 
     Parameters
     ----------
-    X : ndarray or CSR, shape (n, d), float32
+    X : ndarray or CSR, shape (n, d), float32; or KnownRows
+        Of these each row of a weight above 0 is a variable, in their order.
     codes : ndarray, shape (n,), int32 or int64
         The class of each row, or the bits of its target.
     C : ndarray, shape (n,)
@@ -65,6 +77,10 @@ def variables_of(
         One by which neighbours in space are better side by side, where there are many.
     """
     kept = np.flatnonzero(C > 0)
+    if isinstance(X, KnownRows):  # which rows are equal is not known
+        of_row = np.full(len(C), -1, dtype=np.int64)
+        of_row[kept] = np.arange(len(kept))
+        return Variables(kept, of_row, np.asarray(C[kept], np.float64), np.where(C > 0, C, 0.0))
     hashes = row_hashes(X[kept], codes[kept])
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))
     new = np.ones(len(kept), dtype=np.bool_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,23 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.deciding import COARSE, decided, early_values
 from dcsvm_dask.estimators.exact import Exact
+from dcsvm_dask.estimators.known_kernel import PRECOMPUTED, KnownKernel, support_vectors
 from dcsvm_dask.estimators.pools import one_thread_each
-from dcsvm_dask.kernels import Kernel, Rows, is_linear
+from dcsvm_dask.kernels import Rows, is_linear
 from dcsvm_dask.models.model import Model, decide
 from dcsvm_dask.models.schemes import SCHEMES
 
 Index = NDArray[np.int64]
+
+
+def unwritable(weights: Any) -> Any:
+    """Return weights that are computed anew each time so that writing to them is refused."""
+    (weights.data if sparse.issparse(weights) else weights).flags.writeable = False
+    return weights
 
 
 class Voting(ClassifierMixin, BaseEstimator):
@@ -28,7 +37,7 @@ class Voting(ClassifierMixin, BaseEstimator):
     Its parameters are those of `DCSVC`, which trains; the attributes are documented there.
     """
 
-    kernel: str
+    kernel: Any
     multiclass: str
     decision_function_shape: str
     break_ties: bool
@@ -36,8 +45,17 @@ class Voting(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     early_model_: Model | None
     # Of what was fitted, whatever parameters are set afterwards.
-    _kernel: Kernel
+    _kernel: Any
     _scheme: str
+
+    takes_kernel_values = True
+    """Whether kernels may be precomputed, and callables."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+        return tags
 
     def _scheme_of(self, n_classes: int) -> str:
         """Return which SVMs there are; of two classes there is one, that of the pair."""
@@ -50,7 +68,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         support = support[np.argsort(codes[support], kind="stable")]
         self.early_model_, self.level_ = None, 0
         self.support_ = support.astype(np.int32)
-        self.support_vectors_ = take(support)
+        self.support_vectors_ = support_vectors(take(support))
         self.n_support_ = np.bincount(codes[support], minlength=n_classes).astype(np.int32)
         # Of two classes the second is the positive one.
         sign = -1.0 if n_classes == 2 else 1.0
@@ -69,7 +87,15 @@ class Voting(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         sign = -1.0 if len(self.classes_) == 2 else 1.0
         found = sign * self._model().weights()
-        return sparse.csr_array(found) if sparse.issparse(self.support_vectors_) else found
+        return unwritable(
+            sparse.csr_array(found) if sparse.issparse(self.support_vectors_) else found
+        )
+
+    @property
+    def _gamma(self) -> float:
+        """The gamma of the kernel that was fitted, by SVC's name; 0 where its values are given."""
+        check_is_fitted(self)
+        return float(getattr(self._kernel, "gamma", 0.0))
 
     def _model(self) -> Model:
         sign = -1.0 if len(self.classes_) == 2 else 1.0
@@ -96,6 +122,8 @@ class Voting(ClassifierMixin, BaseEstimator):
     def _machine_values(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of all SVMs; above 0 means the positive class."""
         check_is_fitted(self)
+        if isinstance(self._kernel, KnownKernel):
+            return self._known_values(self._kernel.values(self, X))
         rows = checking.rows_to_decide(self, X, self.support_vectors_)
         threads = checking.threads_of(self.n_jobs)
         if self.early_model_ is not None:
@@ -107,6 +135,13 @@ class Voting(ClassifierMixin, BaseEstimator):
         dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
         with one_thread_each():
             return decide(model, rows, dtype=dtype, threads=threads)
+
+    def _known_values(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the decision values of all SVMs from kernel values with all training rows."""
+        # Values with support vectors are features of linear SVMs, whose weights are coefficients.
+        each = sparse.csr_array(sparse.eye_array(len(self.support_)))
+        model = replace(self._model(), support=each)
+        return np.asarray(K[:, self.support_] @ model.weights().T + model.bias[0])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return decision values.
@@ -141,6 +176,11 @@ class Voting(ClassifierMixin, BaseEstimator):
         -------
         ndarray, shape (n,)
         """
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise InputError(
+                "break_ties must be False when decision_function_shape is 'ovo': there are no "
+                'values of classes. Set decision_function_shape to "ovr".'
+            )
         values = self._machine_values(X)
         n_classes = len(self.classes_)
         scheme = SCHEMES[self._scheme](n_classes)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dcsvm_dask.estimators.checking import equal_rows
+from dcsvm_dask.estimators.known_kernel import same_rows
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers import coefficient_rows
@@ -27,6 +28,7 @@ class LastFit:
     support_vectors: Rows
     n_support: NDArray[np.int32]
     dual_coef: Any
+    kernel: Any
 
     @classmethod
     def of(cls, estimator: Any) -> Self | None:
@@ -40,6 +42,7 @@ class LastFit:
             estimator.support_vectors_,
             estimator.n_support_,
             estimator.dual_coef_,
+            estimator._kernel,
         )
 
     def alpha(
@@ -66,7 +69,7 @@ class LastFit:
             and np.array_equal(classes, self.classes)
             and self.dual_coef.shape[0] == coefficient_rows(len(classes), scheme)
             and np.array_equal(codes[self.support], own)
-            and equal_rows(X[self.support], self.support_vectors)
+            and self._has_rows(X)
         )
         if not same:
             return None
@@ -74,6 +77,11 @@ class LastFit:
         found = np.zeros((len(dual), len(codes)))
         found[:, self.support] = np.abs(dual)
         return found
+
+    def _has_rows(self, X: Rows) -> bool:
+        """Return whether the support vectors are among the rows, at their places."""
+        known = same_rows(X, self.kernel)
+        return equal_rows(X[self.support], self.support_vectors) if known is None else known
 
 
 def gathered(alpha: Vector, variables: Variables) -> Vector:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from dcsvm_dask.errors import DcsvmWarning
+from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.fallbacks import told_of_fallbacks
 from dcsvm_dask.methods.isolated import is_isolated, told_of_isolated
@@ -19,15 +20,27 @@ from dcsvm_dask.methods.narrow import told_of_narrow
 from dcsvm_dask.solvers import Solution
 
 
-def warn_unsolved(solved: list[bool], tol: float) -> None:
-    """Warn the caller of `fit` of SVMs that are not solved to the tolerance."""
+def warn_unsolved(solved: list[bool], tol: float, max_iter: int = -1) -> None:
+    """Warn the caller of `fit` of SVMs that are not solved to the tolerance.
+
+    Parameters
+    ----------
+    solved : list of bool
+    tol : float
+    max_iter : int, default -1
+        The limit of steps of an estimator that is LIBSVM's; -1: there is none.
+    """
     missed = solved.count(False)
     if missed:
-        said = (
+        early = (
+            f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data "
+            "with StandardScaler or MinMaxScaler. "
+        )
+        said = (early if max_iter != -1 else "") + (
             f"{missed} of {len(solved)} SVMs are not solved to tol={tol}: raise max_iter (or "
             "tol), or scale the features."
         )
-        warnings.warn(said, ConvergenceWarning, stacklevel=_callers_level())
+        warnings.warn(said, ConvergenceWarning, stacklevel=callers_level())
 
 
 def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
@@ -42,7 +55,7 @@ def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
     """
     if narrow := told_of_narrow(rho.tolist(), tol):
         said = f"{narrow[0].upper()}{narrow[1:]}."
-        warnings.warn(said, ConvergenceWarning, stacklevel=_callers_level())
+        warnings.warn(said, ConvergenceWarning, stacklevel=callers_level())
 
 
 def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
@@ -55,7 +68,7 @@ def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
     """
     count = sum(one.fallbacks for one in solutions)
     if count:
-        warnings.warn(DcsvmWarning(told_of_fallbacks(inner, count)), stacklevel=_callers_level())
+        warnings.warn(DcsvmWarning(told_of_fallbacks(inner, count)), stacklevel=callers_level())
 
 
 def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
@@ -69,12 +82,14 @@ def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
     X : ndarray or CSR, shape (n, d), float32
         Rows that it was fitted to.
     """
+    if isinstance(X, KnownRows):  # there are no rows to look at
+        return
     support = int(estimator.support_vectors_.shape[0])
     if is_isolated(kernel, int(X.shape[0]), support, X.__getitem__):
-        warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=_callers_level())
+        warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=callers_level())
 
 
-def _callers_level() -> int:
+def callers_level() -> int:
     """Return the stack level, as seen by who calls this, of the first frame that is not ours.
 
     How many frames lie between depends on decorators, some of which are scikit-learn's.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Any
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.estimators.known_kernel import is_known
 
 WISHES = ("run", "client", "stop_at", "time_budget", "callbacks")
 """Parameters that only a run can serve."""
@@ -35,7 +37,7 @@ def divides(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
     Raises
     ------
     InputError
-        If `max_iter` is set with a parameter that asks for a run.
+        If `max_iter` is set with a parameter that asks for a run, or kernel values are given.
     """
     asked, bounded = wishes(estimator), estimator.max_iter != -1
     if asked and bounded:
@@ -43,7 +45,14 @@ def divides(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
             f"max_iter is not possible with {asked[0]}: a run takes its steps in many blocks and "
             "rounds, which a time_budget bounds. Leave one of them out."
         )
-    return bool(asked) or (by_size and not bounded and n >= LEAST_ROWS_OF_RUN)
+    known = is_known(estimator.kernel)
+    if asked and known:
+        raise InputError(
+            f"{asked[0]} is not possible with a kernel that is precomputed or a callable: a run "
+            "computes kernel values from rows. Leave one of them out, or name a kernel."
+        )
+    in_memory = bounded or known or getattr(estimator, "C", 1.0) == math.inf
+    return bool(asked) or (by_size and not in_memory and n >= LEAST_ROWS_OF_RUN)
 
 
 def _is_given(value: Any) -> bool:

@@ -163,6 +163,15 @@ class Machine:
     negative: int | None
     """The class whose labels are -1; None: all others."""
 
+    @property
+    def has_exact_end(self) -> bool:
+        """Whether its few free variables are solved for exactly.
+
+        Of a class against all others they are not: where classes cannot be told apart, their
+        decision values, of which the largest wins, would be equal but for rounding.
+        """
+        return self.negative is not None
+
     def rows(self, codes: NDArray[np.integer]) -> tuple[Index, Vector]:
         """Return the rows that take part, ascending, and their labels.
 
@@ -350,7 +359,7 @@ def solve_machines(
     def begin(machine: Machine, rows: Index, y: Vector, dual: Dual) -> Vector | None:
         if alpha is None:
             return None
-        return _start(y * alpha[machine.place(codes[rows]), rows], dual, equality)
+        return start_within(y * alpha[machine.place(codes[rows]), rows], dual, equality)
 
     def solve(number: int) -> None:
         machine = machines[number]
@@ -369,6 +378,8 @@ def solve_machines(
         if computed is not None:
             K = computed()
         dual = task.dual(y, bounds[rows])
+        if K is whole and K is not None and dual.ridge is not None:
+            K = K.copy()  # solvers put the ridge into the matrix, meanwhile
         solution, _ = solve_whole(
             kernel,
             X if K is not None or len(rows) == n else X[rows],
@@ -384,6 +395,7 @@ def solve_machines(
             seed=seed,
             threads=threads_each,
             callback=callback,
+            exact=machine.has_exact_end,
         )
         found[number] = _ascending(machine, rows, solution)
 
@@ -409,8 +421,15 @@ def _n_rows(machine: Machine, codes: NDArray[np.integer]) -> int:
     return len(machine.rows(codes)[0])
 
 
-def _start(beta: Vector, dual: Dual, equality: bool) -> Vector:
-    """Return where an SVM starts: within its bounds and, with an equality, on it."""
+def start_within(beta: Vector, dual: Dual, equality: bool) -> Vector:
+    """Return where an SVM starts: within its bounds and, with an equality, on it.
+
+    Parameters
+    ----------
+    beta : ndarray, shape (n,), float64
+    dual : Dual
+    equality : bool
+    """
     found = dual.clip(beta)
     size, positive = np.abs(found), dual.upper > 0.0
     sums = size[positive].sum(), size[~positive].sum()

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product, stored_for_speed
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
+from dcsvm_dask.solvers.finish import finished
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import balanced, bias, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
@@ -67,6 +68,7 @@ def solve_whole(
     K: NDArray[np.floating] | None = None,
     callback: Callable[[int, float], object] | None = None,
     verify: bool = True,
+    exact: bool = False,
 ) -> tuple[Solution, int]:
     """Solve the dual problem of a support vector machine, with all its rows in memory.
 
@@ -113,6 +115,8 @@ def solve_whole(
     verify : bool, default True
         Whether the end rests on products of the precision that the tolerance needs. Without, they
         are of float32, as those of LIBSVM's cache.
+    exact : bool, default False
+        Whether few free variables are to be exact, where a matrix is in memory; see `finished`.
 
     Returns
     -------
@@ -136,7 +140,8 @@ def solve_whole(
         start = balanced(checked.start, dual) if equality else checked.start
     if K is not None:
         how: dict[str, Any] = {"equality": equality, "tol": tol, "inner": inner}
-        return solve_inner(K, dual, beta=start, max_iter=limit, callback=callback, **how), values
+        found = solve_inner(K, dual, beta=start, max_iter=limit, callback=callback, **how)
+        return (finished(K, dual, found, equality=equality) if exact else found), values
     size = min(working_size, n)
     work = _Whole(kernel, X, dual, equality, tol, size, inner, limit, seed, threads, callback)
     if start is None and blocks is not None and n >= DIVIDED_FROM:

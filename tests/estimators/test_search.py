@@ -171,13 +171,6 @@ def test_scores_are_those_of_the_fitted_estimator(
         ({"param_grid": {"C": [1]}, "scoring": ["accuracy"]}, "scoring is .*; give the name of"),
         ({"param_grid": {"C": [1]}, "refit": None}, "refit is None; give True or False"),
         ({"param_grid": {"C": [1]}, "estimator": SVC()}, "estimator is a SVC: give a DCSVC"),
-        (
-            {
-                "param_grid": {"C": [1]},
-                "estimator": DCSVC(break_ties=True, decision_function_shape="ovo"),
-            },
-            "break_ties needs",
-        ),
         ({"param_grid": {"C": [1]}, "block_rows": 1}, "block_rows is 1"),
         ({"param_grid": {"C": [1]}, "exact": -1}, "exact is -1"),
     ],

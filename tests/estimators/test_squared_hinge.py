@@ -99,6 +99,15 @@ def test_pairs_of_many_classes_have_it(wine: Any) -> None:
         assert model.objective_[number] == pytest.approx(objective, rel=1e-6)
 
 
+def test_the_svms_of_classes_do_not_share_their_ridge(shared_data: Callable[[str], Any]) -> None:
+    data = shared_data("usps")
+    X, y = data["X_train"][:1500], data["y_train"][:1500]
+    words: dict[str, Any] = {"loss": "squared_hinge", "multiclass": "ovr", "gamma": 0.02, "C": 10.0}
+    one, several = (DCSVC(**words, n_jobs=jobs).fit(X, y) for jobs in (1, 4))
+    assert np.array_equal(one.support_, several.support_)
+    assert np.array_equal(one.dual_coef_, several.dual_coef_)
+
+
 def test_a_run_is_the_fit_in_memory(rows: Any, tmp_path: Path) -> None:
     X, y = rows("magic", 300)
     how: dict[str, Any] = {"C": 10.0, "gamma": 4.0, "loss": "squared_hinge", "tol": 1e-5}
