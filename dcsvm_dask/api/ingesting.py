@@ -26,7 +26,7 @@ def ingest(
     header: bool | None = None,
     encoding: str | None = None,
     drop: Sequence[str] = (),
-    scale: str = "none",
+    scale: str | None = None,
     test_fraction: float | None = None,
     shuffle: bool = False,
     train_rows: int | None = None,
@@ -72,8 +72,12 @@ def ingest(
         Files that are predicted later are read so, too.
     drop : sequence of str
         Names of columns that are left out.
-    scale : {"none", "minmax", "standard", "unit"}, default "none"
-        Learned on the training part and applied to both; see `Scaling`.
+    scale : {"auto", "none", "minmax", "standard", "unit"}, optional
+        Learned on the training part and applied to both; see `Scaling`. "auto", the default for
+        files and data frames, standardises dense rows and divides sparse ones by the largest
+        absolute values ("minmax"), but leaves values within [-1, 1] and standardised features as
+        they are; `DataSet.scaling_reason` says which it was. Arrays and data sets are taken as they
+        are by default.
     test_fraction : float, optional
         Share in (0, 1) of the rows that become the test part: the rows are put in the order
         ``numpy.random.default_rng(seed).permutation(n)`` and the last of them taken off.

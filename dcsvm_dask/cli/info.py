@@ -71,6 +71,7 @@ def describe(place: Any) -> dict[str, Any]:
         "dropped": {**data.dropped, "rows": data.made_with.get("rows")},
         "warnings": data.warnings,
         "scaling": None if data.scaling is None else data.scaling.kind,
+        "scaling_reason": data.scaling_reason or None,
         "parts": parts,
     }
 
@@ -138,6 +139,7 @@ def show(found: dict[str, Any], *, warned: bool = False) -> None:
     echo(
         f"  {found['features']:,} features, {form}, chunks of {found['chunk_rows']:,} rows, "
         f"scaling {found['scaling'] or 'none'}"
+        + (f" ({found['scaling_reason']})" if found["scaling_reason"] else "")
     )
     echo(f"  {reading_line(found['reading'])}")
     echo(f"  {features_line(found)}")

@@ -33,10 +33,9 @@ from dcsvm_dask.errors import InputError
 @click.option("--drop", multiple=True, metavar="NAME", help="Leave a column out; may be repeated.")
 @click.option(
     "--scale",
-    type=click.Choice(["minmax", "standard", "unit", "none"]),
-    default="none",
-    show_default=True,
-    help="Scaling, learned on the training part and applied to all later rows.",
+    type=click.Choice(["auto", "minmax", "standard", "unit", "none"]),
+    help="Scaling, learned on the training part and applied to all later rows; by default auto, "
+    "for a data set none.",
 )
 @click.option("--test-fraction", type=float, help="Share of rows, at random, for the test part.")
 @click.option("--shuffle", is_flag=True, help="Put training rows in random order.")
@@ -77,6 +76,8 @@ def command(
     of one (label, target, class, y) is refused until --label says which it is.
 
     \b
+    auto      dense rows standard, sparse rows minmax; none where values lie in [-1, 1] or are
+              standardised already
     minmax    dense rows to [0, 1]; sparse rows divided by the largest absolute value
     standard  divided by the standard deviation; dense rows centred, sparse rows not
     unit      every row to Euclidean length 1

@@ -31,6 +31,8 @@ class Form:
     scaling: Scaling | None
     first_feature: int | None
     chunk_rows: int
+    scaling_reason: str = ""
+    """Why that scaling was chosen, where the choice was left to the ingest."""
     one_class: bool = False
     """Whether y are labels that only score, so that rows equal in x are equal."""
 
@@ -105,6 +107,7 @@ def choose_form(
         is_sparse=sparse,
         classes=classes,
         scaling=scaling or done,
+        scaling_reason=statistics.reason,
         first_feature=first,
         chunk_rows=rows,
     )

@@ -19,6 +19,7 @@ import zarr
 import dcsvm_dask
 from dcsvm_dask.data.form import Form, choose_form, split_order, test_codes
 from dcsvm_dask.data.made_with import made_with
+from dcsvm_dask.data.scale_choice import usual_scale
 from dcsvm_dask.data.scan import Report, Scan, Table
 from dcsvm_dask.data.sources import resolve_sources
 from dcsvm_dask.data.write import write_part
@@ -26,7 +27,7 @@ from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label, LabelTable, canonical, choose_classes
-from dcsvm_dask.readers.scaling import KINDS, LEARNED
+from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Reading, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
@@ -67,7 +68,7 @@ def ingest(
     header: bool | None = None,
     encoding: str | None = None,
     drop: Sequence[str] = (),
-    scale: str = "none",
+    scale: str | None = None,
     test_fraction: float | None = None,
     shuffle: bool = False,
     train_rows: int | None = None,
@@ -110,6 +111,7 @@ def ingest(
         If a parameter or the source is not valid, or the place has other content.
     """
     words = dict(locals())  # only the parameters are local variables here
+    scale = usual_scale(source, scale)
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
     table = _table(task, positive)
     targets = table is not LabelTable
@@ -185,6 +187,10 @@ def ingest(
             train.update_statistics(statistics, order)
         form = choose_form(train, test_scan, classes, statistics, sparse, chunk_rows)
         form = replace(form, one_class=task == OneClass.name)
+        if form.scaling_reason:
+            kind = "none" if form.scaling is None else form.scaling.kind
+            report_line(f"scaling {kind}: {form.scaling_reason}")
+        learned = form.scaling is not None and form.scaling.kind in LEARNED
         staged = RecordedPlace.at(place / attempt)
         try:
             codes = None if targets else np.array([code_of[v] for v in train.y.labels], np.int32)
@@ -197,7 +203,7 @@ def ingest(
                     form,
                     report_line,
                     train.weights(order),
-                    None if scale in LEARNED else loss,
+                    None if learned else loss,
                 )
             }
             if not targets and sum(1 for count in parts["train"]["counts"] if count) < 2:
@@ -344,6 +350,7 @@ def _commit(
         "chunk_rows": form.chunk_rows,
         "classes": form.classes,
         "scaling": scaling,
+        **({"scaling_reason": form.scaling_reason} if form.scaling_reason else {}),
         "parts": parts,
         **more,
     }
@@ -371,8 +378,8 @@ def _check_parameters(
     chunk_rows: int | None,
     rows: tuple[int | None, int | None],
 ) -> None:
-    if scale not in KINDS:
-        raise InputError(f"scale must be one of {', '.join(KINDS)}, got {scale!r}")
+    if scale not in SCALES:
+        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
     if test is not None and test_fraction is not None:
         raise InputError("give test rows or a test fraction, not both")
     if test_fraction is not None and not 0 < test_fraction < 1:

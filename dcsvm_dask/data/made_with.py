@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dcsvm_dask.data.scale_choice import usual_scale
 from dcsvm_dask.readers.labels import canonical
 from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.weights import Weights
@@ -18,7 +19,6 @@ AS_THEY_ARE = (
     "label",
     "header",
     "encoding",
-    "scale",
     "test_fraction",
     "shuffle",
     "train_rows",
@@ -44,6 +44,7 @@ def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, An
         "source": _name(words["source"]),
         "test": _name(words["test"]),
         **{word: words[word] for word in AS_THEY_ARE},
+        "scale": usual_scale(words["source"], words["scale"]),
         "drop": list(words["drop"]),
         "seed": int(words["seed"]),
         "rows": list(words["rows"]),

@@ -137,6 +137,7 @@ _METHOD_TYPES: Types = {
     "str | None": (str,),
     "int | None": (int,),
     "float | None": (float, int),
+    "float | str": (float, int, str),
     "float | tuple[float, ...] | None": (float, int, list),
     "str | dict[Any, float] | None": (str, dict),
     "tuple[int, ...] | None": (list,),

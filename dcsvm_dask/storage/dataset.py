@@ -88,6 +88,8 @@ class DataSet:
         Hash over rows, codes, weights, classes and number of features; not of the chunks.
     scaling : Scaling or None
         Scaling of the rows, to be applied to new rows.
+    scaling_reason : str
+        Why that scaling, or none, was chosen; empty where it was given.
     source : str
         Source of the part.
     positive : list or None
@@ -121,6 +123,7 @@ class DataSet:
     weights: dict[str, float] | None
     fingerprint: str
     scaling: Scaling | None
+    scaling_reason: str
     source: str
     positive: list[Label] | None
     feature_names: list[str] | None
@@ -200,6 +203,7 @@ class DataSet:
                 weights=about.get("weights"),
                 fingerprint=str(about["fingerprint"]),
                 scaling=scaling,
+                scaling_reason=str(meta.get("scaling_reason", "")),
                 source=str(about["source"]),
                 positive=meta["positive"],
                 feature_names=meta["feature_names"],
