@@ -1,0 +1,30 @@
+"""What all tables have in common whose columns are read as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from dcsvm_dask.readers.source import Reading
+
+
+class RawTable(Protocol):
+    """A table whose columns are read as they are, batch by batch, more than once."""
+
+    name: str
+    names: list[str] | None
+    """Names of the columns; None if they have none."""
+    n_columns: int
+    reading: Reading
+    """How the table is read, but for its label."""
+
+    def batches(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield some columns of consecutive rows, each a `pyarrow.Array`."""
+
+    def where(self, row: int) -> str:
+        """Return where a row stands, for messages."""
+
+
+def numbered(row: int) -> str:
+    """Return where a row stands in a table without lines."""
+    return f"row {row} (counted from 0)"
