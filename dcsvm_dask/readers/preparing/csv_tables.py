@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ import numpy as np
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import read_top, text_blocks
+from dcsvm_dask.readers.preparing.cells import MISSING_WORDS
+from dcsvm_dask.readers.preparing.raw import NotNumbersError
 from dcsvm_dask.readers.source import BLOCK_BYTES, Reading
 from dcsvm_dask.readers.table import find_delimiter
 
@@ -120,6 +122,8 @@ class CsvTable:
         Names that a header has.
     """
 
+    is_text = True
+
     def __init__(
         self,
         path: str,
@@ -137,8 +141,8 @@ class CsvTable:
             "text", separator=self._head.delimiter, encoding=shown_encoding(codec)
         )
 
-    def batches(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
-        """Yield columns of words of consecutive rows."""
+    def batches(self, wanted: Sequence[int], numbers: Collection[int] = ()) -> Iterator[list[Any]]:
+        """Yield columns of words, or of numbers, of consecutive rows."""
         import pyarrow as pa
         from pyarrow import csv as pa_csv
 
@@ -150,6 +154,8 @@ class CsvTable:
 
         called = [str(k) for k in range(head.n_cells)]
         chosen = [called[k] for k in wanted] or called[:1]
+        types = dict.fromkeys(called, pa.string())
+        types |= {called[k]: pa.float64() for k in numbers}
         text = io.BufferedReader(
             _Text(self.name, self._encoding, head.skip_lines, comments=head.comments)
         )
@@ -161,12 +167,14 @@ class CsvTable:
                     delimiter=head.delimiter, newlines_in_values=True, invalid_row_handler=note
                 ),
                 pa_csv.ConvertOptions(
-                    column_types=dict.fromkeys(called, pa.string()), include_columns=chosen
+                    column_types=types, include_columns=chosen, null_values=MISSING_WORDS
                 ),
             )
             for batch in reader:
                 yield [batch.column(chosen.index(called[k])) for k in wanted]
         except pa.ArrowInvalid as error:
+            if numbers and not wrong and "conversion error" in str(error):
+                raise NotNumbersError from error
             raise self._refused(wrong, error) from error
 
     def where(self, row: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -28,6 +28,8 @@ class JsonLinesTable:
         Encoding of a file without a byte order mark.
     """
 
+    is_text = False
+
     def __init__(self, path: str, *, encoding: str | None = None) -> None:
         self.name, self._encoding = path, encoding
         text, codec = read_top(path, encoding)
@@ -45,7 +47,11 @@ class JsonLinesTable:
         self.n_columns = len(names)
         self.reading = Reading("JSON lines", encoding=shown_encoding(codec))
 
-    def batches(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
+    def batches(
+        self,
+        wanted: Sequence[int],
+        numbers: Collection[int] = (),  # noqa: ARG002 - its columns have types
+    ) -> Iterator[list[Any]]:
         """Yield columns of consecutive rows."""
         import pyarrow as pa
         from pyarrow import json as pa_json

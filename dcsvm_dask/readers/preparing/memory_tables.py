@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ class ParquetTable:
         Local path or URL.
     """
 
+    is_text = False
+
     def __init__(self, path: str) -> None:
         self.name = path
         with open_parquet(path) as file:
@@ -36,7 +38,11 @@ class ParquetTable:
         self.n_columns = len(self.names or ())
         self.reading = Reading("Parquet")
 
-    def batches(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
+    def batches(
+        self,
+        wanted: Sequence[int],
+        numbers: Collection[int] = (),  # noqa: ARG002 - its columns have types
+    ) -> Iterator[list[Any]]:
         """Yield columns of consecutive rows."""
         assert self.names is not None
         chosen = [self.names[k] for k in wanted]
@@ -60,6 +66,8 @@ class FrameTable:
         For messages.
     """
 
+    is_text = False
+
     def __init__(self, frame: Any, name: str) -> None:
         self.name, self._frame = name, frame
         self.names: list[str] | None = [str(column) for column in frame.columns]
@@ -68,7 +76,11 @@ class FrameTable:
             raise InputError(f"{name}: empty: {frame.shape[0]} rows, {self.n_columns} columns")
         self.reading = Reading("data frame")
 
-    def batches(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
+    def batches(
+        self,
+        wanted: Sequence[int],
+        numbers: Collection[int] = (),  # noqa: ARG002 - its columns have types
+    ) -> Iterator[list[Any]]:
         """Yield columns of consecutive rows."""
         frame = self._frame
         for start, stop in spans(int(frame.shape[0]), 8 * max(1, len(wanted))):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Protocol
 
 from dcsvm_dask.readers.source import Reading
+
+
+class NotNumbersError(Exception):
+    """A column of text that was to be read as numbers has other words."""
 
 
 class RawTable(Protocol):
@@ -15,11 +19,26 @@ class RawTable(Protocol):
     names: list[str] | None
     """Names of the columns; None if they have none."""
     n_columns: int
+    is_text: bool
+    """Whether columns of numbers may be read as numbers or as words."""
     reading: Reading
     """How the table is read, but for its label."""
 
-    def batches(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
-        """Yield some columns of consecutive rows, each a `pyarrow.Array`."""
+    def batches(self, wanted: Sequence[int], numbers: Collection[int] = ()) -> Iterator[list[Any]]:
+        """Yield some columns of consecutive rows, each a `pyarrow.Array`.
+
+        Parameters
+        ----------
+        wanted : sequence of int
+            Positions of the columns.
+        numbers : collection of int
+            Those whose text is read as numbers, which is faster than as words.
+
+        Raises
+        ------
+        NotNumbersError
+            If a cell of these is no number.
+        """
 
     def where(self, row: int) -> str:
         """Return where a row stands, for messages."""

@@ -29,9 +29,11 @@ from dcsvm_dask.readers.preparing.learning import (
     refuse_unknown,
 )
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
-from dcsvm_dask.readers.preparing.raw import RawTable
+from dcsvm_dask.readers.preparing.raw import NotNumbersError, RawTable
 from dcsvm_dask.readers.source import Block, finish_block
 
+LOOKED_AT = 1000
+"""First cells of a column that say whether it is read as numbers."""
 SAID = 4
 """Columns that a message says a choice is needed for."""
 Chosen = Callable[[int, int], NDArray[np.bool_]]
@@ -143,8 +145,40 @@ class PreparedSource:
         InputError
             If the choices do not say what to do with a column.
         """
+        choices = self._choices
+        refuse_unknown(self.name, choices, self.input_names)
+        facts = self._facts(chosen)
+        check_kept(facts, self.name)
+        self._learn_from(facts)
+
+    def _facts(self, chosen: Chosen | None) -> list[ColumnFacts]:
+        """Return what the training rows say of the columns.
+
+        Columns whose first cells are numbers are read as such, and as words where that fails.
+        """
+        self._numbers = self._first_numbers()
+        try:
+            return self._collected(chosen)
+        except NotNumbersError:
+            self._numbers = frozenset()
+            return self._collected(chosen)
+
+    def _first_numbers(self) -> frozenset[int]:
+        """Return the columns of text whose first cells are numbers."""
+        choices, features = self._choices, self._layout.features
+        if not self._table.is_text or choices.decimal != ".":
+            return frozenset()
+        batch = next(iter(self._table.batches(features)), [])
+        names = dict(zip(self.input_names, zip(features, batch, strict=bool(batch)), strict=False))
+        return frozenset(
+            place
+            for name, (place, column) in names.items()
+            if name not in choices.named and not numbers_of(column[:LOOKED_AT], ".")[1].any()
+        )
+
+    def _collected(self, chosen: Chosen | None) -> list[ColumnFacts]:
         choices, names = self._choices, self.input_names
-        refuse_unknown(self.name, choices, names)
+        self._passed = 0
         keeps = choices.missing in ("median", "indicator")
         words = set(choices.named)
         facts = [
@@ -152,7 +186,7 @@ class PreparedSource:
             for name in names
         ]
         start = 0
-        for batch in self._table.batches(self._layout.features):
+        for batch in self._table.batches(self._layout.features, self._numbers):
             self._check_types(batch)
             n = len(batch[0])
             rows = np.arange(start, start + n)
@@ -168,7 +202,10 @@ class PreparedSource:
             start += n
         if not start:
             raise InputError(f"{self.name}: empty: it holds no rows")
-        check_kept(facts, self.name)
+        return facts
+
+    def _learn_from(self, facts: list[ColumnFacts]) -> None:
+        choices = self._choices
         encoders, errors = [], list[str]()
         for one in facts:
             if one.is_empty:
@@ -200,6 +237,7 @@ class PreparedSource:
         self._described()
 
     _passed = 0
+    _numbers: frozenset[int] = frozenset()
 
     def count(self) -> int:
         """Return the number of rows that `blocks` yields."""
@@ -222,7 +260,7 @@ class PreparedSource:
         wanted = features if self._choices.missing == "drop" else used
         labels = [] if self._label is None else [self._label]
         start, passed = 0, 0
-        for batch in self._table.batches([*wanted, *labels]):
+        for batch in self._table.batches([*wanted, *labels], self._numbers & {*wanted}):
             columns, rows = batch[: len(wanted)], np.arange(start, start + len(batch[0]))
             kept, rows = self._without_missing(columns, rows)
             given = batch[-1].filter(_mask(np.isin(np.arange(len(batch[0])), rows - start)))

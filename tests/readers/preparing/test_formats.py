@@ -223,3 +223,25 @@ def test_a_line_with_other_cells_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("\n".join(lines))
     with pytest.raises(InputError, match=r"t\.csv, line 8: more than 3 cells"):
         taken(tmp_path / "t.csv", tmp_path)
+
+
+@pytest.mark.parametrize("late", ['"1,250"', " 1250 ", "NA"])
+def test_a_column_whose_first_cells_are_plain_numbers_may_have_other_ones(
+    late: str, tmp_path: Path
+) -> None:
+    """Such columns are read as numbers at first, and as words where that fails."""
+    lines = [f"{k},{'pq'[k % 2]},{late if k == 2500 else k / 2},{k % 2}" for k in range(3000)]
+    (tmp_path / "t.csv").write_text("\n".join(["nr,k,a,y", *lines]) + "\n")
+    how: dict[str, Any] = {"drop": ["nr"], "one_hot": ["k"], "missing": "median"}
+    data = taken(tmp_path / "t.csv", tmp_path, **how)
+    found = data.rows.read(0, data.n_rows)[:, 2]
+    wanted = np.arange(3000) / 2
+    wanted[2500] = np.median(np.delete(wanted, 2500)) if late == "NA" else 1250
+    np.testing.assert_array_equal(found, wanted.astype(np.float32))
+
+
+def test_a_word_far_down_is_named_with_its_line(tmp_path: Path) -> None:
+    lines = [f"{'pq'[k % 2]},{'much' if k == 2500 else k / 2},{k % 2}" for k in range(3000)]
+    (tmp_path / "t.csv").write_text("\n".join(["k,a,y", *lines]) + "\n")
+    with pytest.raises(InputError, match=r"line 2502: column 2 \('a'\) is not a number: 'much'"):
+        taken(tmp_path / "t.csv", tmp_path, one_hot=["k"])
